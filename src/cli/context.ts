@@ -27,6 +27,8 @@ export interface ServiceFlags {
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
   readonly walletFloor?: string | undefined;
+  readonly cap?: readonly string[] | undefined;
+  readonly capTimeZone?: string | undefined;
   /** Of commands that drive runs: who is told. */
   readonly notify?: string | undefined;
   /** Of commands that make plans: see `withFamilies`. */
@@ -50,7 +52,7 @@ export async function withShowrunner<T>(
   work: (show: Showrunner) => Promise<T>,
   more: OpenOptions = {},
 ): Promise<T> {
-  const { local, baseUrl, journal, rateLimit, spendingCap, walletFloor, notify, families } = flags;
+  const { local, baseUrl, journal, rateLimit, spendingCap, cap, capTimeZone, walletFloor, notify, families } = flags;
   checkAmount("--spending-cap", spendingCap);
   checkAmount("--wallet-floor", walletFloor);
   const options: OpenOptions = {
@@ -59,6 +61,8 @@ export async function withShowrunner<T>(
     baseUrl,
     journal,
     spendingCap,
+    caps: cap,
+    capTimeZone,
     walletFloor,
     notify,
     families,

@@ -1,12 +1,15 @@
 import type { RunEvent, StoredEvent } from "./events.ts";
+import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
+import type { PaceRequest } from "./pace-shares.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
 import { databaseClock, type LeaseClock } from "./postgres/clock.ts";
 import { CommitQueue } from "./postgres/commit-queue.ts";
 import { closedError, Database } from "./postgres/database.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
-import { prepareSchema } from "./postgres/migrate.ts";
+import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
+import { sharePace } from "./postgres/pace.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as side from "./postgres/side-tables.ts";
@@ -21,6 +24,7 @@ import type {
   ResultsQuery,
   UploadHandleRow,
 } from "./store.ts";
+import type { Tags } from "./tags.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
 export type { PostgresJournalOptions } from "./postgres/settings.ts";
@@ -71,8 +75,9 @@ class PostgresJournal implements JournalStore {
     return runs.runRow(this.#open, this.#clock, runId);
   }
 
-  async runs({ limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit?: number; readonly before?: number } = {}) {
-    return runs.newestRuns(this.#open, this.#clock, limit, before);
+  async runs(options: { readonly limit?: number; readonly before?: number; readonly tags?: Tags } = {}) {
+    const { limit, before = Number.MAX_SAFE_INTEGER, tags } = options;
+    return runs.newestRuns(this.#open, this.#clock, limit, before, tags);
   }
 
   async read(
@@ -141,6 +146,14 @@ class PostgresJournal implements JournalStore {
 
   async accountLedger(account: string) {
     return side.accountTotals(this.#open, account);
+  }
+
+  async spending(account: string, scope: SpendingScope) {
+    return side.spendingOf(this.#open, account, scope);
+  }
+
+  async sharePace(request: PaceRequest) {
+    return sharePace(this.#open, this.#clock, newestVersion, request);
   }
 
   async results(query: ResultsQuery, limit = 20) {

@@ -32,27 +32,48 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
+/** What is spent is counted by quarters of an hour: every time zone's midnight is on one of them. */
+const SLOT_MS = 900_000;
+
+/** The quarter of an hour that an instant lies in. */
+export function slotOf(at: number): number {
+  return Math.floor(at / SLOT_MS);
+}
+
 /** One (step, attempt) of the ledger. */
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
+  /** The quarter of an hour of its last hold (see {@link slotOf}): what is charged later counts there. Null: no hold yet. */
+  readonly slot: number | null;
   /** The account's mark when the charge became known; null before. */
   readonly charged: number | null;
 }
 
-export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, charged: null };
+export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, slot: null, charged: null };
+
+/** What changes an entry: the instant of the commit, and the account's mark after it. */
+export interface LedgerMoment {
+  readonly at: number;
+  readonly mark: number;
+}
 
 /** The entry after a change: a settle closes the hold, a release drops it, a hold replaces what was held. */
-export function changeLedger(entry: LedgerEntry, change: LedgerChange, mark: number): LedgerEntry {
+export function changeLedger(entry: LedgerEntry, change: LedgerChange, { at, mark }: LedgerMoment): LedgerEntry {
   switch (change.type) {
     case "hold":
-      return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros, charged: null };
+      return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros, slot: slotOf(at), charged: null };
     case "raise":
       return { ...entry, heldMicros: change.amountMicros };
     case "charged":
       return { ...entry, charged: mark };
     case "settle":
-      return { heldMicros: 0, settledMicros: change.costMicros, charged: entry.charged ?? mark };
+      return {
+        heldMicros: 0,
+        settledMicros: change.costMicros,
+        slot: entry.slot ?? slotOf(at),
+        charged: entry.charged ?? mark,
+      };
     case "release":
       return { ...entry, heldMicros: 0 };
     default:

@@ -1,7 +1,7 @@
 import type { Columns, Row } from "./columns.ts";
+import type { AccountTotals, LedgerTotals } from "./money.ts";
 import type { NoticeRow } from "./notices.ts";
 import type {
-  AccountTotals,
   InboxEntry,
   InboxMessage,
   LeaseHolder,
@@ -12,6 +12,7 @@ import type {
   Took,
   UploadHandleRow,
 } from "./store.ts";
+import type { Tags } from "./tags.ts";
 
 // What the rows of a journal mean. Every database that keeps one names its columns alike.
 
@@ -24,6 +25,9 @@ export function runOf(columns: Columns, row: Row): RunRow {
     updatedAt: columns.integer(row, "updated_at"),
     lastSeq: columns.integer(row, "last_seq"),
     status: columns.text(row, "status"),
+    // Written by `createRun` only, from checked tags.
+    tags: columns.json(row, "tags") as Tags,
+    resumeAt: columns.integerOrNull(row, "resume_at"),
     lease:
       row.lease_holder === null
         ? null
@@ -49,10 +53,13 @@ export function inboxEntryOf(columns: Columns, row: Row): InboxEntry {
 /** Of an account without a row: nothing held, nothing spent. */
 export function accountTotalsOf(columns: Columns, row: Row | undefined): AccountTotals {
   if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
+  return { ...ledgerTotalsOf(columns, row), mark: columns.integer(row, "mark") };
+}
+
+export function ledgerTotalsOf(columns: Columns, row: Row): LedgerTotals {
   return {
     heldMicros: columns.integer(row, "held_micros"),
     settledMicros: columns.integer(row, "settled_micros"),
-    mark: columns.integer(row, "mark"),
   };
 }
 

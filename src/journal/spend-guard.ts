@@ -1,10 +1,11 @@
-import type { LedgerEntry } from "./record.ts";
-import type { Commit, CommitOutcome, SpendingGuard } from "./store.ts";
+import type { SpendingGuard, SpendingScope } from "./money.ts";
+import { type LedgerEntry, slotOf } from "./record.ts";
+import type { Commit, CommitOutcome } from "./store.ts";
 
 /** The account's money as it would be after a commit. */
 export interface AccountMoney {
-  /** Spent and held, over every run of the account. */
-  readonly committedMicros: number;
+  /** Spent and held, over the runs and the time that a cap counts. */
+  committedMicros(scope: SpendingScope): number;
   /** The part that a balance read at the mark cannot show: held or spent, and not known to be charged before it. */
   unseenMicros(mark: number): number;
 }
@@ -19,11 +20,20 @@ export function refusalOf({ guard, ledger = [] }: Commit, moneyAfter: () => Acco
   return overCap(guard, requested, money) ?? belowFloor(guard, requested, money);
 }
 
-function overCap({ capMicros }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {
-  if (capMicros === null || money.committedMicros <= capMicros) return null;
-  const committedMicros = money.committedMicros - requested;
-  const headroomMicros = Math.max(0, capMicros - committedMicros);
-  return { committed: false, reason: "cap", headroomMicros, committedMicros };
+function overCap({ caps }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {
+  for (const cap of caps) {
+    const after = money.committedMicros(cap);
+    if (after <= cap.capMicros) continue;
+    const committedMicros = after - requested;
+    const headroomMicros = Math.max(0, cap.capMicros - committedMicros);
+    return { committed: false, reason: "cap", cap, headroomMicros, committedMicros };
+  }
+  return null;
+}
+
+/** Whether an entry counts for a cap, apart from its run's tags. */
+export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): boolean {
+  return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }
 
 function belowFloor({ wallet }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {

@@ -1,6 +1,8 @@
 import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
+import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
+import type { PaceRequest } from "./pace-shares.ts";
 import { checkCommit } from "./record.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
@@ -8,9 +10,10 @@ import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, t
 import type { Database } from "./sqlite/database.ts";
 import { isBusy } from "./sqlite/failure.ts";
 import { readInbox, sendMessage } from "./sqlite/inbox.ts";
-import { accountTotals, readCharges } from "./sqlite/ledger.ts";
+import { accountTotals, readCharges, spendingOf } from "./sqlite/ledger.ts";
 import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
+import { sharePace } from "./sqlite/pace.ts";
 import { packText } from "./sqlite/packed-text.ts";
 import { readResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
@@ -27,6 +30,7 @@ import type {
   ResultsQuery,
   UploadHandleRow,
 } from "./store.ts";
+import type { Tags } from "./tags.ts";
 import { Waiters } from "./waiters.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
@@ -78,9 +82,9 @@ export class SqliteJournal implements JournalStore {
     return this.#read(() => runs.runRow(this.#db, runId));
   }
 
-  runs(options: { readonly limit?: number; readonly before?: number } = {}) {
-    const { limit = -1, before = Number.MAX_SAFE_INTEGER } = options;
-    return this.#read(() => runs.newestRuns(this.#db, limit, before));
+  runs(options: { readonly limit?: number; readonly before?: number; readonly tags?: Tags } = {}) {
+    const { limit = -1, before = Number.MAX_SAFE_INTEGER, tags } = options;
+    return this.#read(() => runs.newestRuns(this.#db, limit, before, tags));
   }
 
   async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {
@@ -143,6 +147,14 @@ export class SqliteJournal implements JournalStore {
 
   accountLedger(account: string) {
     return this.#read(() => accountTotals(this.#db, account));
+  }
+
+  spending(account: string, scope: SpendingScope) {
+    return this.#read(() => spendingOf(this.#db, account, scope));
+  }
+
+  sharePace(request: PaceRequest) {
+    return this.#writer.write(() => sharePace(this.#db, request), { durable: false });
   }
 
   results(query: ResultsQuery, limit = 20) {

@@ -123,6 +123,10 @@ export interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
+  /** The option that would have done, where a cap over several runs is reached. */
+  readonly flag: string | null;
+  /** From when on the run may go on without a person, epoch milliseconds; null: a person decides. */
+  readonly resumeAt: number | null;
 }
 
 /** Since when the service is unavailable, and its failure. */

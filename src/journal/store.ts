@@ -2,7 +2,10 @@ import type { Json } from "../plan/plan.ts";
 import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
+import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
+import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
+import type { Tags } from "./tags.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
@@ -68,28 +71,6 @@ export type ResultsQuery =
 /** What a run was charged for jobs of a model above quotes; null and null where it was charged as quoted. */
 export type ModelCharges = Pick<PriceLearned, "model" | "worst" | "unquotedMicros">;
 
-export interface LedgerTotals {
-  /** Sum of holds not yet settled or released. */
-  readonly heldMicros: number;
-  readonly settledMicros: number;
-}
-
-export interface AccountTotals extends LedgerTotals {
-  /** Counts the account's commits that brought charges. A balance requested after this was read shows all of them. */
-  readonly mark: number;
-}
-
-/** What a commit that makes holds must leave, over every run and process on the store that uses the same account. */
-export interface SpendingGuard {
-  /** Spent and held together may come to so much; null: no cap. */
-  readonly capMicros: number | null;
-  /**
-   * What the wallet must keep once everything is charged that it did not show yet; null: no floor. `mark` is
-   * {@link AccountTotals.mark} as it was before the balance was asked for.
-   */
-  readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
-}
-
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
   | { readonly type: "stop" }
@@ -131,6 +112,8 @@ export interface Commit {
   readonly charges?: readonly ModelCharges[];
   /** What is to be told of these events. */
   readonly notices?: readonly NewNotice[];
+  /** Epoch milliseconds from which on a run that pauses now may go on without a person; absent or null: never. */
+  readonly resumeAt?: number | null;
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
   /** Only with `park`: the run is an engine's from now on, which looks at it again then. */
@@ -153,6 +136,8 @@ export type CommitOutcome =
   | {
       readonly committed: false;
       readonly reason: "cap";
+      /** The first of the guard's caps that the holds would break. */
+      readonly cap: SpendingCap;
       readonly headroomMicros: number;
       /** Spent and held without this commit's holds. */
       readonly committedMicros: number;
@@ -186,6 +171,9 @@ export interface RunRow {
   readonly lastSeq: number;
   /** Status as the last commit left it (see `RunStatus`). */
   readonly status: string;
+  readonly tags: Tags;
+  /** Epoch milliseconds from which on a paused run may go on without a person; null: a person decides, or it is not paused. */
+  readonly resumeAt: number | null;
   /** The process that holds the lease, or held it last without releasing it; null when none does. */
   readonly lease: RunLease | null;
   /** When an engine looks at it again, epoch milliseconds; null where none has to. */
@@ -226,8 +214,12 @@ export interface JournalStore {
    */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
   run(runId: string): Promise<RunRow | null>;
-  /** Newest first. */
-  runs(options?: { readonly limit?: number; readonly before?: number }): Promise<readonly RunRow[]>;
+  /** Newest first. `tags`: only runs that carry all of them. */
+  runs(options?: {
+    readonly limit?: number;
+    readonly before?: number;
+    readonly tags?: Tags;
+  }): Promise<readonly RunRow[]>;
   /** Events after `afterSeq` (default 0), in order. */
   read(
     runId: string,
@@ -256,6 +248,11 @@ export interface JournalStore {
   ledger(runId: string): Promise<LedgerTotals>;
   /** Totals over every run of the account on this store. */
   accountLedger(account: string): Promise<AccountTotals>;
+  /** What counts for a cap of this scope. Of a tag or since an instant, runs that were removed still count. */
+  spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
+
+  /** Divides a key's request limit between the processes that use it; see {@link PaceRequest}. */
+  sharePace(request: PaceRequest): Promise<PaceGrant>;
 
   /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;

@@ -63,13 +63,26 @@ export function whyRaised(model: string, quotedMicros: number | null, holdMicros
   return ` (quoted ${formatUsd(quotedMicros)}, and ${model} charged more than its quotes)`;
 }
 
+/** What is said of a cap over several runs. */
+export interface CapTerms {
+  readonly capMicros: number;
+  /** Distinguishes it from other caps. */
+  readonly title: string;
+  /** When it begins anew, epoch milliseconds; null: never. */
+  readonly endsAt: number | null;
+  /** The same for people. */
+  readonly goesOn: string | null;
+  /** The option that sets it, before and after the amount. */
+  readonly flag: readonly [before: string, after: string];
+}
+
 /** How much more may be reserved right now, apart from the run's own budget: what other runs and the wallet leave. */
 export type Headroom =
   | {
       readonly limit: "cap";
       readonly headroomMicros: number;
-      readonly capMicros: number;
-      /** Spent and held by all runs of the account. */
+      readonly cap: CapTerms;
+      /** Spent and held by all runs that it counts. */
       readonly committedMicros: number;
     }
   | {
@@ -84,6 +97,12 @@ export type Headroom =
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
+
+/** Whether both are about the same limit, so that the later one replaces the other. */
+export function isSameLimit(one: Headroom, other: Headroom): boolean {
+  if (one.limit !== "cap" || other.limit !== "cap") return one.limit === other.limit;
+  return one.cap.title === other.cap.title;
+}
 
 /** The headroom left after a further hold. */
 export function minusHold(headroom: Headroom, micros: number): Headroom {
@@ -107,15 +126,24 @@ export function pauseFor(headroom: Headroom, path: string, holdMicros: number): 
     case "later":
       return null;
     case "cap": {
-      const { capMicros, committedMicros } = headroom;
-      const of = `${formatUsd(committedMicros)} of the spending cap of ${formatUsd(capMicros)} USD`;
-      const message = `${needs}; ${of} over all runs of this journal are spent or reserved. Resume with a higher cap: --spending-cap USD.`;
-      return {
-        type: "run.paused",
-        reason: "budget",
-        message: ownText(message),
-        requiredMicros: committedMicros + holdMicros,
-      };
+      const { cap, committedMicros } = headroom;
+      const requiredMicros = committedMicros + holdMicros;
+      const [before, after] = cap.flag;
+      const spent = `${needs}; ${formatUsd(committedMicros)} of the ${cap.title} are spent or reserved.`;
+      const flag = ownText(`${before}${roundedUp(requiredMicros)}${after}`);
+      const paused = { type: "run.paused", requiredMicros, flag } as const;
+      // No day is long enough for what is more than its cap.
+      if (cap.endsAt === null || holdMicros > cap.capMicros) {
+        return {
+          ...paused,
+          reason: "budget",
+          message: ownText(`${spent} Resume with a higher cap: ${before}USD${after}.`),
+        };
+      }
+      const message = ownText(
+        `${spent} It can go on from ${cap.goesOn} on, or before with a higher cap: ${before}USD${after}.`,
+      );
+      return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
     }
     case "floor": {
       const { floorMicros } = headroom;
@@ -128,4 +156,11 @@ export function pauseFor(headroom: Headroom, path: string, holdMicros: number): 
     default:
       return headroom satisfies never;
   }
+}
+
+const CENT_MICROS = 10_000;
+
+/** As people type amounts: in whole cents. */
+function roundedUp(micros: number): string {
+  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }

@@ -35,6 +35,12 @@ function afterPause(state: RunState): NextCommand {
       return resume(state, ["--wait-for-funds 30m"], "or without the flag, once there are funds");
     case "budget":
       return resume(state, budgetFlag(state));
+    case "cap": {
+      const { resumeAt, flag } = state.pause;
+      const from = resumeAt === null ? "once the cap begins anew" : `from ${new Date(resumeAt).toISOString()} on`;
+      const note = `${from}, as a worker does by itself${flag === null ? "" : `; at once with ${flag}`}`;
+      return resume(state, [], note);
+    }
     case "approval":
       return decision(state);
     case "code":
@@ -66,6 +72,7 @@ function budgetFlag(state: RunState): readonly string[] {
   const required = state.pause?.requiredMicros ?? null;
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
   const { budgetMicros } = state;
+  if (state.pause?.flag) return state.pause.flag.split(" ").map(shellWord);
   if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", dollars(required)];
   return ["--budget", dollars(Math.max(required, wholeMicros(state)))];
 }

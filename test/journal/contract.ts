@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
@@ -38,7 +39,7 @@ export function journalContract(name: string, open: Open): void {
     describe("runs", () => {
       test("a new run has its plan as event 1 and reads back exactly", async () => {
         await journal.createRun("r1", planned(), 10);
-        expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 2, event: planned() }]);
+        expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 3, event: planned() }]);
         expect(await journal.run("r1")).toEqual({
           ...{
             runId: "r1",
@@ -50,6 +51,8 @@ export function journalContract(name: string, open: Open): void {
             lastSeq: 1,
             status: "planned",
             wakeAt: null,
+            tags: {},
+            resumeAt: null,
           },
         });
       });
@@ -92,6 +95,33 @@ export function journalContract(name: string, open: Open): void {
         expect(await ids({ before: 2 })).toEqual(["a"]);
       });
 
+      test("runs are listed by the tags that they carry, all of those asked for", async () => {
+        const tags = { team: "video", user: "Grüße, 世界=1" };
+        await journal.createRun("a", { ...planned(), tags }, 1);
+        await journal.createRun("b", { ...planned(), tags: { team: "video" } }, 2);
+        await journal.createRun("c", planned(), 3);
+        const ids = async (
+          wanted: { readonly [key: string]: string },
+          more: { limit?: number; before?: number } = {},
+        ) => (await journal.runs({ ...more, tags: wanted })).map(({ runId }) => runId);
+        expect((await journal.run("a"))?.tags).toEqual(tags);
+        expect(await ids({ team: "video" })).toEqual(["b", "a"]);
+        expect(await ids({ team: "video" }, { before: 2 })).toEqual(["a"]);
+        expect(await ids({ team: "video" }, { limit: 1 })).toEqual(["b"]);
+        expect(await ids(tags)).toEqual(["a"]);
+        expect([await ids({ team: "vide" }), await ids({})]).toEqual([[], ["c", "b", "a"]]);
+        await journal.removeRun("a", 9);
+        expect(await ids({ team: "video" })).toEqual(["b"]);
+      });
+
+      test("a run says from when on it may go on by itself, until its next commit", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a")], { resumeAt: 5_000 });
+        expect((await journal.run("r1"))?.resumeAt).toBe(5_000);
+        await commit(lease, 3, [started("b")]);
+        expect((await journal.run("r1"))?.resumeAt).toBeNull();
+      });
+
       test("events are read from a position and up to a number", async () => {
         const lease = await held();
         await commit(lease, 2, [started("a"), started("b"), started("c")]);
@@ -109,7 +139,7 @@ export function journalContract(name: string, open: Open): void {
         await journal.createRun("r1", planned(), 10);
         expect(await take("r1", "a", 100, 50)).toEqual({ runId: "r1", epoch: 1, expiresAt: 150 });
         expect((await journal.read("r1"))[1]).toEqual({
-          ...{ runId: "r1", seq: 2, at: 100, version: 2 },
+          ...{ runId: "r1", seq: 2, at: 100, version: 3 },
           event: { type: "lease.acquired", epoch: 1, holder: "h:1:a" },
         });
       });
@@ -429,16 +459,17 @@ export function journalContract(name: string, open: Open): void {
         const first = await held("r1");
         const second = await held("r2");
         await journal.createRun("r3", planned("key_2"), 10);
-        const guard = { capMicros: 100, wallet: null };
+        const cap = { tag: null, sinceAt: null, capMicros: 100 };
+        const guard = { caps: [cap], wallet: null };
         await commit(first, 2, [], { ledger: [hold("a", 40), settle("b", 30)], guard });
         await commit(await take("r3"), 2, [], { ledger: [hold("a", 1_000)] });
         const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 20), hold("b", 11)], guard });
-        expect(over).toEqual({ committed: false, reason: "cap", headroomMicros: 30, committedMicros: 70 });
+        expect(over).toEqual({ committed: false, reason: "cap", cap, headroomMicros: 30, committedMicros: 70 });
         expect(await journal.read("r2")).toHaveLength(2);
         expect(await journal.ledger("r2")).toEqual({ heldMicros: 0, settledMicros: 0 });
         const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], guard });
         expect(exact).toMatchObject({ committed: true });
-        const tighter = { capMicros: 0, wallet: null };
+        const tighter = { caps: [{ ...cap, capMicros: 0 }], wallet: null };
         const noHold = await commit(first, 2, [], { ledger: [settle("a", 70)], guard: tighter });
         expect(noHold).toMatchObject({ committed: true });
         const none = await commit(first, 2, [], { ledger: [hold("c", 1)], guard: tighter });
@@ -450,7 +481,7 @@ export function journalContract(name: string, open: Open): void {
         const second = await held("r2");
         const read = async (balanceMicros: number) => {
           const { mark } = await journal.accountLedger(account);
-          return { capMicros: null, wallet: { balanceMicros, mark, floorMicros: 10 } };
+          return { caps: [], wallet: { balanceMicros, mark, floorMicros: 10 } };
         };
         const empty = await read(100);
         await commit(first, 2, [], { ledger: [hold("a", 40), hold("b", 20)], guard: empty });
@@ -475,6 +506,98 @@ export function journalContract(name: string, open: Open): void {
         expect(await commit(first, 2, [], { ledger: [hold("c", 1)], guard: full })).toMatchObject({
           ...{ reason: "floor", headroomMicros: 0, unseenMicros: 55 },
         });
+      });
+
+      const DAY = 24 * 3_600_000;
+      const tagged = async (runId: string, tags: { readonly [key: string]: string }) => {
+        await journal.createRun(runId, { ...planned(), tags }, 10);
+        return take(runId, "a", 100, 9 * DAY);
+      };
+      const today = (sinceAt: number, capMicros: number, tag: string | null = null) => ({ tag, sinceAt, capMicros });
+
+      test("counts for a day what was held on it, whenever it is charged, and refuses holds beyond that day's cap", async () => {
+        const [first, second] = [await held("r1"), await held("r2")];
+        await commit(first, 2, [], { ledger: [hold("a", 40)], at: DAY - 1 });
+        const cap = today(DAY, 100);
+        const guard = { caps: [cap], wallet: null };
+        await commit(second, 2, [], { ledger: [hold("a", 90), settle("b", 5)], at: DAY, guard });
+        // Charged after midnight for a hold of before: the earlier day's.
+        await commit(first, 2, [], { ledger: [settle("a", 45)], at: DAY + 1 });
+        expect(await journal.spending(account, cap)).toEqual({ heldMicros: 90, settledMicros: 5 });
+        expect(await journal.spending(account, today(0, 0))).toEqual({ heldMicros: 90, settledMicros: 50 });
+        const over = await commit(first, 2, [started("a")], { ledger: [hold("b", 6)], at: DAY + 2, guard });
+        expect(over).toEqual({ committed: false, reason: "cap", cap, headroomMicros: 5, committedMicros: 95 });
+        expect(await journal.read("r1")).toHaveLength(2);
+        // A bill below the hold, and a hold that is released, make room on the day of the hold.
+        await commit(second, 2, [], { ledger: [settle("a", 80)], at: 2 * DAY });
+        expect(await commit(first, 2, [], { ledger: [hold("b", 15)], at: DAY + 3, guard })).toMatchObject({
+          committed: true,
+        });
+        await commit(first, 2, [], { ledger: [release("b")], at: DAY + 4 });
+        expect(await journal.spending(account, cap)).toEqual({ heldMicros: 0, settledMicros: 85 });
+        const tomorrow = { caps: [today(2 * DAY, 100)], wallet: null };
+        expect(await commit(first, 2, [], { ledger: [hold("c", 100)], at: 2 * DAY, guard: tomorrow })).toMatchObject({
+          committed: true,
+        });
+        // A hold made again belongs to the day of the last one.
+        await commit(first, 2, [], { ledger: [hold("c", 7)], at: 3 * DAY });
+        expect(await journal.spending(account, today(3 * DAY, 0))).toEqual({ heldMicros: 7, settledMicros: 0 });
+      });
+
+      test("holds all caps of a guard, each over the runs of its tag", async () => {
+        const [video, audio] = [
+          await tagged("r1", { team: "video", user: "a" }),
+          await tagged("r2", { team: "audio" }),
+        ];
+        const perTag = (tag: string) => ({ tag, sinceAt: null, capMicros: 50 });
+        const all = { tag: null, sinceAt: 0, capMicros: 80 };
+        const guard = { caps: [perTag("team=video"), all], wallet: null };
+        await commit(audio, 2, [], {
+          ledger: [hold("a", 45)],
+          guard: { caps: [perTag("team=audio"), all], wallet: null },
+        });
+        expect(await commit(video, 2, [], { ledger: [hold("a", 51)], guard })).toEqual({
+          ...{ committed: false, reason: "cap", cap: perTag("team=video"), headroomMicros: 50, committedMicros: 0 },
+        });
+        expect(await commit(video, 2, [], { ledger: [hold("a", 36)], guard })).toEqual({
+          ...{ committed: false, reason: "cap", cap: all, headroomMicros: 35, committedMicros: 45 },
+        });
+        expect(await commit(video, 2, [], { ledger: [hold("a", 35)], guard })).toMatchObject({ committed: true });
+        expect(await journal.spending(account, perTag("user=a"))).toEqual({ heldMicros: 35, settledMicros: 0 });
+        expect(await journal.spending(account, perTag("team=nobody"))).toEqual({ heldMicros: 0, settledMicros: 0 });
+        expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual({
+          heldMicros: 80,
+          settledMicros: 0,
+        });
+      });
+
+      test("still counts what a removed run spent for its day and its tags, and moves it with its run's account", async () => {
+        const [gone, moves] = [await tagged("r1", { team: "video" }), await tagged("r2", { team: "video" })];
+        await commit(gone, 2, [], { ledger: [settle("a", 40)], park: true });
+        await commit(moves, 2, [], { ledger: [hold("a", 7), settle("b", 3)] });
+        await journal.removeRun("r1", 300);
+        const scopes = [
+          { tag: "team=video", sinceAt: null },
+          { tag: null, sinceAt: 0 },
+        ];
+        for (const scope of scopes) {
+          expect(await journal.spending(account, scope)).toEqual({ heldMicros: 7, settledMicros: 43 });
+        }
+        expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual({
+          heldMicros: 7,
+          settledMicros: 3,
+        });
+        const moved = {
+          type: "run.account.moved",
+          baseUrl: "https://new.test/v3",
+          keyId: "key_9",
+          jobId: null,
+        } as const;
+        await commit(moves, 2, [moved]);
+        for (const scope of scopes) {
+          expect(await journal.spending(account, scope)).toEqual({ heldMicros: 0, settledMicros: 40 });
+          expect(await journal.spending(accountOf(moved), scope)).toEqual({ heldMicros: 7, settledMicros: 3 });
+        }
       });
 
       test("raises the account's mark with each commit that brings a charge, and with no other", async () => {
@@ -512,9 +635,89 @@ export function journalContract(name: string, open: Open): void {
         { runId: "r1", account: there },
       ]);
       // What is held and not known to be charged is not in the balance; what was settled is.
-      const guard = { capMicros: null, wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 } };
+      const guard = { caps: [], wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 } };
       const over = await commit(mine, 3, [], { ledger: [hold("c", 81)], guard });
       expect(over).toEqual({ committed: false, reason: "floor", headroomMicros: 80, unseenMicros: 20 });
+    });
+
+    describe("the pace of a key", () => {
+      const limit = { requests: 60, perMs: 60_000 };
+      const none = { limit: null, pauseMs: 0, used: 0, wanted: 60, ttlMs: 10_000 };
+      const ask = (holderName: string, more: Partial<Parameters<JournalStore["sharePace"]>[0]> = {}) =>
+        journal.sharePace({ key: "k", holder: holderName, at: 1_000, ...none, ...more });
+
+      test("is one process's alone, until another asks: then what it does not need goes over", async () => {
+        expect(await ask("a", { limit })).toEqual({ limit, share: 60, pauseMs: 0, holders: 1 });
+        expect(await ask("b", { limit })).toEqual({ limit, share: 0, pauseMs: 0, holders: 2 });
+        expect(await ask("a", { used: 50 })).toMatchObject({ share: 50 });
+        expect(await ask("b", { used: 0 })).toMatchObject({ share: 10 });
+        expect(await ask("a", { used: 20 })).toMatchObject({ share: 30 });
+        expect(await ask("b", { used: 10, wanted: 12 })).toMatchObject({ share: 12 });
+        expect(await ask("a", { used: 20 })).toMatchObject({ share: 48 });
+        expect(await ask("other key's", { key: "l", limit })).toMatchObject({ share: 60, holders: 1 });
+      });
+
+      test("of a process that died goes over once its last requests are in no window", async () => {
+        await ask("a", { limit, wanted: 40 });
+        expect(await ask("b", { at: 12_000 })).toMatchObject({ share: 20, holders: 2 });
+        expect(await ask("b", { at: 72_999 })).toMatchObject({ share: 20, holders: 2 });
+        expect(await ask("b", { at: 73_000 })).toMatchObject({ share: 60, holders: 1 });
+      });
+
+      test("a limit and a pause that one process was told of hold for all; of two limits the lower one", async () => {
+        expect(await ask("a")).toEqual({ limit: null, share: null, pauseMs: 0, holders: 1 });
+        await ask("b", { limit, pauseMs: 5_000 });
+        expect(await ask("a", { at: 2_000 })).toMatchObject({ limit, pauseMs: 4_000 });
+        expect(await ask("a", { limit: { requests: 600, perMs: 60_000 }, at: 7_000 })).toMatchObject({
+          limit,
+          pauseMs: 0,
+        });
+        expect(await ask("a", { limit: { requests: 2, perMs: 4_000 } })).toMatchObject({ limit: { requests: 2 } });
+        const alone = await ask("a", { limit: { requests: 600, perMs: 60_000 }, at: 900_000 });
+        expect(alone).toMatchObject({ limit: { requests: 600 }, share: 60, holders: 1 });
+      });
+
+      test("never adds up to more than the limit, whoever asks for what in whatever order", async () => {
+        const asked = fc.record({
+          who: fc.integer({ min: 0, max: 4 }),
+          wanted: fc.integer({ min: 0, max: 20 }),
+          keeps: fc.double({ min: 0, max: 1, noNaN: true }),
+          laterMs: fc.integer({ min: 0, max: 4_000 }),
+        });
+        let keys = 0;
+        await fc.assert(
+          fc.asyncProperty(
+            fc.integer({ min: 1, max: 9 }),
+            fc.array(asked, { maxLength: 40 }),
+            async (requests, all) => {
+              const [key, shares] = [`p${++keys}`, new Map<number, { share: number; until: number }>()];
+              let at = 1_000;
+              for (const { who, wanted, keeps, laterMs } of all) {
+                at += laterMs;
+                const mine = shares.get(who);
+                const used = mine === undefined || mine.until <= at ? 0 : Math.floor(keeps * mine.share);
+                const request = { key, limit: { requests, perMs: 1_000 }, used, wanted, ttlMs: 1_000, at };
+                const { share } = await ask(`${who}`, request);
+                shares.set(who, { share: share!, until: at + 1_000 + 1_000 });
+                const live = [...shares.values()].filter(({ until }) => until > at);
+                expect(live.reduce((sum, one) => sum + one.share, 0)).toBeLessThanOrEqual(requests);
+                expect(share).toBeGreaterThanOrEqual(used);
+              }
+            },
+          ),
+          { numRuns: 60 },
+        );
+      });
+
+      test("goes round where there are more processes than requests", async () => {
+        const served = new Set<string>();
+        for (let turn = 0; turn < 40; turn += 1) {
+          const who = `w${turn % 4}`;
+          const { share } = await ask(who, { limit: { requests: 2, perMs: 1_000 }, at: 1_000 + turn, wanted: 2 });
+          if (share! > 0) served.add(who);
+        }
+        expect(served.size).toBe(4);
+      });
     });
 
     describe("cached results", () => {

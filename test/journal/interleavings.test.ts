@@ -95,7 +95,8 @@ class Holders {
       );
       const wake = { at: this.#now + 100, memo: afterSeq };
       const parks = { park: move.park, ...(move.park && move.wakes && { wake }) };
-      const extras = { ledger, inbox, ...parks, status: "running", guard: { capMicros: 9, wallet: null } };
+      const guard = { caps: [{ tag: null, sinceAt: this.#now, capMicros: 9 }], wallet: null };
+      const extras = { ledger, inbox, ...parks, status: "running", guard };
       return journal.commit({ lease, afterSeq, at: this.#now, events, ...extras });
     });
   }

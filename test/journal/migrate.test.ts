@@ -13,7 +13,7 @@ import { newestVersion } from "../../src/journal/sqlite/version.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { ownVersion } from "../../src/own-version.ts";
 import { madeUp } from "./fixtures/lift-journal.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
 
 const fixture = fileURLToPath(new URL("./fixtures/lift-journal.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "journal-migrate-"));
@@ -22,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const RUNS = 20;
 const EVENTS = 3 * RUNS;
-const OLD = FIRST_VERSION;
+const OLD = newestVersion();
 const NEW = newestVersion(madeUp());
 
 test("the events that are written are of the journal's version", () => {
@@ -94,7 +94,9 @@ describe("a journal of an older version", () => {
     expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
     const db = new DatabaseSync(path);
     expect(db.prepare("SELECT version, program FROM migrations ORDER BY version").all()).toEqual(
-      [OLD, OLD + 1, NEW].map((version) => ({ version, program: ownVersion() })),
+      Array.from({ length: NEW - FIRST_VERSION + 1 }, (_, index) => ({
+        ...{ version: FIRST_VERSION + index, program: ownVersion() },
+      })),
     );
     expect(db.prepare("SELECT DISTINCT version FROM events").all()).toEqual([{ version: NEW }]);
     db.close();
@@ -176,4 +178,35 @@ describe("a journal of an older version", () => {
     db.close();
     expect(names()).toEqual(["journal.db"]);
   });
+});
+
+test("a journal of version 2 keeps its money and its events, and what was spent before counts for no day and no tag", async () => {
+  const path = join(folder, `${++folders}`, "journal.db");
+  mkdirSync(dirname(path));
+  const db = new DatabaseSync(path);
+  prepareSchema(db, path, migrations.slice(0, 1));
+  const event = JSON.stringify(planned()).replaceAll("'", "''");
+  db.exec(`INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 10, 10, 1, 0, 'planned', 0, NULL, 0, 30, 70);
+    INSERT INTO events VALUES (1, 1, 10, 2, '${event}');
+    INSERT INTO ledger VALUES (1, 'a', 1, 30, 0, NULL), (1, 'b', 1, 0, 70, 1);
+    INSERT INTO accounts VALUES ('${account}', 30, 70, 1)`);
+  db.close();
+  const journal = await openSqliteJournal(path);
+  expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 2, event: planned() }]);
+  expect(await journal.runs()).toMatchObject([{ runId: "r1", tags: {}, resumeAt: null }]);
+  const now = 1_800_000_000_000;
+  const outcome = await journal.takeLease("r1", holder("a"), { at: now, ttlMs: 1000, isDead: nobodyIsDead });
+  if (!outcome.acquired) throw new Error("not acquired");
+  const today = { tag: null, sinceAt: now, capMicros: 10 };
+  const ledger = [
+    { type: "settle", step: "a", attempt: 1, costMicros: 25 },
+    { type: "hold", step: "c", attempt: 1, amountMicros: 10 },
+  ] as const;
+  const more = { events: [], ledger, status: "running", guard: { caps: [today], wallet: null } };
+  expect(await journal.commit({ lease: outcome.lease, afterSeq: 2, at: now, ...more })).toMatchObject({
+    committed: true,
+  });
+  expect(await journal.spending(account, today)).toEqual({ heldMicros: 10, settledMicros: 0 });
+  expect(await journal.spending(account, { tag: null, sinceAt: 0 })).toEqual({ heldMicros: 10, settledMicros: 95 });
+  await journal.close();
 });

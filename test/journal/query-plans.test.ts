@@ -32,7 +32,7 @@ async function statementsOf(raw: InstanceType<ReturnType<typeof loadSqlite>["Dat
   const db = new Database(watched, "memory");
   const writer = new Writer(db, { busyTimeoutMs: 0, path: "memory" }, () => {});
   const journal = new SqliteJournal(db, writer, { busyTimeoutMs: 0, pollIntervalMs: 50, now: () => 1 });
-  await journal.createRun("r", planned(), 1);
+  await journal.createRun("r", { ...planned(), tags: { a: "b" } }, 1);
   const taking = { at: 1, ttlMs: 1_000, isDead: nobodyIsDead };
   const outcome = await journal.takeLease("r", holder("a"), taking);
   if (!outcome.acquired) throw new Error("the lease was not free");
@@ -48,7 +48,10 @@ async function statementsOf(raw: InstanceType<ReturnType<typeof loadSqlite>["Dat
       { type: "run.account.moved", baseUrl: "https://new.test/v3", keyId: "key_9", jobId: null },
     ],
     ledger: [{ type: "hold", step: "a", attempt: 1, amountMicros: 5 }],
-    guard: { capMicros: 100, wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 } },
+    guard: {
+      caps: [{ tag: "a=b", sinceAt: 1, capMicros: 100 }],
+      wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 },
+    },
     snapshot: { foldVersion: 1, seq: 5, state: {} },
     results: [{ step: "a", fingerprint: "f", model: "m" }],
     charges: [{ model: "m", worst: null, unquotedMicros: null }],
@@ -57,6 +60,8 @@ async function statementsOf(raw: InstanceType<ReturnType<typeof loadSqlite>["Dat
   await journal.setProgress("r", { step: "a", fraction: 0.5, estimatedCompletionAt: null });
   await journal.putHandle({ sha256: "aa", account, url: "u", contentType: "image/png", expiresAt: 9 });
   await journal.runs({ limit: 5, before: 9 });
+  await journal.runs({ tags: { a: "b" } });
+  await journal.sharePace({ key: "k", holder: "h", at: 1, limit: null, pauseMs: 0, used: 0, wanted: 1, ttlMs: 1 });
   await Promise.all([journal.run("r"), journal.read("r"), journal.snapshot("r"), journal.inbox("r")]);
   await Promise.all([journal.ledger("r"), journal.accountLedger(account), journal.progress("r"), journal.mediaInUse()]);
   for (const by of [{ fingerprint: "f" }, { step: "a" }, { model: "m" }]) await journal.results({ account, ...by });

@@ -2,20 +2,28 @@ import { JournalClosedError, RunExistsError, RunUnknownError } from "../../src/j
 import { decodeEvents, type EventRecord, encodeEvents, type RecordOrigin } from "../../src/journal/event-codec.ts";
 import type { LedgerChange } from "../../src/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
+import type { AccountTotals, LedgerTotals, SpendingScope } from "../../src/journal/money.ts";
 import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../../src/journal/notices.ts";
+import {
+  agreedLimit,
+  type PaceGrant,
+  type PaceRequest,
+  shareExpiresAt,
+  shareOf,
+} from "../../src/journal/pace-shares.ts";
 import {
   accountOf,
   changeLedger,
   checkCommit,
   emptyEntry,
   type LedgerEntry,
+  type LedgerMoment,
   leaseAcquired,
   mediaOf,
   movedTo,
 } from "../../src/journal/record.ts";
-import { type AccountMoney, refusalOf, unseenOf } from "../../src/journal/spend-guard.ts";
+import { type AccountMoney, isSince, refusalOf, unseenOf } from "../../src/journal/spend-guard.ts";
 import type {
-  AccountTotals,
   Commit,
   CommitOutcome,
   InboxEntry,
@@ -24,7 +32,6 @@ import type {
   Lease,
   LeaseHolder,
   LeaseOutcome,
-  LedgerTotals,
   ModelCharges,
   Progress,
   RemoveOutcome,
@@ -33,6 +40,7 @@ import type {
   StoredResult,
   UploadHandleRow,
 } from "../../src/journal/store.ts";
+import { type Tags, tagTexts } from "../../src/journal/tags.ts";
 import { Waiters } from "../../src/journal/waiters.ts";
 import type { DueQuery, Wake } from "../../src/journal/wakes.ts";
 
@@ -67,6 +75,9 @@ class ReferenceJournal implements JournalStore {
   readonly #runs = new Map<string, MemoryRun>();
   readonly #handles = new Map<string, UploadHandleRow>();
   readonly #marks = new Map<string, number>();
+  /** Of runs that were removed, with the runs' account and tags. */
+  readonly #removed: Pick<MemoryRun, "account" | "ledger" | "row">[] = [];
+  readonly #pace = new Map<string, { limit: PaceGrant["limit"]; pausedUntil: number; shares: Map<string, Share> }>();
   readonly #waiters = new Waiters();
   #lastInboxId = 0;
   #lastOrder = 0;
@@ -79,7 +90,15 @@ class ReferenceJournal implements JournalStore {
   async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
     this.#open();
     if (this.#runs.has(runId)) throw new RunExistsError(runId);
-    const row = { runId, pipeline: first.plan.pipeline, createdAt: at, updatedAt: at, lastSeq: 0, status: "planned" };
+    const times = { createdAt: at, updatedAt: at, resumeAt: null };
+    const row = {
+      ...times,
+      runId,
+      pipeline: first.plan.pipeline,
+      lastSeq: 0,
+      status: "planned",
+      tags: first.tags ?? {},
+    };
     const run: MemoryRun = {
       account: accountOf(first),
       order: ++this.#lastOrder,
@@ -107,11 +126,12 @@ class ReferenceJournal implements JournalStore {
     return run === undefined ? null : rowOf(run);
   }
 
-  async runs(options: { readonly limit?: number; readonly before?: number } = {}): Promise<readonly RunRow[]> {
+  async runs(options: { readonly limit?: number; readonly before?: number; readonly tags?: Tags } = {}) {
     this.#open();
     const before = options.before ?? Number.POSITIVE_INFINITY;
+    const wanted = Object.entries(options.tags ?? {});
     return [...this.#runs.values()]
-      .filter((run) => run.row.createdAt < before)
+      .filter((run) => run.row.createdAt < before && wanted.every(([key, value]) => run.row.tags[key] === value))
       .sort((a, b) => b.row.createdAt - a.row.createdAt || b.order - a.order)
       .slice(0, options.limit)
       .map(rowOf);
@@ -173,13 +193,13 @@ class ReferenceJournal implements JournalStore {
     const changes = commit.ledger ?? [];
     const brings = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
     const mark = this.#mark(run.account) + brings;
-    const ledger = changedEntries(run, changes, mark);
+    const ledger = changedEntries(run, changes, { at: commit.at, mark });
     const refused = refusalOf(commit, () => this.#moneyAfter(run, ledger));
     if (refused !== null) return refused;
 
     run.inbox = left;
     append(run, bodies, commit.at);
-    run.row = { ...run.row, status: commit.status };
+    run.row = { ...run.row, status: commit.status, resumeAt: commit.resumeAt ?? null };
     for (const [key, entry] of ledger) run.ledger.set(key, entry);
     this.#marks.set(run.account, mark);
     for (const results of commit.results ?? [])
@@ -232,6 +252,34 @@ class ReferenceJournal implements JournalStore {
   async accountLedger(account: string): Promise<AccountTotals> {
     this.#open();
     return { ...totals(this.#runsOf(account)), mark: this.#mark(account) };
+  }
+
+  async spending(account: string, scope: SpendingScope): Promise<LedgerTotals> {
+    this.#open();
+    if (scope.tag === null && scope.sinceAt === null) return totals(this.#runsOf(account));
+    let [heldMicros, settledMicros] = [0, 0];
+    for (const run of [...this.#runsOf(account), ...this.#removed.filter((one) => one.account === account)]) {
+      for (const entry of counted(run, scope)) {
+        heldMicros += entry.heldMicros;
+        settledMicros += entry.settledMicros;
+      }
+    }
+    return { heldMicros, settledMicros };
+  }
+
+  async sharePace(request: PaceRequest): Promise<PaceGrant> {
+    this.#open();
+    const { key, holder, at, ttlMs, wanted } = request;
+    const known = this.#pace.get(key) ?? { limit: null, pausedUntil: 0, shares: new Map<string, Share>() };
+    const alive = [...known.shares].filter(([, { expiresAt }]) => expiresAt > at);
+    const others = alive.filter(([name]) => name !== holder).map(([, share]) => share);
+    const mine = alive.find(([name]) => name === holder)?.[1].share ?? 0;
+    const limit = agreedLimit(known.limit, request.limit, others.length === 0);
+    const pausedUntil = Math.max(known.pausedUntil, at + request.pauseMs);
+    const share = limit === null ? null : shareOf(limit, mine, others, request);
+    const own = { share: share ?? request.used, wanted, expiresAt: shareExpiresAt(at, ttlMs, limit) };
+    this.#pace.set(key, { limit, pausedUntil, shares: new Map([...alive, [holder, own]]) });
+    return { limit, share, pauseMs: Math.max(0, pausedUntil - at), holders: others.length + 1 };
   }
 
   async results(query: ResultsQuery, limit = 20): Promise<readonly StoredResult[]> {
@@ -321,6 +369,7 @@ class ReferenceJournal implements JournalStore {
     if (run.holder !== null && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
     if (totals([run]).heldMicros > 0) return { removed: false, reason: "holds" };
     this.#runs.delete(runId);
+    this.#removed.push(run);
     this.#waiters.notify(runId);
     return { removed: true };
   }
@@ -365,8 +414,19 @@ class ReferenceJournal implements JournalStore {
     const entries = this.#runsOf(changed.account).flatMap((run) => [
       ...(run === changed ? new Map([...run.ledger, ...ledger]) : run.ledger).values(),
     ]);
+    const sum = (some: readonly LedgerEntry[]) =>
+      some.reduce((all, { heldMicros, settledMicros }) => all + heldMicros + settledMicros, 0);
+    const others = [...this.#runsOf(changed.account), ...this.#removed].filter((run) => run !== changed);
+    const now = { ...changed, ledger: new Map([...changed.ledger, ...ledger]) };
     return {
-      committedMicros: entries.reduce((sum, { heldMicros, settledMicros }) => sum + heldMicros + settledMicros, 0),
+      committedMicros: (scope) =>
+        scope.tag === null && scope.sinceAt === null
+          ? sum(entries)
+          : sum(
+              [...others.filter(({ account }) => account === changed.account), now].flatMap((run) =>
+                counted(run, scope),
+              ),
+            ),
       unseenMicros: (mark) => entries.reduce((sum, entry) => sum + unseenOf(entry, mark), 0),
     };
   }
@@ -416,15 +476,27 @@ function ledgerKey(change: LedgerChange): string {
 function changedEntries(
   run: MemoryRun,
   changes: readonly LedgerChange[],
-  mark: number,
+  moment: LedgerMoment,
 ): ReadonlyMap<string, LedgerEntry> {
   const changed = new Map<string, LedgerEntry>();
   for (const change of changes) {
     const key = ledgerKey(change);
     const entry = changed.get(key) ?? run.ledger.get(key) ?? emptyEntry;
-    changed.set(key, changeLedger(entry, change, mark));
+    changed.set(key, changeLedger(entry, change, moment));
   }
   return changed;
+}
+
+interface Share {
+  readonly share: number;
+  readonly wanted: number;
+  readonly expiresAt: number;
+}
+
+/** The entries of a run that count for a cap of this scope. */
+function counted({ row, ledger }: Pick<MemoryRun, "row" | "ledger">, scope: SpendingScope): readonly LedgerEntry[] {
+  if (scope.tag !== null && !tagTexts(row.tags).includes(scope.tag)) return [];
+  return [...ledger.values()].filter((entry) => isSince(scope, entry));
 }
 
 function totals(runs: readonly MemoryRun[]): LedgerTotals {

@@ -51,8 +51,19 @@ const happenings = {
   budget: (run, n) => run.take([{ type: "run.budget.set", budgetMicros: n * 50_000, maxUnquotedMicros: n }]),
   headroom: (run, n) => {
     const headroomMicros = n * 10_000;
+    const capTerms = {
+      title: "cap",
+      goesOn: null,
+      flag: ["--cap ", ""],
+      ...{ endsAt: n % 2 === 0 ? null : run.now + 1 },
+    } as const;
     const known: readonly Headroom[] = [
-      { limit: "cap", headroomMicros, capMicros: 2 * headroomMicros, committedMicros: headroomMicros },
+      {
+        limit: "cap",
+        headroomMicros,
+        cap: { ...capTerms, capMicros: 2 * headroomMicros },
+        committedMicros: headroomMicros,
+      },
       { limit: "floor", headroomMicros, floorMicros: 1, balanceMicros: headroomMicros, unseenMicros: 0 },
       { limit: "later", headroomMicros: 0, askAgainAt: run.now + 1000 },
     ];

@@ -2,6 +2,7 @@ import { dollars } from "../../money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { wireForm } from "../service/present.ts";
+import { visible } from "../text/escape.ts";
 
 /** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */
 export async function balance(context: Context, flags: ServiceFlags): Promise<ExitCode> {
@@ -18,6 +19,12 @@ export async function balance(context: Context, flags: ServiceFlags): Promise<Ex
     const cap = capMicros === null ? "" : ` of a cap of ${dollars(capMicros)}`;
     const floor = floorMicros === null ? "" : `; ${dollars(floorMicros)} must stay in the wallet`;
     output.say(`Runs of this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
+    for (const one of journal.caps) {
+      const whose = one.tag === null ? "All runs" : `Runs with ${visible(one.tag)}`;
+      const until = one.endsAt === null ? "" : ` until ${new Date(one.endsAt).toISOString()}`;
+      const so = `${dollars(one.spentMicros)} spent, ${dollars(one.heldMicros)} reserved of a cap of ${dollars(one.capMicros)}`;
+      output.say(`${whose}${until}: ${so}`);
+    }
     return ExitCode.done;
   });
 }

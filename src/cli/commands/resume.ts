@@ -4,7 +4,7 @@ import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
-import { checkAmount, giveUpAfter, readDuration } from "../input/flag-values.ts";
+import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
@@ -20,6 +20,7 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly maxUnquoted?: string;
   readonly waitForFunds?: string;
   readonly giveUpAfter?: string;
+  readonly waitForCap?: string;
   readonly file?: string;
   readonly acceptChanges?: boolean;
   readonly rerun?: readonly string[];
@@ -37,7 +38,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkMovesAlone(runId, flags);
-  const giveUp = giveUpAfter(flags.giveUpAfter);
+  const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
   const input = await correction(flags, context);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -56,7 +57,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       input,
       ...{ rerun, rerunFailed, accountMoved, requestId, budget, maxUnquoted },
       ...(waitForFundsMs !== null && { waitForFundsMs }),
-      ...giveUp,
+      ...waits,
     });
   });
 }

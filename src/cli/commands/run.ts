@@ -4,7 +4,7 @@ import { dollars } from "../../money.ts";
 import { CliError, type ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { isAgreed } from "../input/confirm.ts";
-import { checkAmount, giveUpAfter } from "../input/flag-values.ts";
+import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "../input/flag-values.ts";
 import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -82,6 +82,8 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
     source: { file: loaded.file, exportName: loaded.exportName },
     ...quoteOptions(flags),
     ...giveUpAfter(flags.giveUpAfter),
+    ...waitForCap(flags.waitForCap),
+    tags: tagsOf(flags.tag),
     id: flags.id,
     onExisting: flags.onExisting,
     outDir: flags.out,

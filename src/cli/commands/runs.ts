@@ -1,6 +1,7 @@
 import type { RunRow, Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
+import { tagsOf } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 
@@ -11,18 +12,33 @@ const columns: readonly Column<RunRow>[] = [
   { title: "run", value: (row) => visible(row.runId), flexible: true },
   { title: "pipeline", value: (row) => visible(row.pipeline), flexible: true },
   { title: "status", value: (row) => row.status },
+  { title: "tags", value: ({ tags }) => visible(tagText(tags)), flexible: true },
   { title: "started", value: (row) => instant(row.createdAt) },
   { title: "last event", value: (row) => instant(row.updatedAt) },
 ];
 
+export interface RunsFlags extends ServiceFlags {
+  readonly tag?: readonly string[];
+}
+
+function tagText(tags: RunRow["tags"]): string {
+  return Object.entries(tags)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(" ");
+}
+
 /** `showrunner runs`: every run of the journal, newest first. */
-export async function runs(context: Context, flags: ServiceFlags): Promise<ExitCode> {
+export async function runs(context: Context, flags: RunsFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
-    const rows = await show.runs();
+    const tags = tagsOf(flags.tag);
+    const rows = await show.runs(tags === undefined ? {} : { tags });
+    // A column that is empty in every row says nothing.
+    const shown = columns.filter(({ title }) => title !== "tags" || rows.some((row) => tagText(row.tags) !== ""));
     if (flags.json) output.printJson(rows.map(document));
-    else if (rows.length > 0) output.print(table(rows, columns, io.stdout.columns));
-    if (rows.length === 0) {
+    else if (rows.length > 0) output.print(table(rows, shown, io.stdout.columns));
+    if (rows.length === 0 && tags !== undefined) output.say(`No run with ${visible(tagText(tags))}.`);
+    else if (rows.length === 0) {
       output.say("No run yet.");
       output.next("showrunner init film.ts");
     }
@@ -51,6 +67,7 @@ function document(row: RunRow): unknown {
     id: row.runId,
     pipeline: row.pipeline,
     status: row.status,
+    tags: row.tags,
     created_at: new Date(row.createdAt).toISOString(),
     updated_at: new Date(row.updatedAt).toISOString(),
     events: row.lastSeq,

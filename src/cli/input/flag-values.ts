@@ -22,6 +22,22 @@ export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?
   return { giveUpAfterMs: readDuration("--give-up-after", text, "10m, 90s or never") };
 }
 
+/** How long to stay when the cap of a day is reached; empty where no flag was given. */
+export function waitForCap(text: string | undefined): { readonly waitForCapMs?: number } {
+  return text === undefined ? {} : { waitForCapMs: readDuration("--wait-for-cap", text, "30h or 7d") };
+}
+
+/** The tags of `--tag key=value`; undefined where none was given. */
+export function tagsOf(given: readonly string[] | undefined): { readonly [key: string]: string } | undefined {
+  return given === undefined ? undefined : Object.fromEntries(given.map(tagOf));
+}
+
+function tagOf(text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new CliError("USAGE", `--tag ${visible(text)} is no tag`, { next: "write key and value: --tag team=video" });
+}
+
 /** Milliseconds of a flag's duration; refuses what is none, before anything is opened. */
 export function readDuration(flag: string, text: string, examples: string): number {
   const ms = parseDuration(text);

@@ -20,6 +20,8 @@ export interface RunFlags extends QuoteFlags {
   readonly startAnyway?: boolean;
   readonly out?: string;
   readonly giveUpAfter?: string;
+  readonly waitForCap?: string;
+  readonly tag?: readonly string[];
   /** Goes on in a process of its own. */
   readonly detach?: boolean;
 }

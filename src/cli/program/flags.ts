@@ -33,7 +33,24 @@ export function withSpending(command: Command): Command {
       "--spending-cap <usd>",
       "what all runs of the journal may spend together (default: SHOWRUNNER_SPENDING_CAP)",
     )
+    .option(
+      "--cap <cap>",
+      "what runs may spend in a day, with a tag, or both: 50/day, team=video:10/day, team=*:100; repeatable (default: SHOWRUNNER_CAPS)",
+      collect,
+    )
+    .option(
+      "--cap-time-zone <zone>",
+      "whose days they are, e.g. Europe/Berlin (default: SHOWRUNNER_CAP_TIME_ZONE, then UTC)",
+    )
     .option("--wallet-floor <usd>", "what must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)");
+}
+
+const WAIT_FOR_CAP =
+  "when the cap of a day is reached, stay and go on with the next day, for this long at most: 30h, 7d";
+
+/** For commands that drive one run and could stay for it. */
+export function withWaitForCap(command: Command): Command {
+  return command.option("--wait-for-cap <duration>", WAIT_FOR_CAP);
 }
 
 /** Who is told, for commands that drive runs. */

@@ -8,11 +8,16 @@ import {
   withRateLimit,
   withService,
   withSpending,
+  withWaitForCap,
 } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, act: Act): void {
-  withFamilies(withService(withRateLimit(withNotify(withSpending(withInput(program.command("run <file[#export]>")))))))
+  withFamilies(
+    withService(
+      withRateLimit(withNotify(withWaitForCap(withSpending(withInput(program.command("run <file[#export]>")))))),
+    ),
+  )
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: generated)")
     .addOption(
@@ -23,6 +28,7 @@ export function addRunning(program: Command, act: Act): void {
         .choices(["resume", "fail"])
         .default("resume"),
     )
+    .option("--tag <key=value>", "label of the run, to list and cap runs by; repeatable", collect)
     .option("--budget <usd>", "the most that the run may cost")
     .option("--start-anyway", "start although the wallet does not hold the least that the plan costs")
     .option("--out <dir>", "folder of the returned files")
@@ -44,7 +50,7 @@ export function addRunning(program: Command, act: Act): void {
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
     .action(act(async () => (await import("../commands/plan.ts")).plan));
-  withFamilies(withService(withRateLimit(withNotify(withSpending(program.command("resume <run-id>"))))))
+  withFamilies(withService(withRateLimit(withNotify(withWaitForCap(withSpending(program.command("resume <run-id>")))))))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget, replacing the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
@@ -103,6 +109,7 @@ export function addRunning(program: Command, act: Act): void {
 export function addInspecting(program: Command, act: Act): void {
   withService(program.command("runs"))
     .description("list the runs of the journal")
+    .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)
     .action(act(async () => (await import("../commands/runs.ts")).runs));
   withService(program.command("show <run-id>"))
     .description("show one run: steps, jobs, costs, files")

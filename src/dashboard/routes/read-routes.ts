@@ -78,10 +78,12 @@ export class RunList {
   }
 }
 
-function isWanted({ runId, pipeline, status }: RunRow, query: RunQuery): boolean {
+/** Searched by run, pipeline or tag. */
+function isWanted({ runId, pipeline, status, tags }: RunRow, query: RunQuery): boolean {
   if (query.status !== null && status !== query.status) return false;
   const search = query.search.trim().toLowerCase();
-  return search === "" || runId.toLowerCase().includes(search) || pipeline.toLowerCase().includes(search);
+  const texts = [runId, pipeline, ...Object.entries(tags).map(([key, value]) => `${key}=${value}`)];
+  return search === "" || texts.some((text) => text.toLowerCase().includes(search));
 }
 
 /** Steps of a run by group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */

@@ -17,6 +17,7 @@ export function runSummary(
   return {
     id: state.runId,
     pipeline: planned.plan.pipeline,
+    tags: tagList(planned.tags),
     status: isInterrupted ? "interrupted" : state.status,
     createdAt: state.createdAt,
     updatedAt: row.updatedAt,
@@ -39,10 +40,11 @@ function isResting({ status }: RunState): boolean {
 }
 
 /** A run of which only the row can be read. */
-export function unreadable({ runId, pipeline, status, createdAt, updatedAt }: RunRow, why: string): RunSummary {
+export function unreadable({ runId, pipeline, tags, status, createdAt, updatedAt }: RunRow, why: string): RunSummary {
   return {
     id: runId,
     pipeline,
+    tags: tagList(tags),
     status: status as RunStatus,
     createdAt,
     updatedAt,
@@ -57,6 +59,10 @@ export function unreadable({ runId, pipeline, status, createdAt, updatedAt }: Ru
     counts: { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 },
     covers: [],
   };
+}
+
+function tagList(tags: RunRow["tags"] = {}): readonly string[] {
+  return Object.entries(tags).map(([key, value]) => `${key}=${value}`);
 }
 
 export interface HeadFacts {

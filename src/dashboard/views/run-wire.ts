@@ -78,6 +78,8 @@ export interface MediaView {
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
+  /** `key=value` each. */
+  readonly tags: readonly string[];
   readonly status: RunStatus;
   readonly createdAt: number;
   readonly updatedAt: number;

@@ -1,5 +1,6 @@
 import type { Pipeline } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
+import { tagTexts } from "../../journal/tags.ts";
 import { changesBetween, type FieldChange } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
@@ -24,6 +25,10 @@ export async function checkSameRun(
   }
   const [was, is] = [planned.profile?.name ?? null, options.profile ?? null];
   if (was !== is) throw differs([`profile: ${was ?? "none"} → ${is ?? "none"}`], another);
+  if (options.tags !== undefined) {
+    const [had, has] = [tagTexts(planned.tags), tagTexts(options.tags)].map((tags) => tags.join(", ") || "none");
+    if (had !== has) throw differs([`tags: ${had} → ${has}`], another);
+  }
   const again = await replanRun(state, pipeline, planner, { whole: input });
   if (!again.ok) throw new PlanProblemsError(again.problems);
   const fields = changesBetween(planned.input, again.input);

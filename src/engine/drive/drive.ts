@@ -4,6 +4,7 @@ import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, Lease, Progress } from "../../journal/store.ts";
 import { type Command, commandId } from "../../run/command.ts";
+import { isSameLimit } from "../../run/headroom.ts";
 import { Scheduler } from "../../run/scheduler.ts";
 import { committedMicros } from "../change/drift.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
@@ -129,7 +130,7 @@ class Driver {
         if (headroom === null) return decided;
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
-        headrooms = [...headrooms.filter((known) => known.headroom.limit !== headroom.limit), { headroom, ownMicros }];
+        headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
       }
     } catch (error) {
       // Not in the journal: stays queued for another try.

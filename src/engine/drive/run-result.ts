@@ -62,6 +62,8 @@ export interface RunPause {
   readonly requiredMicros: number | null;
   /** What the wallet held then; set for `funds`. */
   readonly balanceMicros: number | null;
+  /** From when on the run may go on without a person, epoch milliseconds; set for `cap`. */
+  readonly resumeAt: number | null;
 }
 
 /**
@@ -139,4 +141,5 @@ const AT_REST: RunPause = {
   fundingUrl: null,
   requiredMicros: null,
   balanceMicros: null,
+  resumeAt: null,
 };

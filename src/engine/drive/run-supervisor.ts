@@ -85,7 +85,7 @@ export class RunSupervisor {
       retireHolder(holder);
       throw error;
     });
-    const { waitForFundsMs = 0 } = how;
+    const { waitForFundsMs = 0, waitForCapMs = 0 } = how;
     const { quoted: _, revision: __, ...again } = how;
     if (pending !== null) {
       const { polls = 0 } = how;
@@ -93,9 +93,13 @@ export class RunSupervisor {
       if (!goesOn) return result(state, media);
       return this.#drive(state, updates, stop, { ...again, revision: pending, polls: polls + 1 });
     }
-    const funded = await this.#awaitFunds(state, stop.signal, waitForFundsMs);
-    if (!funded) return result(state, media, drift);
-    return this.#drive(state, updates, stop, { ...again, waitForFundsMs: waitForFundsMs - (clock.now() - at) });
+    const goesOn =
+      (await this.#awaitFunds(state, stop.signal, waitForFundsMs)) ||
+      (await this.#awaitCap(state, stop.signal, waitForCapMs));
+    if (!goesOn) return result(state, media, drift);
+    const passedMs = clock.now() - at;
+    const left = { waitForFundsMs: waitForFundsMs - passedMs, waitForCapMs: waitForCapMs - passedMs };
+    return this.#drive(state, updates, stop, { ...again, ...left });
   }
 
   /** Acquires the lease and drives the run until it finishes or pauses. `pending`: the revision to apply after that. */
@@ -170,6 +174,21 @@ export class RunSupervisor {
     return false;
   }
 
+  /** True once the period of the cap that the run is paused for has ended; false when it is not paused for one, or time is up. */
+  async #awaitCap(state: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
+    const resumeAt = state.status === "paused" ? (state.pause?.resumeAt ?? null) : null;
+    if (resumeAt === null) return false;
+    const { clock, store } = this.#parts;
+    for (const until = clock.now() + forMs; clock.now() < resumeAt; ) {
+      const leftMs = Math.min(until, resumeAt) - clock.now();
+      if (leftMs <= 0) return false;
+      await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
+      if (signal.aborted) return false;
+      if ((await store.inbox(state.runId)).length > 0) return true;
+    }
+    return forMs > 0;
+  }
+
   /** Below anything while the service cannot be reached. */
   async #balance(signal: AbortSignal): Promise<number> {
     try {
@@ -197,9 +216,14 @@ export class RunSupervisor {
     for (const one of stored) apply(state, one);
     const { store, notifier } = this.#parts;
     const notices = notifier === null ? [] : noticesOf(state, stored);
-    const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, status: state.status });
+    const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, ...rowOf(state) });
     if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
     updates.push(stored);
     if (notices.length > 0) notifier?.poke();
   }
+}
+
+/** What the run's row says of it. */
+function rowOf({ status, pause }: RunState): { readonly status: string; readonly resumeAt: number | null } {
+  return { status, resumeAt: pause?.resumeAt ?? null };
 }

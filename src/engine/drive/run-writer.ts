@@ -1,9 +1,10 @@
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
+import type { SpendingGuard } from "../../journal/money.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotOf, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { CommitOutcome, InboxEntry, JournalStore, Lease, SpendingGuard } from "../../journal/store.ts";
+import type { CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
@@ -125,6 +126,7 @@ export class RunWriter {
         events,
         ledger,
         status,
+        resumeAt: this.#state.pause?.resumeAt ?? null,
         results: produced,
         charges: chargesOf(this.#state, ledger),
         notices,

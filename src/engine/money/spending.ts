@@ -1,10 +1,15 @@
 import { answerOf, type Client } from "../../api/index.ts";
+import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
-import type { CommitOutcome, JournalStore, SpendingGuard } from "../../journal/store.ts";
+import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
+import type { Tags } from "../../journal/tags.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import { WalletShortError } from "../errors.ts";
-import { usdOption } from "../options/options.ts";
+import { type CapOption, usdOption } from "../options/options.ts";
+import { ANY_VALUE } from "../options/tags.ts";
 import { delayAfter, type Judged, judge } from "../service/service-answers.ts";
+import { type CapRule, type CapRules, capRule, capsFor, capTerms, parseCap, replaceCaps } from "./caps.ts";
+import { checkTimeZone } from "./day.ts";
 
 /** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
 const PATIENCE_MS = 15_000;
@@ -15,12 +20,23 @@ type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 /** What runs may spend together; null: no limit. */
 export interface SpendingLimits {
-  readonly capMicros: number | null;
+  readonly caps: CapRules;
   readonly floorMicros: number | null;
 }
 
-/** What all runs of an account on one journal come to. */
-export interface SpendingTotals extends SpendingLimits {
+/** What all runs of an account on one journal come to, and the limits that a Showrunner keeps to. */
+export interface SpendingTotals {
+  /** The cap over all runs and all time; null without one. */
+  readonly capMicros: number | null;
+  readonly floorMicros: number | null;
+  /** The other caps, but for those of each value of a tag: what counts for them now, and when they begin anew. */
+  readonly caps: readonly {
+    readonly tag: string | null;
+    readonly capMicros: number;
+    readonly spentMicros: number;
+    readonly heldMicros: number;
+    readonly endsAt: number | null;
+  }[];
   readonly spentMicros: number;
   /** Reserved for bills that are still to come. */
   readonly heldMicros: number;
@@ -29,14 +45,28 @@ export interface SpendingTotals extends SpendingLimits {
 /** From options, else from the environment; throws `InvalidOptionError` for what is no amount. */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
+  readonly caps?: readonly (CapOption | string)[] | undefined;
+  readonly capTimeZone?: string | undefined;
   readonly walletFloor?: string | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }): SpendingLimits {
   const env = options.env ?? process.env;
   const limit = (option: string, given: string | undefined, variable: string) =>
     given === undefined ? usdOption(variable, env[variable] || undefined) : usdOption(option, given);
+  const capMicros = limit("spendingCap", options.spendingCap, "SHOWRUNNER_SPENDING_CAP");
+  const over: readonly CapRule[] = capMicros === null ? [] : [{ capMicros, per: null, tag: null }];
+  const named = (env.SHOWRUNNER_CAPS ?? "").split(",").filter((text) => text.trim() !== "");
+  const given = (options.caps ?? []).map((cap) => (typeof cap === "string" ? parseCap(cap, "caps") : capRule(cap)));
+  const others = replaceCaps(
+    named.map((text) => parseCap(text, "SHOWRUNNER_CAPS")),
+    given,
+  );
+  const [timeZone, zoneOption] =
+    options.capTimeZone === undefined
+      ? [env.SHOWRUNNER_CAP_TIME_ZONE || "UTC", "SHOWRUNNER_CAP_TIME_ZONE"]
+      : [options.capTimeZone, "capTimeZone"];
   return {
-    capMicros: limit("spendingCap", options.spendingCap, "SHOWRUNNER_SPENDING_CAP"),
+    caps: { rules: [...over, ...others], timeZone: checkTimeZone(timeZone, zoneOption) },
     floorMicros: limit("walletFloor", options.walletFloor, "SHOWRUNNER_WALLET_FLOOR"),
   };
 }
@@ -60,14 +90,28 @@ export class Spending {
   }
 
   async totals(): Promise<SpendingTotals> {
-    const { store, account, capMicros, floorMicros } = this.#parts;
+    const { store, account, caps, floorMicros, now } = this.#parts;
     const { settledMicros: spentMicros, heldMicros } = await store.accountLedger(account);
-    return { spentMicros, heldMicros, capMicros, floorMicros };
+    const all = caps.rules.filter(({ tag, per }) => tag === null && per === null).map(({ capMicros }) => capMicros);
+    const others = caps.rules.filter(({ tag, per }) => tag !== null || per !== null);
+    const told = others.flatMap((rule) => {
+      const tags = rule.tag === null ? {} : { [rule.tag.key]: rule.tag.value };
+      return rule.tag?.value === ANY_VALUE ? [] : capsFor({ ...caps, rules: [rule] }, tags, now());
+    });
+    const counted = await Promise.all(
+      told.map(async (cap) => {
+        const totals = await store.spending(account, cap);
+        const { endsAt, capMicros } = capTerms(cap, caps.timeZone);
+        return { tag: cap.tag, capMicros, spentMicros: totals.settledMicros, heldMicros: totals.heldMicros, endsAt };
+      }),
+    );
+    const capMicros = all.length === 0 ? null : Math.min(...all);
+    return { spentMicros, heldMicros, capMicros, floorMicros, caps: counted };
   }
 
   /** For one drive of one run. */
-  watch(): SpendingWatch {
-    return new SpendingWatch(this.#parts, this.#wallet);
+  watch(tags: Tags): SpendingWatch {
+    return new SpendingWatch(this.#parts, this.#wallet, tags);
   }
 }
 
@@ -76,16 +120,18 @@ export class SpendingWatch {
   readonly #wallet: Wallet;
   /** Since when there is no headroom, only because charges are not in the balance yet. */
   #waitingSince: number | null = null;
-  /** The cap refused something in this drive: from then on the remainder is read before anything is tried. */
+  readonly #tags: Tags;
+  /** A cap refused something in this drive: from then on the remainder is read before anything is tried. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
   /** The last answer of the wallet: a failure, or null for a balance; undefined once that was read. */
   #answer: Judged | null | undefined;
 
-  constructor(parts: SpendingParts, wallet: Wallet) {
+  constructor(parts: SpendingParts, wallet: Wallet, tags: Tags) {
     this.#parts = parts;
     this.#wallet = wallet;
+    this.#tags = tags;
   }
 
   /**
@@ -93,16 +139,25 @@ export class SpendingWatch {
    * that may make room in the wallet.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
-    const { capMicros, store, account, now } = this.#parts;
+    const { store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
     const later = this.#later === null ? [] : [this.#later];
-    if (capMicros === null || !this.#isCapShort) return later;
-    const { heldMicros, settledMicros } = await store.accountLedger(account);
-    const micros = heldMicros + settledMicros;
-    return [
-      ...later,
-      { limit: "cap", headroomMicros: Math.max(0, capMicros - micros), capMicros, committedMicros: micros },
-    ];
+    if (!this.#isCapShort) return later;
+    const known = this.#caps().map(async (cap) => {
+      const { heldMicros, settledMicros } = await store.spending(account, cap);
+      const micros = heldMicros + settledMicros;
+      return this.#capHeadroom(cap, Math.max(0, cap.capMicros - micros), micros);
+    });
+    return [...later, ...(await Promise.all(known))];
+  }
+
+  /** Those for this run, of the day that it is now. */
+  #caps(): readonly SpendingCap[] {
+    return capsFor(this.#parts.caps, this.#tags, this.#parts.now());
+  }
+
+  #capHeadroom(cap: SpendingCap, headroomMicros: number, committedMicros: number): Headroom {
+    return { limit: "cap", headroomMicros, committedMicros, cap: capTerms(cap, this.#parts.caps.timeZone) };
   }
 
   /**
@@ -110,13 +165,14 @@ export class SpendingWatch {
    * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before.
    */
   async guard(fresh: boolean): Promise<SpendingGuard | Headroom | undefined> {
-    const { capMicros, floorMicros, now } = this.#parts;
-    if (floorMicros === null) return capMicros === null ? undefined : { capMicros, wallet: null };
+    const { floorMicros, now } = this.#parts;
+    const caps = this.#caps();
+    if (floorMicros === null) return caps.length === 0 ? undefined : { caps, wallet: null };
     try {
       const wallet = { ...(await this.#wallet.balance(fresh)), floorMicros };
       this.#failures = 0;
       this.#answer = null;
-      return { capMicros, wallet };
+      return { caps: this.#caps(), wallet };
     } catch (error) {
       this.#answer = judge("balance", error);
       return this.#notBefore(now() + delayAfter(++this.#failures));
@@ -134,8 +190,7 @@ export class SpendingWatch {
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
-      const { headroomMicros, committedMicros } = refusal;
-      return { limit: "cap", headroomMicros, capMicros: guard.capMicros!, committedMicros };
+      return this.#capHeadroom(refusal.cap, refusal.headroomMicros, refusal.committedMicros);
     }
     const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();

@@ -9,6 +9,16 @@ import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 
+/** A cap over runs of the account on one journal. */
+export interface CapOption {
+  /** A decimal of US dollars. */
+  readonly usd: string;
+  /** `day`: anew with each day of {@link OpenOptions.capTimeZone}. Default: over all time. */
+  readonly per?: "day" | undefined;
+  /** Counts the runs that carry it, such as `team=video`; `team=*`: those of each team by themselves. Default: every run. */
+  readonly tag?: string | undefined;
+}
+
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** Journal file, `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
   readonly journal?: string | JournalStore | undefined;
@@ -29,6 +39,15 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly spendingCap?: string | undefined;
   /**
+   * Further caps, each over the runs of a tag, a day, or both; checked as `spendingCap` is. A hold counts for the day that it is
+   * made on, also when it is charged after midnight. A run that meets the cap of a day pauses (`cap`) and goes on with the next
+   * day, where it is driven; see `waitForCapMs`. Text as in `team=video:10/day`. Those of the environment hold too
+   * (SHOWRUNNER_CAPS, such as `50/day,team=video:10/day`), unless one given here is for the same runs and time.
+   */
+  readonly caps?: readonly (CapOption | string)[] | undefined;
+  /** Whose days they are: an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
+  readonly capTimeZone?: string | undefined;
+  /**
    * What the wallet must keep, a decimal of US dollars. A submit that could bring it below, with everything charged that
    * runs of this journal have reserved, is not sent: its run pauses (`funds`). Needs a key that may read the balance.
    * Default: environment SHOWRUNNER_WALLET_FLOOR, else none.
@@ -47,6 +66,11 @@ interface DriveOptions {
    * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
+  /**
+   * Stay when the cap of a day is reached, and go on with the next one, for so long altogether, milliseconds. Default 0: the run
+   * pauses (`cap`), and goes on when it is resumed after that, as by a worker.
+   */
+  readonly waitForCapMs?: number | undefined;
 }
 
 export interface RunOptions extends DriveOptions {
@@ -58,6 +82,11 @@ export interface RunOptions extends DriveOptions {
   readonly onExisting?: "resume" | "fail" | undefined;
   /** Names the run; letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
+  /**
+   * Labels such as `{ team: "video" }`: runs are listed and capped by them. Up to 8; keys of letters, digits, `.`, `_` and `-`,
+   * values of up to 80 printable characters.
+   */
+  readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
   readonly budget?: string | undefined;
   /** Jobs at once: in all (default 8), or by `total`, model id and modality. */

@@ -165,10 +165,10 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       if (!isMeanwhile) throw error;
       return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     }
-    const { signal, giveUpAfterMs } = options;
+    const { signal, giveUpAfterMs, waitForCapMs } = options;
     // Held for as long as the run: nothing of the draft and the quote but this.
     const quoted = quotedEvents(produced.plan, quote.prices);
-    const start = { quoted, code: codeOf(produced.draft), signal, pipeline, giveUpAfterMs };
+    const start = { quoted, code: codeOf(produced.draft), signal, pipeline, giveUpAfterMs, waitForCapMs };
     return this.#supervisor.open(newRun(id, planned, at), start) as RunHandleOf<R>;
   }
 
@@ -177,10 +177,10 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
     await checkSameRun(state, { pipeline, input, options }, this.#planner);
-    const { signal, budget, maxUnquoted, giveUpAfterMs } = options;
+    const { signal, budget, maxUnquoted, giveUpAfterMs, waitForCapMs } = options;
     const isRaised = usdOption("budget", budget) !== null && usdOption("budget", budget) !== state.budgetMicros;
     const limits = { ...(isRaised && { budget }), maxUnquoted };
-    const how = { signal, pipeline, compare: false, giveUpAfterMs, ...limits };
+    const how = { signal, pipeline, compare: false, giveUpAfterMs, waitForCapMs, ...limits };
     const row = await this.store.run(id);
     if (row === null || isRunFinal(state.status) || !isDriven(row, this.now())) return this.resume(id, how);
     // Nobody asks again when that process dies: a stop that it has not taken in still stands.
@@ -290,7 +290,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       functions: functionsFor(state, { code, pipeline }),
       expansions: this.#planner,
       follow: options.follow ?? "auto",
-      spending: this.#spending.watch(),
+      spending: this.#spending.watch(state.planned.tags ?? {}),
       leaseMs: options.leaseMs ?? 30_000,
       giveUpAfterMs,
       idempotencyWindowMs: options.idempotencyWindowMs ?? 24 * 3_600_000,

@@ -4,6 +4,7 @@ import type { Pipeline } from "../../define/index.ts";
 import type { RunPlanned } from "../../journal/events.ts";
 import { ownVersion } from "../../own-version.ts";
 import type { RunOptions } from "../options/options.ts";
+import { checkTags } from "../options/tags.ts";
 import type { Planned } from "../price/planner.ts";
 
 interface NewRun {
@@ -17,6 +18,7 @@ type Agreed = Pick<RunPlanned, "budgetMicros" | "maxUnquotedMicros" | "limits" |
 
 /** The first event of a run: all that is needed to go on with it elsewhere. */
 export function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
+  const tags = checkTags(options.tags);
   return {
     type: "run.planned",
     plan: produced.plan,
@@ -25,6 +27,7 @@ export function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: 
     ...agreed,
     outDir: resolve(options.outDir ?? join("out", id)),
     source: options.source ?? null,
+    ...(Object.keys(tags).length > 0 && { tags }),
     ...(options.reuse && { reuse: true }),
     ...(produced.profile !== null && { profile: produced.profile }),
     ...(options.manifests === false && { manifests: false as const }),

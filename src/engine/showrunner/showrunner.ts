@@ -3,6 +3,7 @@ import type { Client } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRow } from "../../journal/store.ts";
+import type { Tags } from "../../journal/tags.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
@@ -97,8 +98,11 @@ export interface Showrunner {
    * finished a job. Knows what `quote`, `run` and `resume` read for their plans, and follows what finishes since.
    */
   expectedMs(step: PlanStep): number | null;
-  /** Newest first. A run that seems to run although no process drives it has the status `interrupted`. */
-  runs(): Promise<readonly RunRow[]>;
+  /**
+   * Newest first. A run that seems to run although no process drives it has the status `interrupted`. `tags`: only those
+   * that carry all of them.
+   */
+  runs(options?: { readonly tags?: Tags }): Promise<readonly RunRow[]>;
   /**
    * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose
    * inbox holds a decision and no later stop. Another process may be driving one of them; `resume` says so.

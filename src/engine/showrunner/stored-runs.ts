@@ -5,6 +5,7 @@ import { accountOf } from "../../journal/record.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
+import type { Tags } from "../../journal/tags.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision } from "../../plan/plan.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
@@ -46,9 +47,9 @@ export abstract class StoredRuns {
     this.now = now;
   }
 
-  async runs(): Promise<readonly RunRow[]> {
+  async runs({ tags }: { readonly tags?: Tags } = {}): Promise<readonly RunRow[]> {
     const now = this.now();
-    return (await this.store.runs()).map((row) => statusNow(row, now));
+    return (await this.store.runs({ ...(tags !== undefined && { tags }) })).map((row) => statusNow(row, now));
   }
 
   async due(): Promise<readonly RunRow[]> {
@@ -56,7 +57,8 @@ export abstract class StoredRuns {
     const due: RunRow[] = [];
     for (const row of await this.store.runs()) {
       if (row.account !== account || isRunFinal(row.status as RunState["status"])) continue;
-      if (row.status !== "paused" || (await this.#isAsked(row.runId))) due.push(row);
+      const isPeriodOver = row.resumeAt !== null && row.resumeAt <= this.now();
+      if (row.status !== "paused" || isPeriodOver || (await this.#isAsked(row.runId))) due.push(row);
     }
     return due;
   }

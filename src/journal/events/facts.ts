@@ -2,6 +2,7 @@ import type { CleanText } from "../../clean-text.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import type { AppliedProfile } from "../../plan/profile.ts";
 import type { JobLimits } from "../../plan/slots.ts";
+import type { Tags } from "../tags.ts";
 
 /** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
 export interface JournalError {
@@ -39,6 +40,8 @@ export type PauseReason =
   /** Requests to a chat model were sent and never answered: one more may be charged once more. */
   | "unanswered"
   | "code"
+  /** A cap for a period is reached: the run goes on by itself with the next period, where a process drives it. */
+  | "cap"
   /** The service could not be reached for too long. */
   | "unreachable"
   /** Something answered in its place: a login page, a proxy, another server. */
@@ -108,6 +111,8 @@ export interface RunPlanned {
   readonly profile?: AppliedProfile;
   /** Whether named files get a manifest beside them. Absent: yes. */
   readonly manifests?: false;
+  /** Absent: none. */
+  readonly tags?: Tags;
   /** What the pipeline says of the consent of those whose voices it clones. */
   readonly consent?: string;
   /** Where the pipeline came from, for `resume`; null when it was given as a value. */

@@ -14,6 +14,10 @@ interface Paused {
   /** For `funds` what the wallet must hold, for `budget` the budget or cap that would have done. */
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
+  /** Set where a cap over several runs is reached: the option that would have done. */
+  readonly flag?: CleanText;
+  /** Set for `cap`: from when on the run may go on without a person, epoch milliseconds. */
+  readonly resumeAt?: number;
   /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
@@ -102,10 +106,11 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.paused": {
-    apply: (fold, { reason, message, fundingUrl = null, requiredMicros = null, balanceMicros = null }) => {
+    apply: (fold, { reason, message, ...told }) => {
+      const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = told;
       fold.moveRun();
       stopClock(fold.state.activeTime, fold.at);
-      fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros };
+      fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt };
       if (reason === "approval") closeReruns(fold.state);
     },
     changes: "run",
@@ -211,6 +216,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
       return null;
     case "funds":
     case "budget":
+    case "cap":
       return { event: "run.needs-funds", ...told, next: `showrunner resume ${runId}` };
     case "unreachable":
     case "misdirected":

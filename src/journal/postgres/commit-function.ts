@@ -5,9 +5,17 @@ const held = "coalesce(n.held, l.held_micros, 0)";
 const settled = "coalesce(n.settled, l.settled_micros, 0)";
 const charged =
   "CASE n.charged WHEN 'cleared' THEN NULL WHEN 'marked' THEN v_mark WHEN 'kept' THEN l.charged ELSE coalesce(l.charged, v_mark) END";
+const slot =
+  "coalesce(CASE n.slot WHEN 'kept' THEN l.slot WHEN 'marked' THEN (c ->> 'slot')::bigint ELSE coalesce(l.slot, (c ->> 'slot')::bigint) END, 0)";
 const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
-const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text)
+const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text, slot text)
         LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
+
+/** The tags of a run `r`, with the one of all runs. */
+const tagsOf = (run: string) =>
+  `(SELECT '' AS tag UNION ALL SELECT key || '=' || value FROM jsonb_each_text(${run}.tags::jsonb)) t`;
+const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
+        SET held_micros = s.held_micros + excluded.held_micros, settled_micros = s.settled_micros + excluded.settled_micros`;
 
 /**
  * Commits of several runs, in order, each whole or not at all: one that is refused changes nothing, and the others are as if it
@@ -15,7 +23,7 @@ const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt inte
  */
 export const commitFunction = `
 CREATE OR REPLACE FUNCTION {s}.commit_runs(p_version integer, p_event_version integer, p_now bigint, p_commits jsonb)
-RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed_micros bigint, unseen_micros bigint)
+RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed text, unseen_micros bigint)
 ${settings} AS $function$
 #variable_conflict use_column
 DECLARE
@@ -30,6 +38,10 @@ DECLARE
   v_settled bigint;
   v_uncharged bigint;
   v_wallet_mark bigint;
+  v_cap jsonb;
+  v_committed bigint;
+  v_all_committed bigint[];
+  v_is_over boolean;
 BEGIN${preamble}
   PERFORM FROM {s}.runs WHERE run_id IN (SELECT e ->> 'run' FROM jsonb_array_elements(p_commits) e)
     ORDER BY run_key FOR NO KEY UPDATE;
@@ -44,7 +56,7 @@ BEGIN${preamble}
   END IF;
 
   FOR c IN SELECT e FROM jsonb_array_elements(p_commits) e LOOP
-    outcome := NULL; last_seq := NULL; tail := NULL; lease_left := NULL; committed_micros := NULL; unseen_micros := NULL;
+    outcome := NULL; last_seq := NULL; tail := NULL; lease_left := NULL; committed := NULL; unseen_micros := NULL;
     SELECT * INTO r FROM {s}.runs WHERE run_id = c ->> 'run';
     IF NOT FOUND THEN
       outcome := 'unknown';
@@ -75,20 +87,45 @@ BEGIN${preamble}
             - CASE WHEN l.charged <= v_wallet_mark THEN 0 ELSE ${was} END)
         INTO v_held, v_settled, v_uncharged, unseen_micros
         FROM ${changes};
-      committed_micros := a.held_micros + a.settled_micros + v_held + v_settled;
+      v_all_committed := '{}';
+      v_is_over := false;
+      FOR v_cap IN SELECT e FROM jsonb_array_elements(coalesce(c -> 'caps', '[]')) e LOOP
+        IF v_cap ->> 'tag' IS NULL AND v_cap ->> 'slot' IS NULL THEN
+          v_committed := a.held_micros + a.settled_micros + v_held + v_settled;
+        ELSE
+          SELECT coalesce(sum(held_micros + settled_micros), 0) INTO v_committed FROM {s}.spending
+            WHERE account = r.account AND tag = coalesce(v_cap ->> 'tag', '')
+              AND slot >= coalesce((v_cap ->> 'slot')::bigint, -9007199254740991);
+          IF v_cap ->> 'tag' IS NULL OR EXISTS (SELECT FROM ${tagsOf("r")} WHERE t.tag = v_cap ->> 'tag') THEN
+            SELECT v_committed + sum(CASE WHEN ${slot} >= coalesce((v_cap ->> 'slot')::bigint, ${slot}) THEN ${held} + ${settled} ELSE 0 END
+                - CASE WHEN l.slot >= coalesce((v_cap ->> 'slot')::bigint, l.slot) THEN ${was} ELSE 0 END)
+              INTO v_committed FROM ${changes};
+          END IF;
+        END IF;
+        v_all_committed := v_all_committed || v_committed;
+        v_is_over := v_is_over OR v_committed > (v_cap ->> 'cap')::bigint;
+      END LOOP;
       IF v_wallet_mark IS NOT NULL THEN
         unseen_micros := unseen_micros + a.uncharged_micros + (SELECT coalesce(sum(held_micros + settled_micros), 0)
           FROM {s}.ledger WHERE account = r.account AND charged > v_wallet_mark);
       END IF;
-      IF committed_micros > (c ->> 'cap')::bigint OR unseen_micros > (c ->> 'most_unseen')::bigint THEN
+      IF v_is_over OR unseen_micros > (c ->> 'most_unseen')::bigint THEN
         outcome := 'money';
+        committed := to_json(v_all_committed)::text;
         RETURN NEXT;
         CONTINUE;
       END IF;
-      INSERT INTO {s}.ledger AS l (run_key, step, attempt, account, held_micros, settled_micros, charged)
-        SELECT r.run_key, n.step, n.attempt, r.account, ${held}, ${settled}, ${charged} FROM ${changes}
+      INSERT INTO {s}.spending AS s (account, tag, slot, held_micros, settled_micros)
+        SELECT r.account, t.tag, d.slot, sum(d.held), sum(d.settled) FROM (
+          SELECT ${slot} AS slot, ${held} AS held, ${settled} AS settled FROM ${changes}
+          UNION ALL SELECT l.slot, -l.held_micros, -l.settled_micros FROM ${changes} WHERE l.slot IS NOT NULL) d,
+          ${tagsOf("r")} GROUP BY t.tag, d.slot
+        ${addSpending};
+      INSERT INTO {s}.ledger AS l (run_key, step, attempt, account, held_micros, settled_micros, charged, slot)
+        SELECT r.run_key, n.step, n.attempt, r.account, ${held}, ${settled}, ${charged}, ${slot} FROM ${changes}
         ON CONFLICT (run_key, step, attempt) DO UPDATE
-          SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, charged = excluded.charged;
+          SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, charged = excluded.charged,
+            slot = excluded.slot;
       UPDATE {s}.accounts SET held_micros = a.held_micros + v_held, settled_micros = a.settled_micros + v_settled,
         uncharged_micros = a.uncharged_micros + v_uncharged, mark = v_mark WHERE account = r.account;
     END IF;
@@ -100,6 +137,7 @@ BEGIN${preamble}
         VALUES (r.run_key, v_seq, (c ->> 'at')::bigint, p_event_version, c ->> 'body');
     END IF;
     UPDATE {s}.runs SET last_seq = v_seq, updated_at = (c ->> 'at')::bigint, status = c ->> 'status',
+      resume_at = (c ->> 'resume_at')::bigint,
       snapshot_seq = v_snapshot_seq, held_micros = r.held_micros + v_held, settled_micros = r.settled_micros + v_settled,
       lease_holder = CASE WHEN (c ->> 'park')::boolean THEN NULL ELSE r.lease_holder END, last_write = (c ->> 'write')::uuid
       WHERE run_key = r.run_key;
@@ -165,6 +203,11 @@ BEGIN
     uncharged_micros = uncharged_micros - v_uncharged WHERE account = p_from;
   UPDATE {s}.accounts SET held_micros = held_micros + r.held_micros, settled_micros = settled_micros + r.settled_micros,
     uncharged_micros = uncharged_micros + v_uncharged WHERE account = p_to;
+  INSERT INTO {s}.spending AS s (account, tag, slot, held_micros, settled_micros)
+    SELECT w.account, t.tag, l.slot, w.sign * sum(l.held_micros), w.sign * sum(l.settled_micros)
+    FROM {s}.ledger l, (VALUES (p_from, -1), (p_to, 1)) AS w (account, sign), ${tagsOf("r")}
+    WHERE l.run_key = p_key GROUP BY w.account, w.sign, t.tag, l.slot
+    ${addSpending};
   UPDATE {s}.ledger SET account = p_to, charged = CASE WHEN charged IS NULL THEN NULL ELSE 0 END WHERE run_key = p_key;
   UPDATE {s}.wakes SET account = p_to WHERE run_key = p_key;
   UPDATE {s}.runs SET account = p_to WHERE run_key = p_key;

@@ -1,6 +1,7 @@
 import type { Row } from "../columns.ts";
 import { JournalRecordError, RunUnknownError } from "../errors.ts";
 import { EVENT_VERSION } from "../events.ts";
+import type { SpendingCap } from "../money.ts";
 import { refusalOf } from "../spend-guard.ts";
 import type { Commit, CommitOutcome } from "../store.ts";
 import type { LeaseClock } from "./clock.ts";
@@ -164,9 +165,12 @@ export class CommitQueue {
       case "inbox":
         return { committed: false, reason: outcome };
       case "money": {
-        const committedMicros = columns.integer(row, "committed_micros");
+        const committed = columns.json(row, "committed") as readonly number[];
         const unseen = columns.integerOrNull(row, "unseen_micros") ?? 0;
-        return refusalOf(commit, () => ({ committedMicros, unseenMicros: () => unseen }))!;
+        return refusalOf(commit, () => ({
+          committedMicros: (cap) => committed[commit.guard!.caps.indexOf(cap as SpendingCap)]!,
+          unseenMicros: () => unseen,
+        }))!;
       }
       default:
         throw new RunUnknownError(commit.lease.runId, place);

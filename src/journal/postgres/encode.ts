@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
-import { changeLedger, type LedgerEntry, mediaOf, movedTo } from "../record.ts";
+import { changeLedger, type LedgerEntry, mediaOf, movedTo, slotOf } from "../record.ts";
 import type { Commit } from "../store.ts";
 
-/** What `charged` of a ledger entry is after a change: as it was, null, the new mark, or that only where it was null. */
-type ChargedAfter = "kept" | "cleared" | "marked" | "marked once";
+/** What a mark of a ledger entry is after a change: as it was, null, the new one, or that only where it was null. */
+type MarkAfter = "kept" | "cleared" | "marked" | "marked once";
 
 /** A commit as the database gets it; see `commit-function.ts`. What is empty is absent. */
 export interface WireCommit {
@@ -19,6 +19,7 @@ export interface WireCommit {
   readonly count: number;
   readonly at: number;
   readonly status: string;
+  readonly resume_at?: number;
   readonly park: boolean;
   readonly inbox: readonly number[];
   readonly body?: string;
@@ -27,7 +28,9 @@ export interface WireCommit {
   readonly ledger?: readonly WireChange[];
   /** 1 where the changes bring charges, which raises the account's mark. */
   readonly charges?: 0 | 1;
-  readonly cap?: number | null;
+  /** The quarter of an hour that new holds count for. */
+  readonly slot?: number;
+  readonly caps?: readonly WireCap[];
   readonly wallet_mark?: number;
   readonly most_unseen?: number;
   readonly media?: readonly string[];
@@ -40,17 +43,37 @@ export interface WireCommit {
   readonly state?: string;
 }
 
+/** A cap over a tag's runs (null: all) and over holds from a quarter of an hour on (null: all). */
+interface WireCap {
+  readonly tag: string | null;
+  readonly slot: number | null;
+  readonly cap: number;
+}
+
 /** What becomes of one entry of the ledger, whatever it was: null stands for "as it was". */
 interface WireChange {
   readonly step: string;
   readonly attempt: number;
   readonly held: number | null;
   readonly settled: number | null;
-  readonly charged: ChargedAfter;
+  readonly charged: MarkAfter;
+  readonly slot: MarkAfter;
 }
 
 export function encodeCommit(commit: Commit & { readonly status: string }): WireCommit {
-  const { lease, afterSeq, at, events, status, park = false, inbox = [], ledger = [], snapshot, wake } = commit;
+  const {
+    lease,
+    afterSeq,
+    at,
+    events,
+    status,
+    park = false,
+    inbox = [],
+    ledger = [],
+    snapshot,
+    wake,
+    resumeAt,
+  } = commit;
   const account = movedTo(events);
   return {
     run: lease.runId,
@@ -59,9 +82,10 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     after_seq: afterSeq,
     count: events.length,
     ...{ at, status, park, inbox },
+    ...(resumeAt != null && { resume_at: resumeAt }),
     ...(events.length > 0 && { body: encodeEvents(events) }),
     ...(park && wake !== undefined && { wake_at: wake.at, memo: JSON.stringify(wake.memo) }),
-    ...(ledger.length > 0 && encodeLedger(ledger)),
+    ...(ledger.length > 0 && { ...encodeLedger(ledger), slot: slotOf(at) }),
     ...guardOf(commit),
     ...unlessEmpty("media", [...new Set(events.flatMap(mediaOf))]),
     ...unlessEmpty("results", resultsOf(commit)),
@@ -77,12 +101,15 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
 }
 
 /** Free commits, and those without holds, are not asked. */
-function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "cap" | "wallet_mark" | "most_unseen"> {
+function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wallet_mark" | "most_unseen"> {
   const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
   if (guard === undefined || !holds) return {};
-  const { capMicros: cap, wallet } = guard;
-  if (wallet === null) return { cap };
-  return { cap, wallet_mark: wallet.mark, most_unseen: wallet.balanceMicros - wallet.floorMicros };
+  const { wallet } = guard;
+  const caps = guard.caps.map(({ tag, sinceAt, capMicros: cap }): WireCap => {
+    return { tag, slot: sinceAt === null ? null : slotOf(sinceAt), cap };
+  });
+  if (wallet === null) return { caps };
+  return { caps, wallet_mark: wallet.mark, most_unseen: wallet.balanceMicros - wallet.floorMicros };
 }
 
 function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledger" | "charges"> {
@@ -93,7 +120,7 @@ function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledge
 
 /** No amount, and no mark. */
 const AS_IT_WAS = -1;
-const NEW_MARK = -2;
+const NEW = { at: 0, mark: -2 };
 
 /**
  * What several changes of one entry come to for an entry that is not known here: they are made to two that differ, and what
@@ -101,9 +128,9 @@ const NEW_MARK = -2;
  */
 export function changeOf(changes: readonly LedgerChange[]): WireChange {
   const { step, attempt } = changes[0]!;
-  const after = (charged: number | null): LedgerEntry => {
-    const entry = { heldMicros: AS_IT_WAS, settledMicros: AS_IT_WAS, charged };
-    return changes.reduce<LedgerEntry>((changed, change) => changeLedger(changed, change, NEW_MARK), entry);
+  const after = (mark: number | null): LedgerEntry => {
+    const entry = { heldMicros: AS_IT_WAS, settledMicros: AS_IT_WAS, slot: mark, charged: mark };
+    return changes.reduce<LedgerEntry>((changed, change) => changeLedger(changed, change, NEW), entry);
   };
   const [once, never] = [after(AS_IT_WAS), after(null)];
   const micros = (amount: number) => (amount === AS_IT_WAS ? null : amount);
@@ -111,11 +138,12 @@ export function changeOf(changes: readonly LedgerChange[]): WireChange {
     ...{ step, attempt },
     held: micros(once.heldMicros),
     settled: micros(once.settledMicros),
-    charged: chargedAfter(once.charged, never.charged),
+    charged: markAfter(once.charged, never.charged),
+    slot: markAfter(once.slot, never.slot),
   };
 }
 
-function chargedAfter(once: number | null, never: number | null): ChargedAfter {
+function markAfter(once: number | null, never: number | null): MarkAfter {
   if (once === AS_IT_WAS) return never === null ? "kept" : "marked once";
   return once === null ? "cleared" : "marked";
 }

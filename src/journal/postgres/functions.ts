@@ -1,17 +1,18 @@
 import { commitFunction, moveAccountFunction } from "./commit-function.ts";
 import { databaseNow as now, preamble, settings } from "./function-parts.ts";
+import { sharePaceFunction } from "./pace.ts";
 
 const createRun = `
 CREATE OR REPLACE FUNCTION {s}.create_run(
   p_version integer, p_run text, p_pipeline text, p_account text, p_at bigint, p_event_version integer, p_body text,
-  p_media text[], p_wakes boolean, p_wake_at bigint, p_memo text, p_repeated boolean
+  p_media text[], p_wakes boolean, p_wake_at bigint, p_memo text, p_repeated boolean, p_tags text
 ) RETURNS boolean ${settings} AS $function$
 DECLARE
   v_key bigint;
 BEGIN${preamble}
   INSERT INTO {s}.runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch,
-    lease_expires_at, held_micros, settled_micros)
-  VALUES (p_run, p_pipeline, p_account, p_at, p_at, 1, 0, 'planned', 0, 0, 0, 0)
+    lease_expires_at, held_micros, settled_micros, tags)
+  VALUES (p_run, p_pipeline, p_account, p_at, p_at, 1, 0, 'planned', 0, 0, 0, 0, p_tags)
   ON CONFLICT (run_id) DO NOTHING RETURNING run_key INTO v_key;
   IF v_key IS NULL THEN
     -- The plan has a random part, so that only the caller's own run has this first event.
@@ -19,6 +20,7 @@ BEGIN${preamble}
       SELECT FROM {s}.runs r JOIN {s}.events e USING (run_key) WHERE r.run_id = p_run AND e.seq = 1 AND e.body = p_body);
   END IF;
   INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (v_key, 1, p_at, p_event_version, p_body);
+  INSERT INTO {s}.run_tags (tag, run_key) SELECT key || '=' || value, v_key FROM jsonb_each_text(p_tags::jsonb);
   INSERT INTO {s}.media (run_key, sha256) SELECT v_key, m FROM unnest(p_media) m ON CONFLICT DO NOTHING;
   IF p_wakes THEN
     INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (v_key, p_account, p_wake_at, p_memo);
@@ -109,12 +111,14 @@ BEGIN${preamble}
     FROM {s}.ledger WHERE run_key = r.run_key;
   UPDATE {s}.accounts SET settled_micros = settled_micros - r.settled_micros, uncharged_micros = uncharged_micros - v_uncharged
     WHERE account = r.account;
+  DELETE FROM {s}.run_tags WHERE run_key = r.run_key
+    AND tag IN (SELECT key || '=' || value FROM jsonb_each_text(r.tags::jsonb));
 ${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_key;`).join("\n")}
   RETURN 'removed';
 END $function$`;
 
 /** What a journal of a version has beside its tables. A newer version replaces them; older programs are then refused. */
 export function functionsOf(version: number): readonly string[] {
-  const all = [createRun, takeLease, sendMessage, removeRun, moveAccountFunction, commitFunction];
+  const all = [createRun, takeLease, sendMessage, removeRun, moveAccountFunction, commitFunction, sharePaceFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));
 }

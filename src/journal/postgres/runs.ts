@@ -2,9 +2,11 @@ import type { Row } from "../columns.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, encodeEvents, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
+import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
-import { runOf } from "../rows.ts";
-import type { FoldSnapshot, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
+import { ledgerTotalsOf, runOf } from "../rows.ts";
+import type { FoldSnapshot, RemoveOutcome, RunRow } from "../store.ts";
+import { type Tags, tagTexts } from "../tags.ts";
 import type { DueQuery, Wake } from "../wakes.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
@@ -19,14 +21,14 @@ export async function createRun(
   const body = encodeEvents([first]);
   const values = [newestVersion, runId, first.plan.pipeline, accountOf(first), at, EVENT_VERSION, body, mediaOf(first)];
   const wakes = wake === undefined ? [false, null, null] : [true, wake.at, JSON.stringify(wake.memo)];
-  const sql = "SELECT {s}.create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS created";
-  const [row] = await db.query(sql, (repeated) => [...values, ...wakes, repeated]);
+  const sql = "SELECT {s}.create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS created";
+  const [row] = await db.query(sql, (repeated) => [...values, ...wakes, repeated, JSON.stringify(first.tags ?? {})]);
   if (row?.created !== true) throw new RunExistsError(runId);
 }
 
 const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 const summary = (expiry: string) =>
-  `SELECT run_id, pipeline, account, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at - coalesce($1, ${expiry}) AS lease_expires_at, (SELECT at FROM {s}.wakes WHERE wakes.run_key = runs.run_key) AS wake_at FROM {s}.runs`;
+  `SELECT run_id, pipeline, account, created_at, updated_at, last_seq, status, tags, resume_at, lease_holder, lease_expires_at - coalesce($1, ${expiry}) AS lease_expires_at, (SELECT at FROM {s}.wakes WHERE wakes.run_key = runs.run_key) AS wake_at FROM {s}.runs`;
 
 export async function runRow(db: Database, clock: LeaseClock, runId: string): Promise<RunRow | null> {
   const [row] = await db.query(`${summary(now)} WHERE run_id = $2`, [clock.forDatabase(), runId]);
@@ -38,10 +40,16 @@ export async function newestRuns(
   clock: LeaseClock,
   limit: number | undefined,
   before: number,
+  tags: Tags = {},
 ): Promise<readonly RunRow[]> {
-  const rows = await db.query(`${summary(now)} WHERE created_at < $2 ORDER BY created_at DESC, run_key DESC LIMIT $3`, [
-    ...[clock.forDatabase(), before, limit ?? null],
-  ]);
+  const texts = tagTexts(tags);
+  const tagged = texts.map(
+    (_, index) => `AND EXISTS (SELECT FROM {s}.run_tags t WHERE t.tag = $${index + 4} AND t.run_key = runs.run_key) `,
+  );
+  const rows = await db.query(
+    `${summary(now)} WHERE created_at < $2 ${tagged.join("")}ORDER BY created_at DESC, run_key DESC LIMIT $3`,
+    [clock.forDatabase(), before, limit ?? null, ...texts],
+  );
   return rows.map((row) => summaryOf(db, clock, row));
 }
 
@@ -128,10 +136,7 @@ export async function readSnapshot(db: Database, runId: string): Promise<FoldSna
 
 export async function runLedger(db: Database, runId: string): Promise<LedgerTotals> {
   const row = await ofRun(db, runId, "SELECT held_micros, settled_micros FROM {s}.runs WHERE run_id = $1");
-  return {
-    heldMicros: db.columns.integer(row, "held_micros"),
-    settledMicros: db.columns.integer(row, "settled_micros"),
-  };
+  return ledgerTotalsOf(db.columns, row);
 }
 
 /** The first row of a statement that has one for every run. */

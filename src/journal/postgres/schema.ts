@@ -147,4 +147,41 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX notices_due ON {s}.notices (due_at, run_key, seq);
   `,
   },
+  {
+    // As in SQLite: what runs spent before counts for no day and no tag.
+    sql: `
+  ALTER TABLE {s}.runs ADD COLUMN tags text NOT NULL DEFAULT '{}', ADD COLUMN resume_at bigint;
+  CREATE TABLE {s}.run_tags (
+    tag text COLLATE "C" NOT NULL,
+    run_key bigint NOT NULL,
+    PRIMARY KEY (tag, run_key)
+  );
+  ALTER TABLE {s}.ledger ADD COLUMN slot bigint NOT NULL DEFAULT 0;
+  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
+  CREATE TABLE {s}.spending (
+    account text COLLATE "C" NOT NULL,
+    tag text COLLATE "C" NOT NULL,
+    slot bigint NOT NULL,
+    held_micros bigint NOT NULL,
+    settled_micros bigint NOT NULL,
+    PRIMARY KEY (account, tag, slot)
+  ) WITH (fillfactor = 60);
+  INSERT INTO {s}.spending SELECT account, '', 0, held_micros, settled_micros FROM {s}.accounts;
+  -- A key's request limit, and how it is divided between the processes that share it.
+  CREATE TABLE {s}.pace (
+    pace_key text COLLATE "C" PRIMARY KEY,
+    requests bigint,
+    per_ms bigint,
+    paused_until bigint NOT NULL
+  ) WITH (fillfactor = 20);
+  CREATE TABLE {s}.pace_shares (
+    pace_key text COLLATE "C" NOT NULL,
+    holder text COLLATE "C" NOT NULL,
+    share bigint NOT NULL,
+    wanted bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    PRIMARY KEY (pace_key, holder)
+  ) WITH (fillfactor = 20);
+  `,
+  },
 ];

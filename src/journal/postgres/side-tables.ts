@@ -1,10 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { Row } from "../columns.ts";
 import { RunUnknownError } from "../errors.ts";
+import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
 import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
-import { accountTotalsOf, chargesOf, handleOf, inboxEntryOf, noticeOf, progressOf, resultOf } from "../rows.ts";
+import { slotOf } from "../record.ts";
+import {
+  accountTotalsOf,
+  chargesOf,
+  handleOf,
+  inboxEntryOf,
+  ledgerTotalsOf,
+  noticeOf,
+  progressOf,
+  resultOf,
+} from "../rows.ts";
 import type {
-  AccountTotals,
   InboxEntry,
   InboxMessage,
   JournalStore,
@@ -62,6 +72,23 @@ export async function writeProgress(db: Database, runId: string, progress: Progr
     [runId, progress.step, progress.fraction, progress.estimatedCompletionAt],
   );
   if (row === undefined) throw new RunUnknownError(runId, db.place);
+}
+
+/** See `JournalStore.spending`. */
+export async function spendingOf(
+  db: Database,
+  account: string,
+  { tag, sinceAt }: SpendingScope,
+): Promise<LedgerTotals> {
+  if (tag === null && sinceAt === null) {
+    const { heldMicros, settledMicros } = await accountTotals(db, account);
+    return { heldMicros, settledMicros };
+  }
+  const [row] = await db.query(
+    "SELECT coalesce(sum(held_micros), 0)::bigint AS held_micros, coalesce(sum(settled_micros), 0)::bigint AS settled_micros FROM {s}.spending WHERE account = $1 AND tag = $2 AND slot >= $3",
+    [account, tag ?? "", sinceAt === null ? Number.MIN_SAFE_INTEGER : slotOf(sinceAt)],
+  );
+  return ledgerTotalsOf(db.columns, row!);
 }
 
 export async function accountTotals(db: Database, account: string): Promise<AccountTotals> {

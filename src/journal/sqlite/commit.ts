@@ -73,22 +73,29 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   const run = requireRun(db, lease.runId);
   if (!holdsLease(run, lease) || run.lastSeq !== afterSeq) return { committed: false, reason: "fenced" };
   if (park && hasOtherEntries(db, run.key, inbox)) return { committed: false, reason: "inbox" };
-  const ledger = planLedger(db, run, commit.ledger ?? []);
-  const refused = refusalOf(commit, () => moneyAfter(db, run.account, ledger));
+  const ledger = planLedger(db, run, commit.ledger ?? [], at);
+  const refused = refusalOf(commit, () => moneyAfter(db, run, ledger));
   if (refused !== null) return refused;
 
   const lastSeq = afterSeq + events.length;
   const snapshotSeq = snapshot?.seq ?? run.snapshotSeq;
   if (events.length > 0) writeEvents(db, run.key, { lastSeq, at, body });
+  const { resumeAt = null } = commit;
   const isOnlyEvents =
-    events.length > 0 && !park && commit.status === run.status && snapshot === undefined && ledger.after.length === 0;
+    events.length > 0 &&
+    !park &&
+    commit.status === run.status &&
+    resumeAt === run.resumeAt &&
+    snapshot === undefined &&
+    ledger.after.length === 0;
   if (!isOnlyEvents) {
     db.run(
-      "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
+      "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, resume_at = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
       ...[
         lastSeq,
         at,
         commit.status,
+        resumeAt,
         snapshotSeq,
         ledger.run.heldMicros,
         ledger.run.settledMicros,

@@ -1,8 +1,10 @@
 import type { LedgerChange } from "../events/spec.ts";
-import { changeLedger, emptyEntry, type LedgerEntry } from "../record.ts";
-import { accountTotalsOf, chargesOf } from "../rows.ts";
-import { type AccountMoney, unseenOf } from "../spend-guard.ts";
-import type { AccountTotals, JournalStore, LedgerTotals, ModelCharges } from "../store.ts";
+import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
+import { changeLedger, emptyEntry, type LedgerEntry, slotOf } from "../record.ts";
+import { accountTotalsOf, chargesOf, ledgerTotalsOf } from "../rows.ts";
+import { type AccountMoney, isSince, unseenOf } from "../spend-guard.ts";
+import type { JournalStore, ModelCharges } from "../store.ts";
+import { tagTexts } from "../tags.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 
@@ -38,7 +40,7 @@ export interface LedgerUpdate {
   readonly mark: number;
 }
 
-export function planLedger(db: Database, run: RunRecord, changes: readonly LedgerChange[]): LedgerUpdate {
+export function planLedger(db: Database, run: RunRecord, changes: readonly LedgerChange[], at: number): LedgerUpdate {
   if (changes.length === 0) return { before: [], after: [], heldDelta: 0, settledDelta: 0, run: run.ledger, mark: 0 };
   const { mark: lastMark } = accountTotals(db, run.account);
   const mark = changes.some(({ type }) => type === "charged" || type === "settle") ? lastMark + 1 : lastMark;
@@ -49,9 +51,9 @@ export function planLedger(db: Database, run: RunRecord, changes: readonly Ledge
     const key = `${attempt} ${step}`;
     const stored = before.get(key) ?? readEntry(db, run.key, step, attempt);
     before.set(key, stored);
-    after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, change, mark) });
+    after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, change, { at, mark }) });
   }
-  const [old, now] = [sum(before.values()), sum(after.values())];
+  const [old, now] = [sum([...before.values()]), sum([...after.values()])];
   const heldDelta = now.heldMicros - old.heldMicros;
   const settledDelta = now.settledMicros - old.settledMicros;
   const { heldMicros, settledMicros } = run.ledger;
@@ -69,15 +71,41 @@ export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate):
   if (update.after.length === 0) return;
   for (const entry of update.after) {
     db.run(
-      "INSERT INTO ledger (run_key, step, attempt, held_micros, settled_micros, charged) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, charged = excluded.charged",
-      ...[run.key, entry.step, entry.attempt, entry.heldMicros, entry.settledMicros, entry.charged],
+      "INSERT INTO ledger (run_key, step, attempt, held_micros, settled_micros, slot, charged) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, slot = excluded.slot, charged = excluded.charged",
+      ...[run.key, entry.step, entry.attempt, entry.heldMicros, entry.settledMicros, entry.slot ?? 0, entry.charged],
     );
+  }
+  for (const [slot, { heldMicros, settledMicros }] of bySlot(update)) {
+    for (const tag of ["", ...tagTexts(run.tags)]) addSpending(db, [run.account, tag, slot, heldMicros, settledMicros]);
   }
   const { heldDelta, settledDelta, mark } = update;
   db.run(
     "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros, mark = excluded.mark",
     ...[run.account, heldDelta, settledDelta, mark],
   );
+}
+
+const ADD =
+  "ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros";
+
+function addSpending(db: Database, row: readonly [string, string, number, number, number]): void {
+  db.run(
+    `INSERT INTO spending (account, tag, slot, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?) ${ADD}`,
+    ...row,
+  );
+}
+
+/** What an update adds to the sums of each quarter of an hour. */
+function bySlot({ before, after }: LedgerUpdate): ReadonlyMap<number, LedgerTotals> {
+  const sums = new Map<number, LedgerTotals>();
+  const add = ({ slot, heldMicros, settledMicros }: LedgerEntry, sign: number) => {
+    if (slot === null) return;
+    const held = (sums.get(slot)?.heldMicros ?? 0) + sign * heldMicros;
+    sums.set(slot, { heldMicros: held, settledMicros: (sums.get(slot)?.settledMicros ?? 0) + sign * settledMicros });
+  };
+  for (const entry of before) add(entry, -1);
+  for (const entry of after) add(entry, 1);
+  return sums;
 }
 
 /** The run's money and results count for another account from now on, whose balance shows what was charged until now. */
@@ -91,15 +119,30 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
     "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros",
     ...[account, held, settled],
   );
+  for (const tag of ["", ...tagTexts(run.tags)]) {
+    for (const [whose, sign] of [[run.account, -1] as const, [account, 1] as const]) {
+      db.run(
+        `INSERT INTO spending (account, tag, slot, held_micros, settled_micros) SELECT ?, ?, slot, ? * held_micros, ? * settled_micros FROM ledger WHERE run_key = ? ${ADD}`,
+        ...[whose, tag, sign, sign, run.key],
+      );
+    }
+  }
   db.run("UPDATE ledger SET charged = 0 WHERE run_key = ? AND charged IS NOT NULL", run.key);
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 
 /** The account's money as the update would leave it; nothing is written. */
-export function moneyAfter(db: Database, account: string, update: LedgerUpdate): AccountMoney {
-  const { heldMicros, settledMicros } = accountTotals(db, account);
+export function moneyAfter(db: Database, { account, tags }: RunRecord, update: LedgerUpdate): AccountMoney {
   return {
-    committedMicros: heldMicros + settledMicros + update.heldDelta + update.settledDelta,
+    committedMicros(scope) {
+      const { heldMicros, settledMicros } = spendingOf(db, account, scope);
+      if (scope.tag !== null && !tagTexts(tags).includes(scope.tag)) return heldMicros + settledMicros;
+      const counted = (entries: readonly LedgerEntry[]) => {
+        const { heldMicros, settledMicros } = sum(entries.filter((entry) => isSince(scope, entry)));
+        return heldMicros + settledMicros;
+      };
+      return heldMicros + settledMicros + counted(update.after) - counted(update.before);
+    },
     unseenMicros(mark) {
       const row = db.get(
         "SELECT coalesce(sum(l.held_micros + l.settled_micros), 0) AS unseen FROM ledger l JOIN runs r USING (run_key) WHERE r.account = ? AND (l.charged IS NULL OR l.charged > ?)",
@@ -117,9 +160,22 @@ export function accountTotals(db: Database, account: string): AccountTotals {
   return accountTotalsOf(db.columns, row);
 }
 
+/** See `JournalStore.spending`. */
+export function spendingOf(db: Database, account: string, { tag, sinceAt }: SpendingScope): LedgerTotals {
+  if (tag === null && sinceAt === null) {
+    const { heldMicros, settledMicros } = accountTotals(db, account);
+    return { heldMicros, settledMicros };
+  }
+  const row = db.get(
+    "SELECT coalesce(sum(held_micros), 0) AS held_micros, coalesce(sum(settled_micros), 0) AS settled_micros FROM spending WHERE account = ? AND tag = ? AND slot >= ?",
+    ...[account, tag ?? "", sinceAt === null ? Number.MIN_SAFE_INTEGER : slotOf(sinceAt)],
+  );
+  return ledgerTotalsOf(db.columns, row!);
+}
+
 function readEntry(db: Database, runKey: number, step: string, attempt: number): LedgerEntry {
   const row = db.get(
-    "SELECT held_micros, settled_micros, charged FROM ledger WHERE run_key = ? AND step = ? AND attempt = ?",
+    "SELECT held_micros, settled_micros, slot, charged FROM ledger WHERE run_key = ? AND step = ? AND attempt = ?",
     ...[runKey, step, attempt],
   );
   if (row === undefined) return emptyEntry;
@@ -127,11 +183,12 @@ function readEntry(db: Database, runKey: number, step: string, attempt: number):
   return {
     heldMicros: columns.integer(row, "held_micros"),
     settledMicros: columns.integer(row, "settled_micros"),
+    slot: columns.integer(row, "slot"),
     charged: columns.integerOrNull(row, "charged"),
   };
 }
 
-function sum(entries: Iterable<LedgerEntry>): LedgerTotals {
+function sum(entries: readonly LedgerEntry[]): LedgerTotals {
   let heldMicros = 0;
   let settledMicros = 0;
   for (const entry of entries) {

@@ -1,9 +1,11 @@
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
+import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { runOf } from "../rows.ts";
-import type { FoldSnapshot, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
+import type { FoldSnapshot, RemoveOutcome, RunRow } from "../store.ts";
+import { type Tags, tagTexts } from "../tags.ts";
 import type { Wake } from "../wakes.ts";
 import type { Database, Row } from "./database.ts";
 import { type EncodedText, unpackText } from "./packed-text.ts";
@@ -13,8 +15,10 @@ import { writeWake } from "./wakes.ts";
 export interface RunRecord {
   readonly key: number;
   readonly account: string;
+  readonly tags: Tags;
   readonly lastSeq: number;
   readonly status: string;
+  readonly resumeAt: number | null;
   /** Of the last event that the snapshot holds; 0 without one. */
   readonly snapshotSeq: number;
   readonly epoch: number;
@@ -30,7 +34,7 @@ export interface RunRecord {
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
 const wakeAt = "(SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
-const summary = `run_id, pipeline, account, created_at, ${updatedAt}, ${lastSeq}, status, lease_holder, lease_expires_at, ${wakeAt}`;
+const summary = `run_id, pipeline, account, created_at, ${updatedAt}, ${lastSeq}, status, tags, resume_at, lease_holder, lease_expires_at, ${wakeAt}`;
 
 function ofLeased(column: string, ofEvent: string): string {
   return `iif(lease_holder IS NULL, ${column}, (SELECT ${ofEvent} FROM events e WHERE e.run_key = runs.run_key ORDER BY seq DESC LIMIT 1)) AS ${column}`;
@@ -43,11 +47,13 @@ export function createRun(
   { at, wake }: { readonly at: number; readonly wake?: Wake | undefined },
 ): void {
   if (runKey(db, runId) !== null) throw new RunExistsError(runId);
+  const { tags = {} } = first.event;
   db.run(
-    "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?, 1, 0, 'planned', 0, NULL, 0, 0, 0)",
-    ...[runId, first.event.plan.pipeline, accountOf(first.event), at, at],
+    "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros, tags) VALUES (?, ?, ?, ?, ?, 1, 0, 'planned', 0, NULL, 0, 0, 0, ?)",
+    ...[runId, first.event.plan.pipeline, accountOf(first.event), at, at, JSON.stringify(tags)],
   );
   const key = requireKey(db, runId);
+  for (const tag of tagTexts(tags)) db.run("INSERT INTO run_tags (tag, run_key) VALUES (?, ?)", tag, key);
   writeEvents(db, key, { lastSeq: 1, at, body: first.body });
   writeMedia(db, key, [first.event]);
   if (wake !== undefined) writeWake(db, key, wake);
@@ -77,14 +83,18 @@ export function runRow(db: Database, runId: string): RunRow | null {
   return row === undefined ? null : runOf(db.columns, row);
 }
 
-export function newestRuns(db: Database, limit: number, before: number): readonly RunRow[] {
-  const sql = `SELECT ${summary} FROM runs WHERE created_at < ? ORDER BY created_at DESC, run_key DESC LIMIT ?`;
-  return db.all(sql, before, limit).map((row) => runOf(db.columns, row));
+export function newestRuns(db: Database, limit: number, before: number, tags: Tags = {}): readonly RunRow[] {
+  const texts = tagTexts(tags);
+  const tagged = "AND EXISTS (SELECT 1 FROM run_tags t WHERE t.tag = ? AND t.run_key = runs.run_key) ".repeat(
+    texts.length,
+  );
+  const sql = `SELECT ${summary} FROM runs WHERE created_at < ? ${tagged}ORDER BY created_at DESC, run_key DESC LIMIT ?`;
+  return db.all(sql, before, ...texts, limit).map((row) => runOf(db.columns, row));
 }
 
 export function requireRun(db: Database, runId: string): RunRecord {
   const row = db.get(
-    `SELECT run_key, account, ${lastSeq}, status, snapshot_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?`,
+    `SELECT run_key, account, tags, ${lastSeq}, status, resume_at, snapshot_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?`,
     runId,
   );
   if (row === undefined) throw new RunUnknownError(runId, db.path);
@@ -92,8 +102,10 @@ export function requireRun(db: Database, runId: string): RunRecord {
   return {
     key: columns.integer(row, "run_key"),
     account: columns.text(row, "account"),
+    tags: columns.json(row, "tags") as Tags,
     lastSeq: columns.integer(row, "last_seq"),
     status: columns.text(row, "status"),
+    resumeAt: columns.integerOrNull(row, "resume_at"),
     snapshotSeq: columns.integer(row, "snapshot_seq"),
     epoch: columns.integer(row, "epoch"),
     isLeased: row.lease_holder !== null,
@@ -185,6 +197,7 @@ export function removeRun(db: Database, runId: string, at: number): RemoveOutcom
     "UPDATE accounts SET settled_micros = settled_micros - ? WHERE account = ?",
     ...[run.ledger.settledMicros, run.account],
   );
+  for (const tag of tagTexts(run.tags)) db.run("DELETE FROM run_tags WHERE tag = ? AND run_key = ?", tag, run.key);
   for (const table of tablesOfRun) db.run(`DELETE FROM ${table} WHERE run_key = ?`, run.key);
   // Frees one page a step, so it has to be read to its end.
   db.all("PRAGMA incremental_vacuum");

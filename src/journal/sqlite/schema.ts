@@ -148,4 +148,44 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
+  {
+    // What runs spent before counts for no day and no tag.
+    sql: `
+  ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '{}';
+  -- From when on a paused run may go on without a person.
+  ALTER TABLE runs ADD COLUMN resume_at INTEGER;
+  CREATE TABLE run_tags (
+    tag TEXT NOT NULL,
+    run_key INTEGER NOT NULL,
+    PRIMARY KEY (tag, run_key)
+  ) STRICT, WITHOUT ROWID;
+  -- The quarter of an hour of the hold.
+  ALTER TABLE ledger ADD COLUMN slot INTEGER NOT NULL DEFAULT 0;
+  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
+  CREATE TABLE spending (
+    account TEXT NOT NULL,
+    tag TEXT NOT NULL,
+    slot INTEGER NOT NULL,
+    held_micros INTEGER NOT NULL,
+    settled_micros INTEGER NOT NULL,
+    PRIMARY KEY (account, tag, slot)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO spending SELECT account, '', 0, held_micros, settled_micros FROM accounts;
+  -- A key's request limit, and how it is divided between the processes that share it.
+  CREATE TABLE pace (
+    pace_key TEXT PRIMARY KEY,
+    requests INTEGER,
+    per_ms INTEGER,
+    paused_until INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE pace_shares (
+    pace_key TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    share INTEGER NOT NULL,
+    wanted INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (pace_key, holder)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  },
 ];

@@ -10,6 +10,7 @@ import { type AttemptView, outputStatus, placedFile, type StepView, stepView } f
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
+  readonly tags: { readonly [key: string]: string };
   /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
   readonly status: RunStatus | "interrupted";
   /** Why it is paused or interrupted, or how it failed; null otherwise. */
@@ -19,6 +20,8 @@ export interface RunReport {
     readonly funding_url: string | null;
     readonly required: string | null;
     readonly balance: string | null;
+    /** From when on it may go on without a person. */
+    readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
   readonly quote: string | null;
@@ -131,6 +134,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
   return {
     id: state.runId,
     pipeline: planned.plan.pipeline,
+    tags: planned.tags ?? {},
     status: isInterrupted ? "interrupted" : state.status,
     message: isInterrupted ? INTERRUPTED : (pause?.message ?? state.message),
     pause:
@@ -141,6 +145,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
             funding_url: pause.fundingUrl,
             required: usd(pause.requiredMicros),
             balance: usd(pause.balanceMicros),
+            resume_at: pause.resumeAt === null ? null : new Date(pause.resumeAt).toISOString(),
           },
     budget: usd(state.budgetMicros),
     quote: usd(planned.quoteMicros),

@@ -58,7 +58,10 @@ export class SimProcess {
     };
     this.show = new EmbeddedShowrunner({
       options: { clock: this.#clock, leaseMs: LEASE_MS, follow: "poll" },
-      limits: { capMicros, floorMicros: options.floorMicros },
+      limits: {
+        caps: { rules: capMicros === null ? [] : [{ capMicros, per: null, tag: null }], timeZone: "UTC" },
+        floorMicros: options.floorMicros,
+      },
       notifications: openNotifications({ env: {} }),
       families: builtInFamilies,
       store: this.#store(world.journal),

@@ -185,6 +185,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
 const pauseTitles: Readonly<Record<string, string>> = {
   funds: "The wallet is short",
   budget: "The next step would pass the budget",
+  cap: "The cap of the day is reached",
   approval: "Waiting for a decision",
   stopped: "Stopped",
   drift: "The code changed since the plan was made",

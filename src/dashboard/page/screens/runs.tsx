@@ -39,8 +39,8 @@ export function RunsScreen() {
           <input
             ref={box}
             type="search"
-            placeholder="Search by run or pipeline"
-            aria-label="Search by run or pipeline"
+            placeholder="Search by run, pipeline or tag"
+            aria-label="Search by run, pipeline or tag"
             aria-keyshortcuts="/"
             value={search}
             onInput={(event) => setSearch(event.currentTarget.value)}
@@ -167,7 +167,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
         </span>
         <span class="name">
           <b>{run.id}</b>
-          <small>{run.pipeline}</small>
+          <small>{[run.pipeline, ...run.tags].join(" · ")}</small>
         </span>
         <span class="state">
           <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
@@ -195,6 +195,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
 const pauseWords: Readonly<Record<string, string>> = {
   funds: "needs funds",
   budget: "over budget",
+  cap: "waits for the next day",
   approval: "needs approval",
   stopped: "stopped",
   drift: "code changed",

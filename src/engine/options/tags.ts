@@ -1,0 +1,50 @@
+import type { Tags } from "../../journal/tags.ts";
+import { InvalidOptionError } from "../errors.ts";
+
+/** A run carries so many tags at most: each is counted and listed by itself. */
+const MOST_TAGS = 8;
+const KEY = /^[A-Za-z][A-Za-z0-9._-]{0,39}$/;
+/** Printable, without spaces at its ends. */
+const VALUE = /^[^\p{C}\p{Z}](?:[^\p{C}]{0,78}[^\p{C}\p{Z}])?$/u;
+/** In a cap: each value of the key by itself. */
+export const ANY_VALUE = "*";
+
+/** Throws `InvalidOptionError` when there are too many, or one cannot be written as `key=value`. */
+export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
+  const entries = Object.entries(tags ?? {});
+  if (entries.length > MOST_TAGS) {
+    throw new InvalidOptionError(option, `${entries.length} tags are too many; a run carries ${MOST_TAGS} at most.`);
+  }
+  for (const [key, value] of entries) checkTag(key, value, option);
+  return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Reads `key=value`. `anyValue`: `*` may stand for the value. */
+export function parseTag(
+  text: string,
+  option: string,
+  { anyValue = false } = {},
+): { readonly key: string; readonly value: string } {
+  const at = text.indexOf("=");
+  if (at < 0) throw new InvalidOptionError(option, `${JSON.stringify(text)} is no tag; write it like team=video.`);
+  const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+  if (!anyValue || value !== ANY_VALUE) checkTag(key, value, option);
+  else if (!KEY.test(key)) throw badKey(key, option);
+  return { key, value };
+}
+
+function checkTag(key: string, value: string, option: string): void {
+  if (!KEY.test(key)) throw badKey(key, option);
+  if (typeof value === "string" && value !== ANY_VALUE && VALUE.test(value)) return;
+  throw new InvalidOptionError(
+    option,
+    `${JSON.stringify(value)} is no value of the tag ${key}; use 1 to 80 printable characters, without spaces at either end, other than "*" alone.`,
+  );
+}
+
+function badKey(key: string, option: string): InvalidOptionError {
+  return new InvalidOptionError(
+    option,
+    `${JSON.stringify(key)} is no key of a tag; use a letter, then up to 39 letters, digits, ".", "_" and "-".`,
+  );
+}

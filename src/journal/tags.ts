@@ -1,0 +1,14 @@
+/** What a run is labelled with: to filter runs, to cap what they spend, to share slots between them. */
+export type Tags = { readonly [key: string]: string };
+
+/** A tag as it is stored and written in options: `key=value`. Keys have no `=`. */
+export function tagText(key: string, value: string): string {
+  return `${key}=${value}`;
+}
+
+/** All tags of a run as text, in the order of their keys. */
+export function tagTexts(tags: Tags = {}): readonly string[] {
+  return Object.keys(tags)
+    .toSorted()
+    .map((key) => tagText(key, tags[key]!));
+}
