@@ -51,6 +51,8 @@ export interface DashboardOptions {
   readonly token?: string | undefined;
   /** Pipelines on offer to plan and start. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
+  /** Folder for files that are picked in the browser as input; kept, so that a run from them can be resumed. Default: none can be picked. */
+  readonly pickedDir?: string | undefined;
   /** Loads the code of a run, to compare it with the run's plan; null when it no longer exists. Default: never found. */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
@@ -79,6 +81,7 @@ export interface DashboardContext extends WatchParts {
   readonly media: ShownMedia;
   readonly gauges: GaugeReader;
   readonly pipelines: readonly OfferedPipeline[];
+  readonly pickedDir: string | null;
   readonly loadPipeline: NonNullable<DashboardOptions["loadPipeline"]>;
   /** The local service's other side; null where another service is used. */
   operator(): Promise<Operator | null>;

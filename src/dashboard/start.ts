@@ -7,7 +7,9 @@ import { sendFile } from "./http/send-file.ts";
 import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
 import { actionRoutes } from "./routes/action-routes.ts";
+import { costRoutes } from "./routes/cost-routes.ts";
 import { mediaRoutes, pageFile, pageFolder, pageRoutes } from "./routes/media.ts";
+import { pickRoutes } from "./routes/pick-routes.ts";
 import { readRoutes } from "./routes/read-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
@@ -69,7 +71,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const folder = await pageFolder();
   const routes = [
     ...readRoutes(context),
+    ...costRoutes(context),
     ...mediaRoutes(context),
+    ...pickRoutes(context),
     ...actionRoutes(context),
     ...serviceRoutes(context),
     ...pageRoutes(folder),
@@ -106,7 +110,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 }
 
 function contextOf(options: DashboardOptions): DashboardContext {
-  const { journal, media, pipelines = [], loadPipeline = async () => null, reopen } = options;
+  const { journal, media, pipelines = [], pickedDir = null, loadPipeline = async () => null, reopen } = options;
   let { show } = options;
   let operator: Operator | null = null;
   let renewing: Promise<void> | null = null;
@@ -137,6 +141,7 @@ function contextOf(options: DashboardOptions): DashboardContext {
     drivers: new Drivers(),
     gauges,
     pipelines,
+    pickedDir,
     loadPipeline,
     operator: async () => (operator ??= await findOperator(show.service.baseUrl)),
     streams: new Set(),

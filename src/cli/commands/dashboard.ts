@@ -99,6 +99,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
         journal,
         media,
         pipelines,
+        pickedDir: join(folder, "picked"),
         token,
         ...placeOf(flags),
         loadPipeline: codeFrom(pipelines, context),

@@ -2,6 +2,7 @@ import { type ComponentChildren, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Gauges } from "../views/action-wire.ts";
 import { RunScreen } from "./run/screen.tsx";
+import { CostsScreen } from "./screens/costs.tsx";
 import { PlanScreen } from "./screens/plan.tsx";
 import { RunsScreen } from "./screens/runs.tsx";
 import { ServiceScreen } from "./screens/service.tsx";
@@ -32,6 +33,8 @@ function Screen() {
       return <RunScreen key={route.id} route={route} />;
     case "plan":
       return <PlanScreen />;
+    case "costs":
+      return <CostsScreen />;
     case "service":
       return <ServiceScreen />;
     case "unknown":
@@ -74,6 +77,7 @@ export function applyTheme(theme: Theme = savedTheme()): void {
 const screens = [
   { name: "Runs", href: "/", screens: ["runs", "run"] },
   { name: "Plan", href: "/plan", screens: ["plan"] },
+  { name: "Costs", href: "/costs", screens: ["costs"] },
   { name: "Service", href: "/service", screens: ["service"] },
 ] as const;
 

@@ -1,8 +1,8 @@
-import { z } from "zod";
-import { type Pipeline, plannedStep, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
+import { plannedStep, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/action-wire.ts";
+import { inputForm } from "../views/input-form.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
@@ -144,7 +144,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   };
 
   const offered = async (): Promise<readonly OfferedView[]> =>
-    context.pipelines.map(({ name, pipeline }) => ({ name, pipeline: pipeline.name, sample: sampleOf(pipeline) }));
+    context.pipelines.map(({ name, pipeline }) => ({ name, pipeline: pipeline.name, ...inputForm(pipeline.input) }));
 
   return [
     { method: "POST", path: "/api/runs/:run/stop", handle: stop },
@@ -199,29 +199,4 @@ function planView(quote: Quote): PlanView {
       .map(({ why, heals }) => ({ why: cut(why, 500), heals })),
     criticalPath: quote.criticalPath,
   };
-}
-
-interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, { readonly default?: unknown; readonly type?: unknown }>>;
-}
-
-/** An input to begin with: defaults where there are some, blanks to be filled in elsewhere. */
-function sampleOf(pipeline: Pipeline): string {
-  try {
-    const schema = z.toJSONSchema(pipeline.input, { io: "input", unrepresentable: "any" }) as ObjectSchema;
-    const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [
-      name,
-      field.default ?? blank(field.type),
-    ]);
-    return JSON.stringify(Object.fromEntries(fields), null, 2);
-  } catch {
-    return "{}";
-  }
-}
-
-function blank(type: unknown): unknown {
-  if (type === "number" || type === "integer") return 0;
-  if (type === "boolean") return false;
-  if (type === "array") return [];
-  return type === "object" ? {} : "";
 }

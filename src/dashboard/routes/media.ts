@@ -6,7 +6,7 @@ import { type ByteRange, type FileAnswer, mediaHeaders, sendBytes, sendFile } fr
 import type { DashboardContext } from "../options.ts";
 
 /** Addresses of the page's screens; the page itself decides what it shows there. */
-const SCREENS = ["/", "/plan", "/service", "/runs/:run", "/runs/:run/:tab"];
+const SCREENS = ["/", "/plan", "/costs", "/service", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
   const send = async ({ incoming, response }: Call, inFolder: string, name: string): Promise<void> => {

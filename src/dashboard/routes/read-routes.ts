@@ -1,12 +1,4 @@
-import {
-  type AttemptView,
-  type JournalStore,
-  type RunRow,
-  type RunView,
-  type StepView,
-  statusNow,
-  type TimelineSpan,
-} from "../../index.ts";
+import { type JournalStore, type RunRow, type StepView, statusNow, type TimelineSpan } from "../../index.ts";
 import { openEventStream, sendStreamHead } from "../http/answer.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
@@ -14,9 +6,10 @@ import type { DashboardContext } from "../options.ts";
 import type { KnownRun, RunCache } from "../runs/run-cache.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { runSummary, unreadable } from "../views/run-head.ts";
-import type { EventLine, ModelCosts, RunSummary, RunsPage, StepsPage, TimelineView } from "../views/run-wire.ts";
+import type { EventLine, RunSummary, RunsPage, StepsPage, TimelineView } from "../views/run-wire.ts";
 import { eventLine, stepDetail } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
+import { isBilled } from "./cost-routes.ts";
 
 export interface RunQuery {
   /** Part of the run's or the pipeline's name. */
@@ -104,24 +97,6 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
   return { total: found.length, steps: found.slice(0, limit).map((step) => stepView(view.state, step)) };
 }
 
-/** Tries of a task cost nothing. */
-function isBilled({ kind }: AttemptView): boolean {
-  return kind !== "try";
-}
-
-export function modelCosts({ steps }: RunView): readonly ModelCosts[] {
-  const rows = new Map<string, { readonly name: string; count: number; held: number; cost: number }>();
-  for (const { model, money, holdMicros, costMicros } of steps.flatMap(({ attempts }) => attempts.filter(isBilled))) {
-    const name = model ?? "not submitted";
-    const row = rows.get(name) ?? { name, count: 0, held: 0, cost: 0 };
-    row.count += 1;
-    row.held += money === "held" ? holdMicros : 0;
-    row.cost += costMicros ?? 0;
-    rows.set(name, row);
-  }
-  return [...rows.values()].sort((a, b) => b.cost - a.cost || b.held - a.held);
-}
-
 /** The rows that begin first. */
 export function timelineView(spans: readonly TimelineSpan[], rows: number): TimelineView {
   const steps = new Set(spans.map(({ step }) => step));
@@ -166,10 +141,6 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
   };
 
-  const costs = async ({ params }: Call): Promise<readonly ModelCosts[]> => {
-    return modelCosts((await cache.get(params.run!)).view);
-  };
-
   const step = async ({ params, query }: Call) => {
     const { view } = await cache.get(params.run!);
     const found = await stepDetail(journal, view, query.get("path") ?? "");
@@ -203,7 +174,6 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     { method: "GET", path: "/api/runs/:run/timeline", handle: timeline },
     { method: "GET", path: "/api/runs/:run/step", handle: step },
     { method: "GET", path: "/api/runs/:run/steps", handle: steps },
-    { method: "GET", path: "/api/runs/:run/costs", handle: costs },
     { method: "GET", path: "/api/live", handle: live },
   ];
 }

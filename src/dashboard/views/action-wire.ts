@@ -65,6 +65,33 @@ export interface OfferedView {
   readonly pipeline: string;
   /** Input to begin with, as JSON text. */
   readonly sample: string;
+  /** What a form asks for; null where the input is no object with named fields. */
+  readonly fields: readonly FieldView[] | null;
+}
+
+/** A named field of a pipeline's input. */
+export interface FieldView {
+  readonly name: string;
+  readonly description: string | null;
+  readonly required: boolean;
+  readonly control: Control;
+}
+
+/** How a value is entered. `json`: as text, since no other control fits its schema. */
+export type Control =
+  | { readonly type: "text"; readonly minLength: number; readonly maxLength: number | null }
+  | { readonly type: "number"; readonly isInteger: boolean; readonly min: number | null; readonly max: number | null }
+  | { readonly type: "switch" }
+  | { readonly type: "choice"; readonly values: readonly (string | number)[] }
+  | { readonly type: "file"; readonly kind: string }
+  | { readonly type: "list"; readonly item: Control; readonly min: number; readonly max: number | null }
+  | { readonly type: "group"; readonly fields: readonly FieldView[] }
+  | { readonly type: "json" };
+
+/** A file that was picked in the browser and is on the server's disk now. */
+export interface PickedView {
+  readonly path: string;
+  readonly sizeBytes: number;
 }
 
 export interface CandidateView {

@@ -238,6 +238,30 @@ export interface ModelCosts {
   readonly cost: number;
 }
 
+export interface RunCosts {
+  readonly models: readonly ModelCosts[];
+  /** What the run had cost after each charge. */
+  readonly spent: readonly { readonly at: number; readonly sumMicros: number }[];
+}
+
+/** What was charged on one day (UTC, its first instant) for jobs of one model in runs of one pipeline. */
+export interface CostRow {
+  readonly day: number;
+  readonly pipeline: string;
+  readonly model: string;
+  readonly jobs: number;
+  readonly costMicros: number;
+}
+
+/** What runs cost in a period; `from` and `to` are its first and last day. */
+export interface AllCosts {
+  readonly from: number;
+  readonly to: number;
+  readonly rows: readonly CostRow[];
+  /** Older runs that were not read. */
+  readonly runsLeftOut: number;
+}
+
 export interface StepDetail {
   readonly step: StepView;
   /** The input as it was (or is to be) sent; long texts are cut. */

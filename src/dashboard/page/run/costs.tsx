@@ -1,10 +1,11 @@
-import type { AttemptView, ModelCosts } from "../../views/run-wire.ts";
+import type { AttemptView, RunCosts } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Empty, Fact } from "../ui/bits.tsx";
+import { Empty, Fact, Meter } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded, useSteps, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
+import { SpentChart } from "./spent-chart.tsx";
 
 interface Entry {
   readonly step: string;
@@ -17,8 +18,9 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
   const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.length > 0);
   const entries = steps.flatMap(({ path, attempts }) => attempts.map((attempt): Entry => ({ step: path, attempt })));
   const seq = useThrottled(head.seq, 1000);
-  const costs = useLoaded((signal) => get<readonly ModelCosts[]>(`${runPath(head.id)}/costs`, signal), [head.id, seq]);
-  const models = costs.state === "ready" ? costs.value : [];
+  const costs = useLoaded((signal) => get<RunCosts>(`${runPath(head.id)}/costs`, signal), [head.id, seq]);
+  const { models, spent } = costs.state === "ready" ? costs.value : { models: [], spent: [] };
+  const most = Math.max(1, ...models.map(({ cost, held }) => cost + held));
   const left = head.budgetMicros === null ? null : head.budgetMicros - head.spentMicros - head.heldMicros;
   return (
     <div class="costs">
@@ -40,6 +42,9 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
         <Empty title="Nothing was paid for yet" />
       ) : (
         <>
+          {spent.length > 1 && (
+            <SpentChart spent={spent} from={head.startedAt ?? head.createdAt} budget={head.budgetMicros} />
+          )}
           <h2>By model</h2>
           <div class="scroll">
             <table>
@@ -55,6 +60,7 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
                   <th scope="col" class="number">
                     Cost
                   </th>
+                  <td />
                 </tr>
               </thead>
               <tbody>
@@ -64,6 +70,9 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
                     <td class="number">{count}</td>
                     <td class="number">{held === 0 ? "–" : usd(held)}</td>
                     <td class="number">{usd(cost)}</td>
+                    <td class="share">
+                      <Meter label={`${usd(cost)} and ${usd(held)} held`} value={cost} soft={held} most={most} />
+                    </td>
                   </tr>
                 ))}
               </tbody>

@@ -4,8 +4,11 @@ import type { DecisionView, StepView } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
+import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
+import { DecisionButtons, useDecision } from "./decision.tsx";
+import { Review } from "./review.tsx";
 
 interface Props {
   readonly runId: string;
@@ -18,32 +21,13 @@ interface Props {
 
 /** What is shown for a decision, and (while it is open) the decision itself. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
-  const { shows, values, choose, message, approved, note, pick } = decision;
+  const { shows, values, choose: isChoice, message, approved, note, pick } = decision;
   const isOpen = step.phase === "approval";
-  const [chosen, setChosen] = useState<number | null>(shows.length === 1 ? 0 : null);
-  const [words, setWords] = useState("");
+  const deciding = useDecision(runId, step);
+  const { chosen, choose } = deciding;
   const [goesOn, setGoesOn] = useState(true);
-  const [state, setState] = useState<{
-    readonly busy: boolean;
-    readonly error: string | null;
-    readonly sent: string | null;
-  }>({ busy: false, error: null, sent: null });
-  const isReady = !state.busy && state.sent === null;
-  const decide = async (verb: "approve" | "reject") => {
-    setState({ busy: true, error: null, sent: null });
-    try {
-      const body = {
-        step: step.path,
-        note: words,
-        goOn: isParked && goesOn,
-        ...(verb === "approve" && choose && { pick: chosen }),
-      };
-      await post(`${runPath(runId)}/${verb}`, body);
-      setState({ busy: false, error: null, sent: verb === "approve" ? "Approved." : "Rejected." });
-    } catch (error) {
-      setState({ busy: false, error: (error as Error).message, sent: null });
-    }
-  };
+  const [isReviewing, setReviewing] = useState(false);
+  const [enlarged, enlarge] = useState<number | null>(null);
   return (
     <section class="decide" aria-label="Decision">
       {message !== null && <p class="question">{message}</p>}
@@ -60,16 +44,19 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
       ))}
       <ol class="takes">
         {shows.map((media, index) => (
-          <li key={`${media.step} ${media.index}`} class={(isOpen ? chosen : pick) === index && choose ? "chosen" : ""}>
-            <Player media={media} label={`Take ${index + 1}, from ${media.step}`} />
+          <li
+            key={`${media.step} ${media.index}`}
+            class={(isOpen ? chosen : pick) === index && isChoice ? "chosen" : ""}
+          >
+            <Player media={media} label={`Take ${index + 1}, from ${media.step}`} onEnlarge={() => enlarge(index)} />
             <div class="line">
-              {choose && isOpen ? (
+              {isChoice && isOpen ? (
                 <label>
-                  <input type="radio" name="take" checked={chosen === index} onChange={() => setChosen(index)} /> Take{" "}
+                  <input type="radio" name="take" checked={chosen === index} onChange={() => choose(index)} /> Take{" "}
                   {index + 1}
                 </label>
               ) : (
-                <span>{choose ? `Take ${index + 1}` : ""}</span>
+                <span>{isChoice ? `Take ${index + 1}` : ""}</span>
               )}
               <button type="button" class="link" onClick={() => onOpen(media.step)}>
                 {media.step}
@@ -80,13 +67,16 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
       </ol>
       {isOpen && (
         <>
+          <button type="button" class="button" onClick={() => setReviewing(true)}>
+            {isChoice ? "Compare side by side" : "Review in full size"}
+          </button>
           <label class="field">
             <span>Note (optional)</span>
             <textarea
               rows={2}
               maxLength={2000}
-              value={words}
-              onInput={(event) => setWords(event.currentTarget.value)}
+              value={deciding.note}
+              onInput={(event) => deciding.setNote(event.currentTarget.value)}
             />
           </label>
           {isParked && (
@@ -94,23 +84,22 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
               <input type="checkbox" checked={goesOn} onChange={() => setGoesOn(!goesOn)} /> Go on with the run at once
             </label>
           )}
-          <div class="actions">
-            <button type="button" class="button danger" disabled={!isReady} onClick={() => decide("reject")}>
-              Reject
-            </button>
-            <button
-              type="button"
-              class="button primary"
-              disabled={!isReady || (choose && chosen === null)}
-              onClick={() => decide("approve")}
-            >
-              {choose ? (chosen === null ? "Pick a take" : `Approve take ${chosen + 1}`) : "Approve"}
-            </button>
-          </div>
-          <p role="status" class={state.error === null ? "quiet" : "note bad"}>
-            {state.error ?? state.sent ?? ""}
+          <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked && goesOn} />
+          <p role="status" class={deciding.error === null ? "quiet" : "note bad"}>
+            {deciding.error ?? deciding.sent ?? ""}
           </p>
         </>
+      )}
+      {isReviewing && (
+        <Review runId={runId} steps={[step]} isParked={isParked && goesOn} onClose={() => setReviewing(false)} />
+      )}
+      {enlarged !== null && (
+        <Lightbox
+          media={shows}
+          start={enlarged}
+          labelOf={(media) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step)}
+          onClose={() => enlarge(null)}
+        />
       )}
     </section>
   );

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RunHead } from "../../views/run-wire.ts";
 import { pauseWord } from "../screens/runs.tsx";
@@ -6,6 +7,7 @@ import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, span, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
 import { FundsDialog, ResumeDialog, StopDialog } from "./dialogs.tsx";
+import { Review } from "./review.tsx";
 
 type Asking = "stop" | "resume" | "funds" | null;
 
@@ -124,6 +126,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
   const decisions = steps.filter(({ phase }) => phase === "approval");
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
+  const [isReviewing, setReviewing] = useState(false);
   return (
     <div class="notes">
       {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
@@ -165,7 +168,14 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
         tone="ask"
         paths={decisions.map(({ path }) => path)}
         onOpen={onOpen}
-      />
+      >
+        <button type="button" class="button" onClick={() => setReviewing(true)}>
+          Review
+        </button>
+      </StepLinks>
+      {isReviewing && (
+        <Review runId={head.id} steps={decisions} isParked={canResume(head)} onClose={() => setReviewing(false)} />
+      )}
       <StepLinks
         title="It is unknown whether these created a job"
         tone="ask"
@@ -201,11 +211,12 @@ interface LinksProps {
   readonly tone: "ask" | "bad";
   readonly paths: readonly string[];
   readonly onOpen: (step: string) => void;
+  readonly children?: ComponentChildren;
 }
 
 const MOST_LINKS = 6;
 
-function StepLinks({ title, tone, paths, onOpen }: LinksProps) {
+function StepLinks({ title, tone, paths, onOpen, children }: LinksProps) {
   if (paths.length === 0) return null;
   return (
     <div class={`note ${tone}`}>
@@ -218,6 +229,7 @@ function StepLinks({ title, tone, paths, onOpen }: LinksProps) {
         ))}
         {paths.length > MOST_LINKS && <span>and {paths.length - MOST_LINKS} more</span>}
       </div>
+      {children}
     </div>
   );
 }

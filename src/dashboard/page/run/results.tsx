@@ -4,6 +4,7 @@ import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
 import { useSteps } from "../ui/hooks.ts";
+import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 
 const PAGE = 24;
@@ -50,6 +51,7 @@ interface GalleryProps {
 
 function Gallery({ title, results, more, onOpen }: GalleryProps) {
   const [limit, setLimit] = useState(PAGE);
+  const [enlarged, enlarge] = useState<number | null>(null);
   if (results.length === 0) return null;
   return (
     <section aria-label={title}>
@@ -61,9 +63,9 @@ function Gallery({ title, results, more, onOpen }: GalleryProps) {
         </span>
       </h2>
       <ul class="gallery">
-        {results.slice(0, limit).map((media) => (
+        {results.slice(0, limit).map((media, index) => (
           <li key={`${media.step} ${media.index}`}>
-            <Player media={media} label={media.name ?? media.step} />
+            <Player media={media} label={media.name ?? media.step} onEnlarge={() => enlarge(index)} />
             <button type="button" class="link" onClick={() => onOpen(media.step)}>
               {media.name ?? media.step}
             </button>
@@ -81,6 +83,14 @@ function Gallery({ title, results, more, onOpen }: GalleryProps) {
         >
           {more === null ? `Show more of ${count(results.length, "result")}` : "Show more"}
         </button>
+      )}
+      {enlarged !== null && (
+        <Lightbox
+          media={results}
+          start={enlarged}
+          labelOf={({ name, step }) => name ?? step}
+          onClose={() => enlarge(null)}
+        />
       )}
     </section>
   );

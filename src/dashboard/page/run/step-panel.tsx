@@ -9,6 +9,7 @@ import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { clockTime, span, usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
+import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { Data, Panel } from "../ui/panel.tsx";
 import { Decide, Resolve } from "./decide.tsx";
@@ -25,6 +26,7 @@ interface Props {
 /** One step: its outputs, its request, its cost and its actions. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const [isRerunOpen, setRerunOpen] = useState(false);
+  const [enlarged, enlarge] = useState<number | null>(null);
   const progress = model.progress.get(step.path);
   const detail = useLoaded(
     (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
@@ -50,7 +52,12 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       )}
       {step.phase === "unresolved" && <Resolve runId={runId} step={step.path} />}
       {step.media.map((media, index) => (
-        <Player key={media.index} media={media} label={`${step.path}, output ${index + 1}`} />
+        <Player
+          key={media.index}
+          media={media}
+          label={`${step.path}, output ${index + 1}`}
+          onEnlarge={() => enlarge(index)}
+        />
       ))}
       {step.voiceId !== null && (
         <p>
@@ -69,6 +76,14 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       {isRerunOpen && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRerunOpen(false)} />}
       {detail.state === "ready" && <Details detail={detail.value} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
+      {enlarged !== null && (
+        <Lightbox
+          media={step.media}
+          start={enlarged}
+          labelOf={({ index }) => `${step.path}, output ${index === "upload" ? 1 : index + 1}`}
+          onClose={() => enlarge(null)}
+        />
+      )}
     </Panel>
   );
 }

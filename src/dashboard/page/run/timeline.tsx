@@ -6,6 +6,7 @@ import { Empty, Problem } from "../ui/bits.tsx";
 import { span } from "../ui/format.ts";
 import { useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
+import { type TimeScale, timeScale } from "./time-scale.ts";
 
 interface Props {
   readonly model: RunModel;
@@ -42,6 +43,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
   const { from, to: ended, rows: total } = loaded.value;
   const to = Math.max(from + 1000, ended ?? 0, isMoving ? now : 0);
   const more = rows.length < total ? () => setLimit(limit + ROWS_A_PAGE) : null;
+  const scale = timeScale(spans, from, to, now);
   const seen = new Set(spans.map(({ phase }) => phase));
   return (
     <div class="timeline">
@@ -55,9 +57,9 @@ export function TimelineTab({ model, step, onOpen }: Props) {
             </li>
           ))}
       </ul>
-      <Axis from={from} to={to} />
+      <Axis scale={scale} from={from} />
       <VirtualList items={rows} rowHeight={34} label="Steps by their start" class="gantt" onEnd={more}>
-        {(row) => <Line row={row} from={from} to={to} now={now} isChosen={row.step === step} onOpen={onOpen} />}
+        {(row) => <Line row={row} scale={scale} now={now} isChosen={row.step === step} onOpen={onOpen} />}
       </VirtualList>
     </div>
   );
@@ -73,25 +75,44 @@ function rowsOf(spans: readonly SpanView[]): readonly Row[] {
   return [...rows].map(([step, own]) => ({ step, spans: own }));
 }
 
+/** From its start to its end, without what it waited for a person; milliseconds. */
+function workOf({ spans }: Row, now: number): number {
+  const own = spans.filter(({ phase }) => phase !== "approval");
+  const [first] = own;
+  if (first === undefined) return spans.reduce((sum, one) => sum + (one.to ?? now) - one.from, 0);
+  return Math.max(...own.map(({ to }) => to ?? now)) - first.from;
+}
+
 const steps = [
   100, 250, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
   7_200_000, 21_600_000, 86_400_000,
 ];
 
-function Axis({ from, to }: { readonly from: number; readonly to: number }) {
-  const length = to - from;
-  const every = steps.find((step) => length / step <= 6) ?? length / 5;
-  const marks = Array.from({ length: Math.floor(length / every) + 1 }, (_, index) => index * every).filter(
-    (at) => at / length < 0.97,
-  );
+function Axis({ scale, from }: { readonly scale: TimeScale; readonly from: number }) {
+  const { shownMs, folds } = scale;
+  const every = steps.find((step) => shownMs / step <= 6) ?? shownMs / 5;
+  const marks = Array.from({ length: Math.floor(shownMs / every) + 1 }, (_, index) => scale.instant(index * every));
+  const at = (instant: number) => ({ left: `${100 * scale.position(instant)}%` });
   return (
-    <div class="axis" aria-hidden="true">
+    <div class="axis">
       <span />
       <div>
-        {marks.map((at) => (
-          <span key={at} style={{ left: `${(100 * at) / length}%` }}>
-            {at === 0 ? "0" : span(at)}
-          </span>
+        {marks
+          .filter((mark) => scale.position(mark) < 0.97)
+          .map((mark) => (
+            <span key={mark} style={at(mark)} aria-hidden="true">
+              {mark === from ? "0" : span(mark - from)}
+            </span>
+          ))}
+        {folds.map((fold) => (
+          <i
+            key={fold.from}
+            class="fold"
+            style={at((fold.from + fold.to) / 2)}
+            title={`Nothing ran for ${span(fold.to - fold.from)}`}
+          >
+            <span class="unseen">Nothing ran for {span(fold.to - fold.from)}</span>
+          </i>
         ))}
       </div>
     </div>
@@ -100,15 +121,13 @@ function Axis({ from, to }: { readonly from: number; readonly to: number }) {
 
 interface LineProps {
   readonly row: Row;
-  readonly from: number;
-  readonly to: number;
+  readonly scale: TimeScale;
   readonly now: number;
   readonly isChosen: boolean;
   readonly onOpen: (step: string) => void;
 }
 
-function Line({ row, from, to, now, isChosen, onOpen }: LineProps) {
-  const length = to - from;
+function Line({ row, scale, now, isChosen, onOpen }: LineProps) {
   const said = row.spans.map((one) => `${one.phase} ${span((one.to ?? now) - one.from)}`).join(", ");
   return (
     <button
@@ -118,15 +137,18 @@ function Line({ row, from, to, now, isChosen, onOpen }: LineProps) {
       aria-label={`${row.step}: ${said}`}
       title={said}
     >
-      <span class="label">{row.step}</span>
+      <span class="label">
+        <span>{row.step}</span>
+        <small>{span(workOf(row, now))}</small>
+      </span>
       <span class="track">
         {row.spans.map((one) => (
           <i
             key={`${one.attempt} ${one.phase} ${one.from}`}
             class={`bar ${one.phase}${one.to === null ? " open" : ""}`}
             style={{
-              left: `${(100 * (one.from - from)) / length}%`,
-              width: `${Math.max(0.15, (100 * ((one.to ?? now) - one.from)) / length)}%`,
+              left: `${100 * scale.position(one.from)}%`,
+              width: `${Math.max(0.15, 100 * (scale.position(one.to ?? now) - scale.position(one.from)))}%`,
             }}
           />
         ))}

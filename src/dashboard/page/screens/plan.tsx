@@ -8,6 +8,7 @@ import { Empty, Fact, Problem } from "../ui/bits.tsx";
 import { count, span, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
+import { InputForm } from "./input-form.tsx";
 
 /** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
 export function PlanScreen() {
@@ -70,16 +71,19 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
             ))}
           </select>
         </label>
-        <label class="field">
-          <span>Input, as JSON</span>
-          <textarea
-            class="code"
-            rows={8}
-            spellcheck={false}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </label>
+        <div class="input-sides">
+          <InputForm fields={offered.find((one) => one.name === name)!.fields} text={text} onText={setText} />
+          <label class="field">
+            <span>Input, as JSON</span>
+            <textarea
+              class="code"
+              rows={8}
+              spellcheck={false}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </label>
+        </div>
         <div class="actions">
           <button type="submit" class="button primary" disabled={answer.state === "busy"}>
             {answer.state === "busy" ? "Asking for prices…" : "Check and price"}

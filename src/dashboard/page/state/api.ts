@@ -24,6 +24,11 @@ export function post<T>(path: string, body: unknown): Promise<T> {
   });
 }
 
+/** Sends the bytes of a file that was picked. */
+export function sendFile<T>(path: string, file: Blob): Promise<T> {
+  return send<T>(path, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file });
+}
+
 async function send<T>(path: string, init: RequestInit): Promise<T> {
   const answer = await fetch(path, init).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;

@@ -13,6 +13,7 @@ export type Route =
       readonly group: string | null;
     }
   | { readonly screen: "plan" }
+  | { readonly screen: "costs" }
   | { readonly screen: "service" }
   | { readonly screen: "unknown" };
 
@@ -24,6 +25,7 @@ function readRoute(): Route {
   const query = new URLSearchParams(location.search);
   if (first === "") return { screen: "runs" };
   if (first === "plan" && second === undefined) return { screen: "plan" };
+  if (first === "costs" && second === undefined) return { screen: "costs" };
   if (first === "service" && second === undefined) return { screen: "service" };
   if (first !== "runs" || !second || rest.length > 0) return { screen: "unknown" };
   const tab = TABS.find((name) => name === third) ?? "graph";

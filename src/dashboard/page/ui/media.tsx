@@ -59,8 +59,15 @@ export function Blank({ kind }: { readonly kind: string }) {
   );
 }
 
+interface PlayerProps {
+  readonly media: MediaView;
+  readonly label: string;
+  /** Shows a picture larger; without it the file itself opens. */
+  readonly onEnlarge?: (() => void) | undefined;
+}
+
 /** An output to be looked at or listened to in full. */
-export function Player({ media, label }: { readonly media: MediaView; readonly label: string }) {
+export function Player({ media, label, onEnlarge }: PlayerProps) {
   const [isBroken, setBroken] = useState(false);
   const player = useRef<HTMLVideoElement & HTMLAudioElement>(null);
   useEffect(() => setBroken(false), [media.url]);
@@ -73,11 +80,16 @@ export function Player({ media, label }: { readonly media: MediaView; readonly l
   }
   return (
     <figure class="player">
-      {media.kind === "image" && (
-        <a href={media.url} target="_blank" rel="noreferrer" aria-label={`${label}, open in full size`}>
-          <img src={media.url} alt={label} onError={broken} />
-        </a>
-      )}
+      {media.kind === "image" &&
+        (onEnlarge === undefined ? (
+          <a href={media.url} target="_blank" rel="noreferrer" aria-label={`${label}, open in full size`}>
+            <img src={media.url} alt={label} onError={broken} />
+          </a>
+        ) : (
+          <button type="button" onClick={onEnlarge} aria-label={`${label}, enlarge`}>
+            <img src={media.url} alt={label} onError={broken} />
+          </button>
+        ))}
       {media.kind === "video" && (
         // biome-ignore lint/a11y/useMediaCaption: generated media come without captions
         <video
@@ -104,7 +116,7 @@ export function Player({ media, label }: { readonly media: MediaView; readonly l
   );
 }
 
-function facts(media: MediaView): string {
+export function facts(media: MediaView): string {
   return [
     media.width !== null && media.height !== null && `${media.width} × ${media.height}`,
     media.durationMs !== null && span(media.durationMs),

@@ -1,0 +1,196 @@
+import type { Control, FieldView } from "../../views/action-wire.ts";
+import { Icon } from "../ui/bits.tsx";
+import {
+  ChoiceEntry,
+  type EntryProps,
+  FileEntry,
+  JsonEntry,
+  NumberEntry,
+  type Of,
+  SwitchEntry,
+  TextEntry,
+} from "./entries.tsx";
+
+interface Props {
+  /** Null: the input is entered as JSON alone. */
+  readonly fields: readonly FieldView[] | null;
+  /** The input as JSON text: the form writes it, and shows what it says. */
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A pipeline's input as named fields, beside its JSON. */
+export function InputForm({ fields, text, onText }: Props) {
+  if (fields === null) return null;
+  const values = parsed(text);
+  if (values === null)
+    return <p class="note ask">The JSON does not hold named fields at the moment, so no form is shown.</p>;
+  if (fields.length === 0) return <p class="quiet">This pipeline asks for nothing.</p>;
+  return (
+    <div class="input-form">
+      <Fields fields={fields} values={values} onChange={(next) => onText(JSON.stringify(next, null, 2))} />
+    </div>
+  );
+}
+
+function parsed(text: string): Values | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isValues(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isValues(value: unknown): value is Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+interface FieldsProps {
+  readonly fields: readonly FieldView[];
+  readonly values: Values;
+  readonly onChange: (values: Values) => void;
+}
+
+function Fields({ fields, values, onChange }: FieldsProps) {
+  const set = (name: string, value: unknown) => {
+    const { [name]: _, ...rest } = values;
+    if (value === undefined) return onChange(rest);
+    // In the place where it was; a new one comes last.
+    onChange(Object.hasOwn(values, name) ? { ...values, [name]: value } : { ...rest, [name]: value });
+  };
+  return fields.map((field) => (
+    <Field key={field.name} field={field} value={values[field.name]} onChange={(value) => set(field.name, value)} />
+  ));
+}
+
+interface FieldProps {
+  readonly field: FieldView;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+
+const compound: ReadonlySet<string> = new Set(["group", "list"]);
+
+function Field({ field: { name, description, required, control }, value, onChange }: FieldProps) {
+  const hint = hintOf(control, required);
+  const about = [description, hint].filter(Boolean).join(" · ");
+  if (compound.has(control.type)) {
+    return (
+      <fieldset class="field set">
+        <legend>{name}</legend>
+        {about !== "" && <small>{about}</small>}
+        <Entry control={control} required={required} label={name} value={value} onChange={onChange} />
+      </fieldset>
+    );
+  }
+  return (
+    <div class="field">
+      <span aria-hidden="true">{name}</span>
+      <Entry control={control} required={required} label={name} value={value} onChange={onChange} />
+      {about !== "" && <small>{about}</small>}
+    </div>
+  );
+}
+
+function hintOf(control: Control, required: boolean): string {
+  const optional = required ? [] : ["optional"];
+  const range = (min: number | null, max: number | null) => {
+    if (min !== null && max !== null) return [`${min} to ${max}`];
+    return min !== null ? [`at least ${min}`] : max !== null ? [`at most ${max}`] : [];
+  };
+  switch (control.type) {
+    case "number":
+      return [...optional, ...range(control.min, control.max)].join(" · ");
+    case "text":
+      return [...optional, ...(control.maxLength === null ? [] : [`at most ${control.maxLength} characters`])].join(
+        " · ",
+      );
+    case "file":
+      return [...optional, `${control.kind} file`].join(" · ");
+    case "list":
+      return [...optional, ...range(control.min === 0 ? null : control.min, control.max)].join(" · ");
+    default:
+      return optional.join();
+  }
+}
+
+/** The control for one value. A cleared one that is optional is left out. */
+function Entry({ control, ...rest }: EntryProps) {
+  switch (control.type) {
+    case "text":
+      return <TextEntry control={control} {...rest} />;
+    case "number":
+      return <NumberEntry control={control} {...rest} />;
+    case "switch":
+      return <SwitchEntry control={control} {...rest} />;
+    case "choice":
+      return <ChoiceEntry control={control} {...rest} />;
+    case "file":
+      return <FileEntry control={control} {...rest} />;
+    case "list":
+      return <ListEntry control={control} {...rest} />;
+    case "group":
+      return (
+        <Fields fields={control.fields} values={isValues(rest.value) ? rest.value : {}} onChange={rest.onChange} />
+      );
+    case "json":
+      return <JsonEntry control={control} {...rest} />;
+    default:
+      return control satisfies never;
+  }
+}
+
+function ListEntry({ control, label, value, onChange }: Of<"list">) {
+  const items = Array.isArray(value) ? (value as readonly unknown[]) : [];
+  const isFull = control.max !== null && items.length >= control.max;
+  return (
+    <>
+      <ol class="list-entry">
+        {items.map((item, index) => (
+          // Items have no name but their position.
+          <li key={index}>
+            <div>
+              <Entry
+                control={control.item}
+                required
+                label={`${label} ${index + 1}`}
+                value={item}
+                onChange={(next) => onChange(items.with(index, next))}
+              />
+            </div>
+            <button
+              type="button"
+              class="button quiet square small"
+              aria-label={`Remove ${label} ${index + 1}`}
+              onClick={() => onChange(items.toSpliced(index, 1))}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        ))}
+      </ol>
+      <button
+        type="button"
+        class="button small"
+        disabled={isFull}
+        onClick={() => onChange([...items, blank(control.item)])}
+      >
+        Add to {label}
+      </button>
+    </>
+  );
+}
+
+function blank(control: Control): unknown {
+  if (control.type === "group") {
+    const asked = control.fields.filter(({ required }) => required);
+    return Object.fromEntries(asked.map(({ name, control: inner }) => [name, blank(inner)]));
+  }
+  if (control.type === "list") return [];
+  if (control.type === "choice") return control.values[0];
+  if (control.type === "number") return Math.max(control.min ?? 0, 0);
+  return control.type === "switch" ? false : control.type === "json" ? null : "";
+}

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import type { Control, FieldView, OfferedView } from "./action-wire.ts";
+import { cut } from "./truncate.ts";
+
+/** The part of a JSON Schema that decides which control asks for a value. */
+interface Schema {
+  readonly type?: unknown;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** Media kind of an input that is the path of a file. */
+  readonly showrunnerFile?: string;
+}
+
+/** Nested deeper than this, a value is entered as JSON. */
+const MOST_LEVELS = 3;
+
+/** What a pipeline asks for, as a form and as JSON to begin with: defaults, and blanks to be filled in elsewhere. */
+export function inputForm(input: z.ZodType): Pick<OfferedView, "sample" | "fields"> {
+  try {
+    const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
+    const control = controlOf(schema, MOST_LEVELS);
+    const sample = JSON.stringify(initialValue(schema, control), null, 2);
+    return { sample, fields: control.type === "group" ? control.fields : null };
+  } catch {
+    return { sample: "{}", fields: null };
+  }
+}
+
+function controlOf(schema: Schema, levels: number): Control {
+  if (schema.showrunnerFile !== undefined) return { type: "file", kind: schema.showrunnerFile };
+  const values = choiceOf(schema);
+  if (values !== null) return { type: "choice", values };
+  const { type, minLength = 0, maxLength = null, minimum: min = null, maximum: max = null } = schema;
+  if (type === "string") return { type: "text", minLength, maxLength };
+  if (type === "integer" || type === "number") {
+    // Every integer of the schema language has these bounds; nobody needs to be told.
+    const bounded = (limit: number | null) =>
+      limit !== null && Number.isSafeInteger(limit + Math.sign(limit)) ? limit : null;
+    return { type: "number", isInteger: type === "integer", min: bounded(min), max: bounded(max) };
+  }
+  if (type === "boolean") return { type: "switch" };
+  if (levels === 0) return { type: "json" };
+  if (type === "array" && schema.items !== undefined) {
+    const item = controlOf(schema.items, levels - 1);
+    return { type: "list", item, min: schema.minItems ?? 0, max: schema.maxItems ?? null };
+  }
+  if (type !== "object" || schema.properties === undefined) return { type: "json" };
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties).map(
+    ([name, field]): FieldView => ({
+      name,
+      description: field.description === undefined ? null : cut(field.description, 500),
+      required: required.has(name),
+      control: controlOf(field, levels - 1),
+    }),
+  );
+  return { type: "group", fields };
+}
+
+/** The values of a schema that allows only these; null for any other. */
+function choiceOf(schema: Schema): readonly (string | number)[] | null {
+  const { anyOf } = schema;
+  const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : anyOf?.map((one) => one.const));
+  const isChoice = values?.every((value) => typeof value === "string" || typeof value === "number");
+  return isChoice === true && values!.length > 0 ? (values as (string | number)[]) : null;
+}
+
+function initialValue(schema: Schema, control: Control): unknown {
+  if (schema.default !== undefined) return schema.default;
+  switch (control.type) {
+    case "group": {
+      const asked = control.fields.filter(
+        ({ name, required }) => required || schema.properties![name]!.default !== undefined,
+      );
+      return Object.fromEntries(
+        asked.map(({ name, control }) => [name, initialValue(schema.properties![name]!, control)]),
+      );
+    }
+    case "list":
+      return Array.from({ length: control.min }, () => initialValue(schema.items!, control.item));
+    case "choice":
+      return control.values[0];
+    case "number":
+      return Math.max(control.min ?? 0, 0);
+    case "switch":
+      return false;
+    case "json":
+      return schema.type === "array" ? [] : schema.type === "object" ? {} : null;
+    default:
+      return "";
+  }
+}
