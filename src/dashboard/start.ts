@@ -8,6 +8,7 @@ import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
 import { actionRoutes } from "./routes/action-routes.ts";
 import { costRoutes } from "./routes/cost-routes.ts";
+import { downloadRoutes } from "./routes/download-route.ts";
 import { mediaRoutes, pageFile, pageFolder, pageRoutes } from "./routes/media.ts";
 import { pickRoutes } from "./routes/pick-routes.ts";
 import { readRoutes } from "./routes/read-routes.ts";
@@ -73,6 +74,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...readRoutes(context),
     ...costRoutes(context),
     ...mediaRoutes(context),
+    ...downloadRoutes(context),
     ...pickRoutes(context),
     ...actionRoutes(context),
     ...serviceRoutes(context),

@@ -119,7 +119,11 @@ test("a rejection is noted with its reason, and the run ends without what needed
   await seen.go("/runs/rejected?step=look%2Fpick");
   const decision = page.getByRole("region", { name: "Decision" });
   await decision.getByLabel("Note (optional)").fill("all too <b>orange</b>");
-  await decision.getByRole("button", { name: "Reject" }).click();
+  await decision.getByRole("button", { name: "Reject…" }).click();
+  await decision.getByRole("button", { name: "Keep it" }).click();
+  await decision.getByRole("button", { name: "Reject…" }).click();
+  expect(await violations(page)).toEqual([]);
+  await decision.getByRole("button", { name: "Reject for good" }).click();
   await decision.getByText("Rejected: all too <b>orange</b>").waitFor();
   await pill("partial");
 });

@@ -339,7 +339,9 @@ describe("a run of more steps than a page holds", () => {
     expect((await found({ with: "returned" })).total).toBe(0);
     const timeline = await get<TimelineView>("timeline?rows=10");
     expect([timeline.rows, new Set(timeline.spans.map(({ step }) => step)).size]).toEqual([701, 10]);
-    expect(await get("costs")).toMatchObject([{ name: "paint/fast", count: 701, held: 0, cost: 28_000_000 }]);
+    expect(await get("costs")).toMatchObject({
+      models: [{ name: "paint/fast", count: 701, held: 0, cost: 28_000_000 }],
+    });
     const { step, events } = await get<StepDetail>("step?path=shot-3%2Fclip");
     expect([step.phase, events.at(-1)?.type]).toEqual(["failed", "step.finished"]);
   });

@@ -38,6 +38,7 @@ const screens: readonly (readonly [name: string, path: string, sign: string])[] 
   ["a run of 1,000 steps", "/runs/many", "300 of 500 steps"],
   ["a group of steps", "/runs/many?group=shot-*%2Fstill", "shot-0/still"],
   ["planning", "/plan", "No pipeline is on offer here"],
+  ["the costs of all runs", "/costs", "By pipeline"],
   ["the service", "/service", "A hosted service"],
   ["a run that does not exist", "/runs/never", "No such run"],
   ["a run that cannot be read", "/runs/damaged", "This run cannot be shown"],

@@ -31,7 +31,7 @@ export function inputForm(input: z.ZodType): Pick<OfferedView, "sample" | "field
   try {
     const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
     const control = controlOf(schema, MOST_LEVELS);
-    const sample = JSON.stringify(initialValue(schema, control), null, 2);
+    const sample = JSON.stringify(initialValue(schema), null, 2);
     return { sample, fields: control.type === "group" ? control.fields : null };
   } catch {
     return { sample: "{}", fields: null };
@@ -77,28 +77,27 @@ function choiceOf(schema: Schema): readonly (string | number)[] | null {
   return isChoice === true && values!.length > 0 ? (values as (string | number)[]) : null;
 }
 
-function initialValue(schema: Schema, control: Control): unknown {
+function initialValue(schema: Schema): unknown {
   if (schema.default !== undefined) return schema.default;
-  switch (control.type) {
-    case "group": {
-      const asked = control.fields.filter(
-        ({ name, required }) => required || schema.properties![name]!.default !== undefined,
-      );
-      return Object.fromEntries(
-        asked.map(({ name, control }) => [name, initialValue(schema.properties![name]!, control)]),
-      );
-    }
-    case "list":
-      return Array.from({ length: control.min }, () => initialValue(schema.items!, control.item));
-    case "choice":
-      return control.values[0];
-    case "number":
-      return Math.max(control.min ?? 0, 0);
-    case "switch":
-      return false;
-    case "json":
-      return schema.type === "array" ? [] : schema.type === "object" ? {} : null;
-    default:
+  if (schema.showrunnerFile !== undefined) return "";
+  const choice = choiceOf(schema);
+  if (choice !== null) return choice[0];
+  switch (schema.type) {
+    case "string":
       return "";
+    case "boolean":
+      return false;
+    case "integer":
+    case "number":
+      return Math.max(schema.minimum ?? 0, 0);
+    case "array":
+      return Array.from({ length: schema.minItems ?? 0 }, () => initialValue(schema.items ?? {}));
+    case "object": {
+      const fields = Object.entries(schema.properties ?? {});
+      const asked = fields.filter(([name, field]) => schema.required?.includes(name) || field.default !== undefined);
+      return Object.fromEntries(asked.map(([name, field]) => [name, initialValue(field)]));
+    }
+    default:
+      return null;
   }
 }

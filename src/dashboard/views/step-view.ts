@@ -89,7 +89,7 @@ export function stepView(state: RunState | null, step: Step): StepView {
     ...{ path, kind, model, status, phase, startedAt, finishedAt, costMicros, heldMicros },
     ...{ noun, icon, hasPicture: isVisual && decision === null && expansion === null },
     yields: plan.yields,
-    needs: plan.needs,
+    needs: state === null ? plan.needs : linksOf(state, plan),
     reason: reasonOf(step),
     ask: askOf(plan),
     quoteMicros: quote?.costMicros ?? null,
@@ -100,6 +100,31 @@ export function stepView(state: RunState | null, step: Step): StepView {
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
     reusedFrom: step.reusedFrom?.runId ?? null,
   };
+}
+
+/**
+ * What a step is drawn behind: an expansion stands before its steps, and what uses it stands behind those that it
+ * returned.
+ */
+function linksOf(state: RunState, plan: PlanStep): readonly string[] {
+  const needs = plan.needs.flatMap((need) => returnedBy(state, need));
+  const within = expansionAround(state, plan.path);
+  const isFirst = within !== null && !needs.some((need) => need.startsWith(`${within}/`));
+  return [...new Set(isFirst ? [within, ...needs] : needs)];
+}
+
+function returnedBy(state: RunState, path: string): readonly string[] {
+  const expanded = state.steps[path]!.expanded ?? [];
+  return expanded.length === 0 ? [path] : expanded.flatMap(({ $ref }) => returnedBy(state, $ref.step));
+}
+
+/** The expansion that this step came from; null for a step that was planned from the start. */
+function expansionAround(state: RunState, path: string): string | null {
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+    const around = path.slice(0, end);
+    if (Object.hasOwn(state.steps, around) && state.steps[around]!.expanded !== null) return around;
+  }
+  return null;
 }
 
 function attemptView({ quote, error, sentAt, submittedAt, endedAt, isSuperseded, ...attempt }: Attempt): AttemptView {

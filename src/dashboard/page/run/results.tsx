@@ -26,6 +26,11 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   }
   return (
     <div class="results">
+      <p>
+        <a class="button" href={`/download/${encodeURIComponent(model.head.id)}`} download>
+          Download all
+        </a>
+      </p>
       <Gallery title="Returned" results={results} more={returned.more} onOpen={onOpen} />
       <Gallery
         title={results.length > 0 ? "Intermediate outputs" : "So far"}

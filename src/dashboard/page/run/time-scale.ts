@@ -27,7 +27,7 @@ export function timeScale(spans: readonly SpanView[], from: number, to: number, 
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
   const busyMs = to - from - idleMs;
-  const folds = gaps.filter((gap) => gap.to - gap.from >= Math.max(LEAST_MS, LEAST_SHARE * busyMs));
+  const folds = busyMs <= 0 ? [] : gaps.filter((gap) => gap.to - gap.from >= Math.max(LEAST_MS, LEAST_SHARE * busyMs));
   const shownMs = Math.max(1, to - from - folds.reduce((sum, fold) => sum + fold.to - fold.from, 0));
   const share = Math.min(FOLD_SHARE, 0.3 / Math.max(1, folds.length));
   const shownShare = 1 - share * folds.length;

@@ -128,18 +128,18 @@ interface LineProps {
 }
 
 function Line({ row, scale, now, isChosen, onOpen }: LineProps) {
+  const took = span(workOf(row, now));
   const said = row.spans.map((one) => `${one.phase} ${span((one.to ?? now) - one.from)}`).join(", ");
   return (
     <button
       type="button"
       class={isChosen ? "gantt-row chosen" : "gantt-row"}
       onClick={() => onOpen(row.step)}
-      aria-label={`${row.step}: ${said}`}
+      aria-label={`${row.step} ${took}: ${said}`}
       title={said}
     >
       <span class="label">
-        <span>{row.step}</span>
-        <small>{span(workOf(row, now))}</small>
+        <span>{row.step}</span> <small>{took}</small>
       </span>
       <span class="track">
         {row.spans.map((one) => (
