@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileExtension, outputsOf, placedFile, type RunView } from "../../index.ts";
 import { type Call, notFound, type Route } from "../http/route.ts";
@@ -31,7 +32,7 @@ export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" 
       else
         zip.addReadStreamLazy(name, { compress: false, mtime }, (opened) => {
           media.read(sha256).then(
-            (bytes) => opened(null, bytes),
+            (bytes) => opened(null, Readable.from(bytes)),
             (error) => opened(error, undefined as never),
           );
         });
