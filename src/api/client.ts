@@ -19,6 +19,7 @@ import {
   type FollowOptions,
 } from "./follow/context.ts";
 import { followJob } from "./follow/follow.ts";
+import { type Polled, type PollOptions, pollOnce } from "./follow/poll-once.ts";
 import type { CallOptions, HttpContext } from "./http/call.ts";
 import { endpointsOf } from "./http/endpoints.ts";
 import { createTransport } from "./http/transport.ts";
@@ -39,6 +40,8 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
+  /** One read of a job by the schedule of `follow`, and when the next one is due: for whoever keeps no process meanwhile. */
+  poll(jobId: string, options: PollOptions): Promise<Polled>;
 
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
@@ -90,6 +93,7 @@ export function createClient(options: ClientOptions): Client {
     },
     stream: (jobId, o) => streamJob(context, jobId, o),
     follow: (jobId, o) => followJob(context, jobId, o),
+    poll: (jobId, o) => pollOnce(context, jobId, o),
     upload: (source, o) => telemetry.span("showrunner.upload", {}, () => upload(context, handles, source, o)),
     download: (source, toPath, o) =>
       telemetry.span("showrunner.download", {}, () => download(context, jobs, source, toPath, o)),

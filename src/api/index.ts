@@ -66,6 +66,7 @@ export type { DownloadOptions } from "./files/fetch-piece.ts";
 export type { MediaKind, UploadHandle, UploadOptions, UploadSource } from "./files/upload.ts";
 // Follow.
 export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/context.ts";
+export type { PlannedPoll } from "./follow/poll-once.ts";
 export type { CallOptions } from "./http/call.ts";
 // Lists, money, access, webhooks, drains, chat.
 export type { Listing, PageQuery } from "./http/endpoints.ts";

@@ -3,6 +3,14 @@ import type { LeaseHolder } from "../journal/store.ts";
 import { formatUsd } from "../money.ts";
 import type { Problem } from "../plan/plan.ts";
 
+/** This process has not the code that a step of the run needs: another one of the engine may have it. */
+export class CodeElsewhereError extends ShowrunnerError {
+  readonly code = "CODE_ELSEWHERE";
+  constructor(runId: string, missing: string) {
+    super(`Run ${runId} is left to a worker that has its code: ${missing}`);
+  }
+}
+
 /** The plan has problems, all of them listed; nothing was submitted. */
 export class PlanProblemsError extends ShowrunnerError {
   readonly code = "PLAN_PROBLEMS";

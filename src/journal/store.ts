@@ -6,7 +6,7 @@ import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingS
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
 import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
 import type { Tags } from "./tags.ts";
-import type { DueQuery, Wake } from "./wakes.ts";
+import type { DueQuery, Wake, WorkMessage } from "./wakes.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
 export interface LeaseHolder {
@@ -83,7 +83,8 @@ export type InboxMessage =
       readonly note?: string;
     }
   | { readonly type: "reject"; readonly step: string; readonly note?: string }
-  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null };
+  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
+  | WorkMessage;
 
 export interface InboxEntry {
   readonly id: number;

@@ -1,4 +1,5 @@
 import type { Json } from "../plan/plan.ts";
+import type { RunEvent } from "./events.ts";
 
 /**
  * How a run that an engine drives waits: parked, without a process. It is the engine's until it is removed; while it
@@ -21,3 +22,16 @@ export interface DueQuery {
   readonly at: number;
   readonly limit: number;
 }
+
+/** What others than people tell a run that an engine drives. */
+export type WorkMessage =
+  /** A webhook said that the job of this attempt ended: it is polled now. */
+  | { readonly type: "hint"; readonly step: string; readonly attempt: number }
+  /** A job of the engine performed a command of this step, which was as `of` says (see `workOf`). */
+  | {
+      readonly type: "performed";
+      readonly step: string;
+      readonly command: string;
+      readonly of: string;
+      readonly events: readonly RunEvent[];
+    };

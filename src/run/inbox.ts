@@ -30,9 +30,22 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
       if (!awaitsDecision(state, step)) return [];
       return [{ type: "approval.decided", step, approved: false, pick: null, note }, ...goingOn(state, "approval")];
     }
+    case "hint":
+      return [];
+    case "performed":
+      return Object.hasOwn(state.steps, message.step) && workOf(state, message.step) === message.of
+        ? message.events
+        : [];
     default:
       return message satisfies never;
   }
+}
+
+/** Names the work that a step of local code is at: another try, or a rerun, is other work. Null where it is at none. */
+export function workOf(state: RunState, path: string): string | null {
+  const { status, startedAt, failures, value, chosen } = state.steps[path]!;
+  if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;
+  return `${startedAt}.${failures.length}`;
 }
 
 /** Stopped already, or waiting for a person with nothing in flight: a stop has nothing to do, and must not stay in the inbox. */

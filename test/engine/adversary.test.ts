@@ -22,7 +22,7 @@ async function expectKept(options: WorldOptions, commands: readonly Command[]): 
   if (world.broken !== null) expect.fail(`${world.broken.message}\n${world.log.join("\n")}`);
 }
 
-describe(`${lives.numRuns} lives of runs, whatever the service answers, whenever a process dies, whatever a person commands`, () => {
+describe(`${lives.numRuns} lives of runs, hot or in slices, whatever the service answers, whenever a process dies, whatever a person commands`, () => {
   test("nothing is paid twice, lost or overspent, and what the screen says brings each run to its end", async () => {
     const property = fc.asyncProperty(livesOf(plans), ([options, commands]) => expectKept(options, commands));
     await fc.assert(property, lives);
@@ -33,7 +33,7 @@ describe(`${lives.numRuns} lives of runs, whatever the service answers, whenever
 function surroundings(pipeline: string, more: Partial<WorldOptions> = {}): WorldOptions {
   const limits = { budgetMicros: null, capMicros: null, floorMicros: null, balanceMicros: 1_000_000_000 };
   const plan = plans.find((one) => one.plan.pipeline === pipeline)!;
-  return { plan, concurrency: 2, ...limits, billsLateMs: 0, skewMs: 0, ...more };
+  return { plan, concurrency: 2, ...limits, billsLateMs: 0, skewMs: 0, slices: "never", ...more };
 }
 
 const answer: Trouble & { readonly kind: "answer" } = {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
+import type { Polled, PollOptions } from "../../src/api/follow/poll-once.ts";
 import {
   ApiError,
   type ChatRequest,
@@ -34,6 +35,8 @@ export interface FakeServiceOptions {
   readonly priceMicros?: (model: string) => number | null;
   /** How long a job takes, waited for on `sleep`. */
   readonly sleep?: () => Promise<void>;
+  /** How long a job takes that is polled, by `now`. Default 10 000. */
+  readonly rendersMs?: number;
   /** Thrown instead of accepting a submit; null accepts it. */
   readonly refuses?: (model: string, input: unknown) => Error | null;
   /** What a chat model says; what it throws is thrown instead of an answer. Default: an empty object. */
@@ -57,6 +60,7 @@ export class FakePaidService {
   readonly #options: FakeServiceOptions;
   balanceMicros: number;
   submits = 0;
+  polls = 0;
   now: () => number = () => Date.UTC(2030, 0, 1);
 
   constructor(options: FakeServiceOptions) {
@@ -106,6 +110,7 @@ export class FakePaidService {
       chat: (request: ChatRequest) => talk("chat", () => this.#chat(request)),
       job: (jobId: string) => talk("job", () => this.#chatJob(jobId) ?? this.#result(jobId)),
       follow: (jobId: string, o?: { signal?: AbortSignal }) => this.#follow(jobId, talk, o?.signal),
+      poll: (jobId: string, o: PollOptions) => this.#poll(jobId, o, talk),
       upload: (source: { path?: string; bytes?: Uint8Array }) =>
         talk("upload", async () => {
           const bytes = source.path === undefined ? source.bytes! : await readFile(source.path);
@@ -235,6 +240,22 @@ export class FakePaidService {
       createdAt: new Date(job.createdAt).toISOString(),
       completedAt: null,
     } as unknown as JobResult;
+  }
+
+  async #poll(
+    jobId: string,
+    { submittedAt, planned }: PollOptions,
+    talk: <T>(name: string, serve: () => T) => Promise<T>,
+  ): Promise<Polled> {
+    const next = (dueAt: number) => ({ dueAt, read: "job" as const, expectedAt: null });
+    if (planned === null) return { type: "open", status: null, next: next(submittedAt + 3_000) };
+    this.polls++;
+    const doneAt = submittedAt + (this.#options.rendersMs ?? 10_000);
+    if (this.now() < doneAt) {
+      return talk("poll", () => ({ type: "open", status: null, next: next(this.now() + 5_000) }));
+    }
+    const job = await talk("result", () => this.#result(jobId));
+    return { type: "finished", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" };
   }
 
   async *#follow(

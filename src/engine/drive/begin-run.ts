@@ -24,6 +24,8 @@ export interface Start extends ResumeOptions {
   readonly outdatedStops?: readonly number[] | undefined;
   /** Moves the run to a new key or address of its account, which was checked. */
   readonly move?: AccountMove | undefined;
+  /** A paused run stays paused: what its inbox says is taken in all the same. */
+  readonly staysPaused?: boolean | undefined;
   /** How often the jobs that the revision waits for were polled. */
   readonly polls?: number | undefined;
 }
@@ -52,8 +54,8 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
     const message = `jobs at the service are completed first (${busy.join(", ")}); then the changes are applied. If this is interrupted, resume with the same command.`;
     return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
   }
-  const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
-  const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
+  const rests = how.staysPaused !== true && isRunFinal(state.status) && !hasUncollectedWork(state);
+  const { before, after } = rests || how.staysPaused === true ? { before: [], after: [] } : resumeEvents(state);
   return {
     events: [...before, ...(how.quoted ?? []), ...budget, ...after],
     pending: null,

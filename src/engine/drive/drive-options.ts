@@ -2,8 +2,10 @@ import type { Clock } from "../../api/index.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { Command } from "../../run/command.ts";
 import type { EffectContext } from "../effects/index.ts";
 import type { SpendingWatch } from "../money/spending.ts";
+import type { DriveMemory } from "./drive-memory.ts";
 
 export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
@@ -29,7 +31,23 @@ export interface Schedule {
   readonly priority: (step: string) => number;
 }
 
+/** How a slice of a run is driven: where only waiting is left, the run is parked. */
+export interface SliceOptions {
+  /** What the slice before this one left. */
+  readonly memory: DriveMemory;
+  /** A webhook tells of the end of jobs; polls only stand behind it. */
+  readonly webhooks: boolean;
+  /** Aborted once it has lasted long enough: nothing more begins, so that other runs get their turn. */
+  readonly end: AbortSignal;
+  /** Whether another job of the engine performs the command; it answers with a message `performed` in the inbox. */
+  readonly isDelegated: (command: Command) => boolean;
+  /** Settles once the engine has it. An engine that has it already changes nothing. */
+  readonly delegate: (command: Command) => Promise<void>;
+}
+
 export interface DriveOptions {
+  /** Absent: the run is driven until it finishes, pauses or is stopped. */
+  readonly slice?: SliceOptions;
   /**
    * Asked on every turn. Answers with the same object, and so the same `order`, until the plan has changed or finished
    * steps have shown that others take longer or shorter than expected: a few times in a run, and never within a turn.

@@ -1,24 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { verdictOf, verdicts } from "../../answers/index.ts";
-import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
-import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
-import { apply } from "../../journal/fold.ts";
-import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
-import type { RunRepository } from "../../journal/run-repository.ts";
+import { answerOf, type Client, sleep } from "../../api/index.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
-import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
-import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import { noticesOf } from "../notify/notifier.ts";
-import type { ExpectedDurations } from "../price/expected-durations.ts";
-import { learnedPrices } from "../price/learned-prices.ts";
-import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
-import { drive } from "./drive.ts";
-import type { DriveDependencies } from "./drive-options.ts";
+import type { RerunRevision, Start } from "./begin-run.ts";
+import { driveAsHolder, type HolderParts } from "./hold-run.ts";
 import { runHandle } from "./run-handle.ts";
 import { type RunHandle, type RunResult, result } from "./run-result.ts";
-import { RunScheduler } from "./run-scheduler.ts";
 import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */
@@ -27,17 +15,9 @@ const FUNDS_EVERY_MS = 10_000;
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 
-export interface RunSupervisorParts {
+export interface RunSupervisorParts extends HolderParts {
   readonly client: Client;
-  readonly store: JournalStore;
-  readonly repository: RunRepository;
   readonly media: MediaStore;
-  readonly clock: Clock;
-  readonly leaseMs: number;
-  readonly durations: ExpectedDurations;
-  readonly notifier: { poke(): void } | null;
-  /** What every drive of a run starts with. */
-  dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
 /** The runs that this process drives. */
@@ -79,12 +59,7 @@ export class RunSupervisor {
       return result(state, media, drift);
     }
     const at = clock.now();
-    const holder = thisHolder(randomUUID());
-    const { pending } = await this.#asHolder(holder, state, updates, stop, how).catch((error: unknown) => {
-      // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
-      retireHolder(holder);
-      throw error;
-    });
+    const { pending } = await driveAsHolder(this.#parts, { state, updates, stop: stop.signal, how });
     const { waitForFundsMs = 0, waitForCapMs = 0 } = how;
     const { quoted: _, revision: __, ...again } = how;
     if (pending !== null) {
@@ -100,52 +75,6 @@ export class RunSupervisor {
     const passedMs = clock.now() - at;
     const left = { waitForFundsMs: waitForFundsMs - passedMs, waitForCapMs: waitForCapMs - passedMs };
     return this.#drive(state, updates, stop, { ...again, ...left });
-  }
-
-  /** Acquires the lease and drives the run until it finishes or pauses. `pending`: the revision to apply after that. */
-  async #asHolder(
-    holder: LeaseHolder,
-    state: RunState,
-    updates: Updates,
-    stop: AbortController,
-    how: Start,
-  ): Promise<{ readonly pending: RerunRevision | null }> {
-    const { store, repository, clock, leaseMs: ttlMs } = this.#parts;
-    const { runId } = state;
-    const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
-    if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
-    const { lease } = outcome;
-    const since = await store.read(runId, { afterSeq: state.seq });
-    for (const event of since) apply(state, event);
-    updates.push(since);
-    const { move } = how;
-    if (move !== undefined && !repository.isOurs(state)) {
-      await this.#append({ events: [move], inbox: [] }, state, lease, updates);
-    }
-    const { events, pending, rests } = await beginRun(state, how);
-    const outdated = new Set(how.outdatedStops);
-    const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
-    await this.#append({ events, inbox: inbox.map(({ id }) => id) }, state, lease, updates);
-    if (rests) {
-      await store.releaseLease(lease);
-      return { pending };
-    }
-    const learned = await learnedPrices(state, store);
-    await this.#append({ events: learned, inbox: [] }, state, lease, updates);
-    const scheduler = await RunScheduler.of(state, this.#parts.durations);
-    await drive(this.#parts.dependencies(state, how), state, lease, {
-      schedule: (plan) => scheduler.schedule(plan),
-      stop: stop.signal,
-      onEvents: (events) => {
-        scheduler.learn(events);
-        updates.push(events);
-      },
-      onProgress: (progress) => {
-        scheduler.estimate(progress);
-        updates.progress(progress);
-      },
-    });
-    return { pending };
   }
 
   /** Whether the jobs that the revision waits for have finished; if not, answers after a delay. */
@@ -200,30 +129,4 @@ export class RunSupervisor {
       return Number.NEGATIVE_INFINITY;
     }
   }
-
-  async #append(
-    { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
-    state: RunState,
-    lease: Lease,
-    updates: Updates,
-  ): Promise<void> {
-    if (events.length === 0 && inbox.length === 0) return;
-    const at = this.#parts.clock.now();
-    const { runId, seq: afterSeq } = state;
-    const stored = events.map(
-      (event, index): StoredEvent => ({ runId, seq: afterSeq + index + 1, at, version: EVENT_VERSION, event }),
-    );
-    for (const one of stored) apply(state, one);
-    const { store, notifier } = this.#parts;
-    const notices = notifier === null ? [] : noticesOf(state, stored);
-    const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, ...rowOf(state) });
-    if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
-    updates.push(stored);
-    if (notices.length > 0) notifier?.poke();
-  }
-}
-
-/** What the run's row says of it. */
-function rowOf({ status, pause }: RunState): { readonly status: string; readonly resumeAt: number | null } {
-  return { status, resumeAt: pause?.resumeAt ?? null };
 }

@@ -4,7 +4,8 @@ import type { SpendingGuard } from "../../journal/money.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotOf, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
+import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
+import type { Wake } from "../../journal/wakes.ts";
 import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
@@ -92,8 +93,8 @@ export class RunWriter {
   }
 
   /** Releases the lease, with a snapshot where one is worth it; false when a message arrived in the inbox meanwhile. */
-  async park(): Promise<boolean> {
-    return (await this.#write([], [], { park: true })).committed;
+  async park(wake?: Wake): Promise<boolean> {
+    return (await this.#write([], [], { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
 
   /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
@@ -104,17 +105,18 @@ export class RunWriter {
   async #write(
     events: readonly RunEvent[],
     inbox: readonly InboxEntry[],
-    more: { readonly guard?: SpendingGuard; readonly park?: boolean } = {},
+    more: Pick<Commit, "guard" | "park" | "wake"> = {},
   ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
     const { store, now, notifier, onEvents } = this.#parts;
     const { runId, seq: lastSeq, status } = this.#state;
     const at = now();
     const afterSeq = lastSeq - events.length;
     const ledger = ledgerChanges(events);
-    if (this.#resultRecorder.asksForStored(events, more.park === true)) {
+    const rests = more.park === true && (more.wake?.at ?? null) === null;
+    if (this.#resultRecorder.asksForStored(events, rests)) {
       this.#resultRecorder.noteStored(this.#state, await store.results({ runId }, Number.MAX_SAFE_INTEGER));
     }
-    const produced = this.#resultRecorder.due(this.#state, events, more.park === true);
+    const produced = this.#resultRecorder.due(this.#state, events, rests);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const isDue = isSnapshotDue(this.#tail + events.length, this.#weight, more.park === true);

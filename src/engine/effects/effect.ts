@@ -1,4 +1,4 @@
-import type { Client, Clock } from "../../api/index.ts";
+import type { Client, Clock, PlannedPoll } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
@@ -23,6 +23,13 @@ export function bytesProgress(step: string, { progress, now }: Pick<EffectContex
   };
 }
 
+/** For a run that is driven in slices, in place of a follow: how its jobs are polled, by the id of the command. */
+export interface Polls {
+  readonly planned: Map<string, PlannedPoll>;
+  /** A webhook tells of the end of jobs; polls only stand behind it. */
+  readonly webhooks: boolean;
+}
+
 /** What an effect may use. */
 export interface EffectContext {
   readonly client: Client;
@@ -39,6 +46,8 @@ export interface EffectContext {
   readonly state: RunState;
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
+  /** Of a run that is driven in slices: its jobs are polled when that is due, and not followed. */
+  readonly polls?: Polls;
   readonly now: () => number;
   readonly clock: Clock;
   /** A key is not sent again once so much time has passed since its first send. */

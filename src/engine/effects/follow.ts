@@ -1,9 +1,10 @@
-import type { ApiError, JobResult } from "../../api/index.ts";
+import type { ApiError, JobResult, JobStatusView } from "../../api/index.ts";
 import { cleanContentType, cleanId, cleanText, sentence } from "../../clean-text.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
+import type { Progress } from "../../journal/store.ts";
 import type { Command } from "../../run/command.ts";
 import { foreignError, judge } from "../service/service-answers.ts";
-import type { Effect, EffectContext } from "./effect.ts";
+import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Delay before a follow that ended without a final status is repeated, milliseconds. */
@@ -23,32 +24,51 @@ export const follow: Effect<"follow"> = async (command, context) => {
         isFound = true;
         context.emit([{ type: "job.found", step, attempt }]);
       }
-      if (update.type === "finished") rememberUrls(context, update.job);
-      if (update.type === "finished") return { events: finished(command, update.job, update.outcome) };
+      if (update.type === "finished") return told(command, context, update);
       if (update.type !== "status") continue;
-      const { status, progress, estimatedCompletionAt } = update.status;
-      if (status === "IN_PROGRESS" && !started) {
+      if (update.status.status === "IN_PROGRESS" && !started) {
         started = true;
         context.emit([{ type: "job.started", step, attempt }]);
       }
-      const estimate = estimatedCompletionAt === null ? Number.NaN : Date.parse(estimatedCompletionAt);
-      context.progress({
-        step,
-        fraction: progress,
-        estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate,
-      });
+      context.progress(progressOf(step, update.status));
     }
     return { events: [], againInMs: AGAIN_MS };
   } catch (error) {
-    const judged = judge("follow", error);
-    if (judged.verdict !== "not found") return retryOrPause(judged, context);
-    if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
-    // A job that the journal knows is never submitted again because a read does not find it.
-    const { status, code } = error as ApiError;
-    const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
-    return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };
+    return followFailed(command, context, error, isFound);
   }
 };
+
+/** What a read of the job that failed means. `isFound`: the service has answered for it before. */
+export function followFailed(
+  { step, attempt, jobId }: Follow,
+  context: EffectContext,
+  error: unknown,
+  isFound: boolean,
+): EffectResult {
+  const judged = judge("follow", error);
+  if (judged.verdict !== "not found") return retryOrPause(judged, context);
+  if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
+  // A job that the journal knows is never submitted again because a read does not find it.
+  const { status, code } = error as ApiError;
+  const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
+  return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };
+}
+
+export function progressOf(step: string, { progress, estimatedCompletionAt }: JobStatusView): Progress {
+  const estimate = Date.parse(estimatedCompletionAt ?? "");
+  return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
+}
+
+/** The end of a job, as the job itself tells it. */
+export function told(
+  command: Follow,
+  { freshUrls }: EffectContext,
+  { job, outcome }: { readonly job: JobResult; readonly outcome: string },
+): EffectResult {
+  // Spares the download a read of the job.
+  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, url);
+  return { events: finished(command, job, outcome) };
+}
 
 /** The cost of a job whose end is known but whose bill came late. */
 export const settle: Effect<"settle"> = async (command, context) => {
@@ -99,9 +119,4 @@ function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
     fps,
     error: error === null ? null : foreignError(error),
   };
-}
-
-/** Spares the download a read of the job. */
-function rememberUrls({ freshUrls }: EffectContext, job: JobResult): void {
-  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, url);
 }

@@ -5,6 +5,7 @@ import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expand } from "./expand.ts";
 import { follow, settle } from "./follow.ts";
 import { pick } from "./pick.ts";
+import { poll } from "./poll.ts";
 import { quote } from "./quote.ts";
 import { reuse } from "./reuse.ts";
 import { submit } from "./submit.ts";
@@ -21,7 +22,8 @@ const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   upload,
   quote,
   submit,
-  follow,
+  follow: (command, context) =>
+    context.polls === undefined ? follow(command, context) : poll(command, context, context.polls),
   settle,
   download,
   reuse,

@@ -115,6 +115,12 @@ export class Spending {
   }
 }
 
+/** What a {@link SpendingWatch} has seen, as plain JSON. */
+export interface SpendingMemo {
+  readonly waitingSince: number | null;
+  readonly failures: number;
+}
+
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
@@ -132,6 +138,16 @@ export class SpendingWatch {
     this.#parts = parts;
     this.#wallet = wallet;
     this.#tags = tags;
+  }
+
+  memo(): SpendingMemo {
+    return { waitingSince: this.#waitingSince, failures: this.#failures };
+  }
+
+  /** Goes on waiting where an earlier watch of the run left off. */
+  restore({ waitingSince, failures }: SpendingMemo): void {
+    this.#waitingSince = waitingSince;
+    this.#failures = failures;
   }
 
   /**

@@ -107,20 +107,41 @@ interface Failing {
   failures: number;
 }
 
+/** What a {@link ServiceWatch} has seen, as plain JSON. */
+export interface WatchMemo {
+  readonly failing: readonly (readonly [string, Failing])[];
+  readonly refused: readonly (readonly [string, Failing])[];
+  readonly awaySince: number | null;
+  readonly heardAt: number | null;
+}
+
 /** Whether the service is there, as the commands of one drive find it. */
 export class ServiceWatch {
   readonly #now: () => number;
   readonly #giveUpAfterMs: number;
-  readonly #failing = new Map<string, Failing>();
-  readonly #refused = new Map<string, Failing>();
-  #awaySince: number | null = null;
-  #heardAt = Number.NEGATIVE_INFINITY;
+  readonly #failing: Map<string, Failing>;
+  readonly #refused: Map<string, Failing>;
+  #awaySince: number | null;
+  #heardAt: number;
   #isTold: boolean;
 
-  constructor(state: RunState, options: { readonly now: () => number; readonly giveUpAfterMs: number }) {
+  constructor(
+    state: RunState,
+    options: { readonly now: () => number; readonly giveUpAfterMs: number },
+    before: WatchMemo | null = null,
+  ) {
     this.#now = options.now;
     this.#giveUpAfterMs = options.giveUpAfterMs;
     this.#isTold = state.outage !== null;
+    this.#failing = new Map(before?.failing);
+    this.#refused = new Map(before?.refused);
+    this.#awaySince = before?.awaySince ?? null;
+    this.#heardAt = before?.heardAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  memo(): WatchMemo {
+    const heardAt = Number.isFinite(this.#heardAt) ? this.#heardAt : null;
+    return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
   }
 
   /** The command met an outage: when to try again, and what to report. */

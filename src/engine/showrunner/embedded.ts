@@ -1,9 +1,7 @@
-import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
-import { RunExistsError } from "../../journal/errors.ts";
 import { newRun } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
@@ -16,25 +14,23 @@ import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
 import { replanFor, rerunQuote, revise } from "../change/revision.ts";
 import { outdatedStops } from "../change/stops.ts";
 import { attach, isDriven } from "../drive/attached-run.ts";
-import { quotedEvents, type Start } from "../drive/begin-run.ts";
+import type { Start } from "../drive/begin-run.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
+import type { HolderParts } from "../drive/hold-run.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
-import { codeOf, functionsFor } from "../effects/functions.ts";
-import { OverBudgetError, PlanProblemsError } from "../errors.ts";
+import { functionsFor } from "../effects/functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import { prepareOutDir } from "../media/out-dir.ts";
 import { type AccountMove, accountMove } from "../money/account-move.ts";
-import { balanceOf, checkWallet, Spending, type SpendingLimits } from "../money/spending.ts";
+import { balanceOf, Spending, type SpendingLimits } from "../money/spending.ts";
 import type { openNotifications } from "../notify/notifications.ts";
 import { Notifier } from "../notify/notifier.ts";
 import {
   type CompareOptions,
   checkLimits,
-  checkRunId,
   limitsOf,
   type OpenOptions,
   type PlanOptions,
@@ -50,7 +46,9 @@ import { explainPlanned, explainRun, type StepExplanation } from "../reuse/expla
 import { claimedBy, ResultCache } from "../reuse/result-cache.ts";
 import type { Service } from "../service/embedded-service.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
-import { runPlanned } from "./run-planned.ts";
+import { RunSlices } from "../slice/run-slices.ts";
+import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
+import { createRun } from "./create-run.ts";
 import type { Showrunner } from "./showrunner.ts";
 import { StoredRuns } from "./stored-runs.ts";
 
@@ -76,6 +74,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   readonly #durations: ExpectedDurations;
   readonly #planner: Planner;
   readonly #supervisor: RunSupervisor;
+  readonly #slices: RunSlices;
   readonly #cache: ResultCache;
   readonly #spending: Spending;
 
@@ -106,13 +105,14 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const { send, ...notifications } = parts.notifications;
     this.#notifier = send === null ? null : new Notifier({ store, clock, send });
     this.notifications = { ...notifications, start: () => this.#notifier?.poke() };
-    this.#supervisor = new RunSupervisor({
-      ...{ client, store, media, repository, clock },
+    const holding: HolderParts = {
+      ...{ store, repository, clock, durations },
       leaseMs: options.leaseMs ?? 30_000,
-      durations,
       notifier: this.#notifier,
       dependencies: (state, how) => this.#dependencies(state, how),
-    });
+    };
+    this.#supervisor = new RunSupervisor({ ...holding, client, media });
+    this.#slices = new RunSlices(holding);
   }
 
   async plan(pipeline: Pipeline, input: unknown, options: PlanOptions = {}) {
@@ -135,41 +135,40 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     input: z.input<S>,
     options: RunOptions = {},
   ): Promise<RunHandleOf<R>> {
-    const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
-    checkRunId(id);
-    const budgetMicros = usdOption("budget", options.budget);
-    const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
-    const limits = limitsOf(options.concurrency);
-    const { reuse = false, onExisting = "resume" } = options;
-    const isThere = options.id !== undefined && (await this.store.run(id)) !== null;
-    if (isThere && onExisting === "fail") throw new RunExistsError(id);
-    if (isThere) return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
-    const produced = await this.#planner.plan(pipeline, input, options);
-    if (!produced.ok) throw new PlanProblemsError(produced.problems);
-    checkLimits(limits, produced.plan);
-    const quote = await this.#planner.price(produced.plan, { maxUnquotedMicros, reuse, limits, isForecast: false });
-    if (!quote.ok) throw new PlanProblemsError(quote.problems);
-    const most = quote.totalMicros.max ?? quote.totalMicros.min;
-    if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
-    if (options.startAnyway !== true) await checkWallet(this.client, this.repository, quote.totalMicros.min);
-    refuseWhileLoading(pipeline.name);
-    const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
-    const account = { baseUrl: this.#parts.service.origin, keyId: this.client.keyId };
-    const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...account });
-    await prepareOutDir(planned.outDir);
-    const at = this.now();
-    try {
-      await this.store.createRun(id, planned, at);
-    } catch (error) {
-      const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
-      if (!isMeanwhile) throw error;
-      return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
-    }
+    const created = await createRun(this.#creating(), { pipeline, input, options });
+    if (created === null) return this.#goOnWith(options.id!, pipeline, input, options) as Promise<RunHandleOf<R>>;
+    const { id, planned, at, quoted, code } = created;
     const { signal, giveUpAfterMs, waitForCapMs } = options;
-    // Held for as long as the run: nothing of the draft and the quote but this.
-    const quoted = quotedEvents(produced.plan, quote.prices);
-    const start = { quoted, code: codeOf(produced.draft), signal, pipeline, giveUpAfterMs, waitForCapMs };
-    return this.#supervisor.open(newRun(id, planned, at), start) as RunHandleOf<R>;
+    const how = { quoted, code, signal, pipeline, giveUpAfterMs, waitForCapMs };
+    return this.#supervisor.open(newRun(id, planned, at), how) as RunHandleOf<R>;
+  }
+
+  async start(pipeline: Pipeline, input: unknown, options: RunOptions = {}): Promise<{ readonly id: string }> {
+    // Due later, should this process die before it has written down the prices.
+    const wake = (at: number) => ({ at: at + 30_000, memo: null });
+    const created = await createRun(this.#creating(), { pipeline, input, options }, wake);
+    if (created === null) {
+      await checkSameRun(await this.loadOurs(options.id!), { pipeline, input, options }, this.#planner);
+      return { id: options.id! };
+    }
+    const { id, planned, at, quoted } = created;
+    await this.#slices.hand(newRun(id, planned, at), quoted);
+    return { id };
+  }
+
+  async slice(runId: string, options: SliceOptions = {}): Promise<Slice> {
+    const { resume } = options;
+    const how = resume === undefined ? null : await this.#resuming(await this.repository.load(runId), resume);
+    return this.#slices.slice(runId, options, how);
+  }
+
+  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void> {
+    return this.#slices.work(work, options);
+  }
+
+  #creating() {
+    const { client, store, repository, now } = this;
+    return { planner: this.#planner, client, store, repository, now };
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */
@@ -220,13 +219,17 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
     const known = await this.repository.load(runId);
+    return this.#supervisor.open(known, await this.#resuming(known, options));
+  }
+
+  async #resuming(known: RunState, options: ResumeOptions): Promise<Start> {
     const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
-    const outdated = outdatedStops(await this.store.inbox(runId), options.unattended === true);
+    const outdated = outdatedStops(await this.store.inbox(known.runId), options.unattended === true);
     const again = await replanFor(known, options, this.#planner);
     const revision = await revise(known, options, again, this.#planner);
     const code = again?.ok ? again.code : undefined;
-    return this.#supervisor.open(known, { ...options, revision, code, outdatedStops: outdated, move });
+    return { ...options, revision, code, outdatedStops: outdated, move };
   }
 
   async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {

@@ -24,6 +24,7 @@ import type {
 } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
 import type { StepExplanation } from "../reuse/explain.ts";
+import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
 
 export interface Showrunner {
   /** The client that everything here goes through, for what has no word of its own. */
@@ -79,6 +80,21 @@ export interface Showrunner {
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  /**
+   * As {@link run}, for an engine: plans, prices and writes the run down, and drives nothing. `wake` the engine with its id.
+   */
+  start<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: RunOptions,
+  ): Promise<{ readonly id: string }>;
+  /**
+   * One slice of a run, for an engine: takes the run, does what is due, writes it down, and answers when to look again. A
+   * run that only waits is in the journal and nowhere else. Woken too early or too often, it does nothing.
+   */
+  slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  /** Performs what a slice delegated, and tells the run; rejects where that has to be tried again. */
+  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
   /**
    * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected: which steps are unchanged, changed, new,
    * gone or renamed, which are to be rerun, and for how much. Spends nothing and changes nothing.

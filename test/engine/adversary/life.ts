@@ -20,6 +20,7 @@ export function livesOf(plans: readonly SimPlan[]): fc.Arbitrary<[WorldOptions, 
     floorMicros: fc.constantFrom(null, null, null, null, 50_000),
     billsLateMs: fc.constantFrom(0, 0, 0, 90_000, 900_000),
     balanceMicros: fc.constantFrom(1_000_000_000, 1_000_000_000, 150_000),
+    slices: fc.constantFrom("never" as const, "always" as const, "mixed" as const),
     skewMs: fc.constantFrom(0, 0, 25 * 60_000, -25 * 60_000, 25 * HOUR_MS, -25 * HOUR_MS),
   });
   return fc.tuple(worlds, fc.array(anyCommand, { minLength: 1, maxLength: 9, size: "max" }));

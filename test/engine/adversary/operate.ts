@@ -35,7 +35,7 @@ export async function drive(real: Real, how: Drive = {}): Promise<void> {
   if (!isDriven(real)) {
     world.note(() => `resume ${JSON.stringify(options)}${secret === SECRET ? "" : " with the wrong secret"}`);
     real.driver = new SimProcess(world, { secret });
-    real.driver.resume(options);
+    real.driver.resume(options, world.isNextInSlices());
   }
   if (dieIn !== null) real.driver!.dieIn(dieIn);
   await liveOn(world, real.driver!, pauseIn ?? undefined);

@@ -101,9 +101,9 @@ export class SimProcess {
     this.#dieAt = this.#boundaries + boundaries;
   }
 
-  /** Drives the run, in the background. */
-  resume(options: ResumeOptions): void {
-    const work = async () => (await this.show.resume(RUN, options)).result();
+  /** Drives the run, in the background. `inSlices`: as an engine does, which holds the run only while something is due. */
+  resume(options: ResumeOptions, inSlices: boolean): void {
+    const work = async () => (inSlices ? this.#slices(options) : (await this.show.resume(RUN, options)).result());
     this.ended = null;
     work().then(
       (result) => {
@@ -113,6 +113,24 @@ export class SimProcess {
         this.ended = { kind: "error", error };
       },
     );
+  }
+
+  /** Wakes come when they are due, too early, and for nothing. */
+  async #slices(options: ResumeOptions): Promise<RunResult> {
+    let slice = await this.show.slice(RUN, { resume: options });
+    for (let wakes = 1; slice.wakeAt !== null; wakes++) {
+      const waitMs = Math.max(0, slice.wakeAt - this.#clock.now());
+      const { status } = slice;
+      this.#world.note(() => `slice: ${status}, due in ${waitMs} ms`);
+      await sleep(this.#clock, wakes % 3 === 0 ? waitMs / 2 : waitMs);
+      if (wakes % 4 === 0) {
+        const step = this.#world.options.plan.paidSteps[wakes % this.#world.options.plan.paidSteps.length]!;
+        await this.#world.journal.send(RUN, { type: "hint", step, attempt: 1 }, this.#clock.now());
+      }
+      slice = await this.show.slice(RUN, {});
+    }
+    const report = await this.show.show(RUN);
+    return { ...report, report } as unknown as RunResult;
   }
 
   /** Lets time pass until the run rests, the process dies, or so many boundaries are passed. */

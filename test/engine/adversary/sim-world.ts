@@ -27,6 +27,8 @@ export interface WorldOptions {
   readonly billsLateMs: number;
   /** How far the service's clock is ahead, milliseconds. */
   readonly skewMs: number;
+  /** Which processes drive the run as an engine does; `mixed`: every other one. */
+  readonly slices: "never" | "always" | "mixed";
 }
 
 interface Armed {
@@ -59,6 +61,7 @@ export class SimWorld {
   /** Keys whose jobs a person gave up, rightly or not. */
   readonly givenUp = new Set<string>();
   readonly #keyOf = new Map<string, string>();
+  #drivers = 0;
   budgetMicros: number | null;
   capMicros: number | null;
   /** Requests for reruns by id. */
@@ -110,6 +113,11 @@ export class SimWorld {
   /** What happened, for whoever reads a counterexample. */
   get log(): readonly string[] {
     return this.#log.map(([at, text]) => `${((at - this.time.startedAt) / 1000).toFixed(1)} s  ${text()}`);
+  }
+
+  isNextInSlices(): boolean {
+    this.#drivers++;
+    return this.options.slices === "always" || (this.options.slices === "mixed" && this.#drivers % 2 === 0);
   }
 
   fail(why: string): void {

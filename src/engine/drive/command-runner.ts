@@ -1,0 +1,154 @@
+import type { RunEvent } from "../../journal/events.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { InboxMessage, Progress } from "../../journal/store.ts";
+import type { Json } from "../../plan/plan.ts";
+import { type Command, commandId } from "../../run/command.ts";
+import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
+import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
+import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
+import { DriveMemory } from "./drive-memory.ts";
+import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
+
+/** What comes of commands, for whoever drives the run. */
+interface Listener {
+  /** Events for the journal; nothing more than a sign of life where there are none. */
+  answer(events: readonly RunEvent[]): void;
+  /** Something is wrong outside the run. */
+  fail(error: unknown): void;
+  /** What the step waits for may have changed, whatever came of its command. */
+  touch(step: string): void;
+  /** Of a step's requests. */
+  priority(step: string): number;
+}
+
+/** Another job of an engine that was given work so long ago is asked for it again, milliseconds. */
+const DELEGATED_AGAIN_MS = 15 * 60_000;
+
+/** Performs the commands of one drive, and knows which are under way and when others may be tried again. */
+export class CommandRunner {
+  readonly #deps: DriveDependencies;
+  readonly #state: RunState;
+  readonly #options: DriveOptions;
+  readonly #on: Listener;
+  /** Ids of commands under way, here or in other jobs of an engine. */
+  readonly active = new Set<string>();
+  readonly memory: DriveMemory;
+  readonly service: ServiceWatch;
+  /** Aborts what may be broken off at any moment: everything but submits. */
+  readonly #interrupt = new AbortController();
+
+  constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
+    this.#deps = deps;
+    this.#state = state;
+    this.#options = options;
+    this.#on = on;
+    this.memory = options.slice?.memory ?? new DriveMemory();
+    this.service = new ServiceWatch(state, deps, this.memory.service);
+    if (this.memory.spending !== null) deps.spending.restore(this.memory.spending);
+    this.memory.forgetDelegated(deps.now() - DELEGATED_AGAIN_MS);
+    for (const id of this.memory.delegated.keys()) this.active.add(id);
+  }
+
+  /** How many commands are performed here, and not by other jobs of an engine. */
+  get working(): number {
+    return this.active.size - this.memory.delegated.size;
+  }
+
+  get isSubmitting(): boolean {
+    return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
+  }
+
+  interrupt(why: string): void {
+    this.#interrupt.abort(new Error(why));
+  }
+
+  /** When other jobs of an engine are asked again for what they were given; null where they have nothing. */
+  get delegatedAgainAt(): number | null {
+    const [first] = this.memory.delegated.values();
+    return first === undefined ? null : first + DELEGATED_AGAIN_MS;
+  }
+
+  /** For the next slice; of a run that rests, for its next drive. */
+  memo(rests: boolean): Json {
+    return this.memory.left(rests ? null : [this.service.memo(), this.#deps.spending.memo()]);
+  }
+
+  start(command: Command): void {
+    const id = commandId(command);
+    this.active.add(id);
+    this.memory.notBefore.delete(id);
+    const context: EffectContext = {
+      ...this.#deps,
+      state: this.#state,
+      signal: this.#interrupt.signal,
+      priority: "step" in command ? this.#on.priority(command.step) : 0,
+      emit: (events) => this.#on.answer(events),
+      progress: (progress) => this.#progress(progress, hearsService.has(command.type)),
+      reportOutage: (serviceFailure) => this.recordOutage(id, serviceFailure),
+    };
+    void this.#perform(command, context);
+  }
+
+  /** Milliseconds to wait before the next try. */
+  recordOutage(id: string, serviceFailure: ServiceFailure): number {
+    const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
+    this.#on.answer(events);
+    return delayMs;
+  }
+
+  /** What a message says of commands, beside the events that follow from it. */
+  hear(message: InboxMessage): void {
+    if (message.type === "hint") this.memory.hint(message);
+    else if (message.type === "performed" && this.memory.delegated.delete(message.command))
+      this.active.delete(message.command);
+    else return;
+    this.#on.touch(message.step);
+  }
+
+  async #perform(command: Command, context: EffectContext): Promise<void> {
+    const id = commandId(command);
+    try {
+      if (await this.#delegated(command)) return this.#on.answer([]);
+      this.#ended(command, await perform(command, context));
+    } catch (error) {
+      if (!this.#interrupt.signal.aborted)
+        this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
+    }
+    this.active.delete(id);
+    if ("step" in command) this.#on.touch(command.step);
+    this.#on.answer([]);
+  }
+
+  /** True once another job of the engine has it: it stays under way until that answers. */
+  async #delegated(command: Command): Promise<boolean> {
+    const { slice } = this.#options;
+    if (slice === undefined || !slice.isDelegated(command)) return false;
+    await slice.delegate(command);
+    this.memory.delegated.set(commandId(command), this.#deps.now());
+    return true;
+  }
+
+  #ended(command: Command, { events, againInMs, serviceFailure, refused, unsent, failure }: EffectResult): void {
+    const id = commandId(command);
+    const { notBefore, unsent: unsentIds } = this.memory;
+    const wait = (delayMs: number) => notBefore.set(id, this.#deps.now() + delayMs);
+    if (againInMs !== undefined) wait(againInMs);
+    if (unsent === true) unsentIds.add(id);
+    else unsentIds.delete(id);
+    this.#on.answer(events);
+    if (failure !== undefined) this.#on.fail(failure);
+    if (serviceFailure !== undefined) wait(this.recordOutage(id, serviceFailure));
+    else if (asksService.has(command.type)) this.#on.answer(this.service.answered(watchId(id)));
+    if (refused === undefined) return;
+    const delayMs = this.service.refused(id);
+    wait(delayMs);
+    if (delayMs === Number.POSITIVE_INFINITY) this.#on.answer(refused);
+  }
+
+  #progress(progress: Progress, isHeard: boolean): void {
+    if (isHeard) this.service.heard();
+    this.#options.onProgress(progress);
+    // A lost progress figure is no loss.
+    this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
+  }
+}

@@ -1,0 +1,77 @@
+import type { PlannedPoll } from "../../api/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import type { SpendingMemo } from "../money/spending.ts";
+import type { WatchMemo } from "../service/service-answers.ts";
+
+/**
+ * What a drive knows beside the journal's events. A run that is driven in slices hands it from one slice to the next with
+ * its park; a crash loses it, and then everything is asked for again.
+ */
+export class DriveMemory {
+  /** When a command may be tried again, epoch milliseconds; Infinity: not in this drive. */
+  readonly notBefore: Map<string, number>;
+  /** Submits whose every send in this drive never left this machine. */
+  readonly unsent: Set<string>;
+  /** The next poll of each job that is followed in slices, by the id of its command. */
+  readonly polls: Map<string, PlannedPoll>;
+  /** Since when other jobs of the engine perform commands, by their ids. */
+  readonly delegated: Map<string, number>;
+  service: WatchMemo | null;
+  spending: SpendingMemo | null;
+
+  constructor(memo: Partial<StoredMemo> = {}) {
+    const notBefore = (memo.notBefore ?? []).map(([id, at]) => [id, at ?? Number.POSITIVE_INFINITY] as const);
+    this.notBefore = new Map(notBefore);
+    this.unsent = new Set(memo.unsent);
+    this.polls = new Map(memo.polls);
+    this.delegated = new Map(memo.delegated);
+    this.service = memo.service ?? null;
+    this.spending = memo.spending ?? null;
+  }
+
+  /** Of what {@link DriveMemory.toJson} wrote; a new one where nothing is left of it. */
+  static of(memo: Json): DriveMemory {
+    // Written by this class; the journal hands out nothing else.
+    return new DriveMemory((memo ?? {}) as unknown as Partial<StoredMemo>);
+  }
+
+  forgetDelegated(before: number): void {
+    for (const [id, since] of this.delegated) if (since <= before) this.delegated.delete(id);
+  }
+
+  /** A webhook came: the job's poll is due. */
+  hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
+    const id = `follow:${step}#${attempt}`;
+    this.notBefore.delete(id);
+    const planned = this.polls.get(id);
+    this.polls.set(id, { expectedAt: null, ...planned, dueAt: 0, read: "job" });
+  }
+
+  /** For the next slice; for the next drive, where the run rests, only what goes on elsewhere. */
+  left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
+    if (seen === null) return new DriveMemory({ delegated: [...this.delegated] }).toJson();
+    [this.service, this.spending] = seen;
+    return this.toJson();
+  }
+
+  toJson(): Json {
+    const notBefore = [...this.notBefore].map(([id, at]) => [id, Number.isFinite(at) ? at : null] as const);
+    const { service, spending } = this;
+    const stored: StoredMemo = {
+      ...{ notBefore, service, spending },
+      unsent: [...this.unsent],
+      polls: [...this.polls],
+      delegated: [...this.delegated],
+    };
+    return stored as unknown as Json;
+  }
+}
+
+interface StoredMemo {
+  readonly notBefore: readonly (readonly [string, number | null])[];
+  readonly unsent: readonly string[];
+  readonly polls: readonly (readonly [string, PlannedPoll])[];
+  readonly delegated: readonly (readonly [string, number])[];
+  readonly service: WatchMemo | null;
+  readonly spending: SpendingMemo | null;
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
+import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
+import type { Json } from "../../plan/plan.ts";
+import { RunBusyError } from "../errors.ts";
+import { noticesOf } from "../notify/notifier.ts";
+import type { ExpectedDurations } from "../price/expected-durations.ts";
+import { learnedPrices } from "../price/learned-prices.ts";
+import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
+import { drive } from "./drive.ts";
+import type { DriveDependencies, SliceOptions } from "./drive-options.ts";
+import { RunScheduler } from "./run-scheduler.ts";
+import { storedEvent } from "./run-writer.ts";
+import type { Updates } from "./updates.ts";
+
+export interface HolderParts {
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly durations: ExpectedDurations;
+  readonly notifier: { poke(): void } | null;
+  /** What every drive of a run starts with. */
+  dependencies(state: RunState, how: Start): DriveDependencies;
+}
+
+/** One holding of a run's lease. The state is brought up to date, and its own from now on. */
+interface Holding {
+  readonly state: RunState;
+  readonly updates: Updates;
+  readonly stop: AbortSignal;
+  readonly how: Start;
+  /** Of a slice, from what the slice before it left. Absent: the run is driven until it rests. */
+  readonly slice?: (memo: Json) => SliceOptions;
+}
+
+interface Held {
+  /** The revision to apply after that. */
+  readonly pending: RerunRevision | null;
+  /** When a parked run goes on, epoch milliseconds; null: it rests. */
+  readonly wakeAt: number | null;
+}
+
+/** Takes the lease, drives the run until it is parked, and gives the lease back. Throws {@link RunBusyError}. */
+export async function driveAsHolder(parts: HolderParts, holding: Holding): Promise<Held> {
+  const holder = thisHolder(randomUUID());
+  try {
+    return await hold(parts, holding, holder);
+  } catch (error) {
+    // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
+    retireHolder(holder);
+    throw error;
+  }
+}
+
+async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): Promise<Held> {
+  const { store, repository, clock, leaseMs: ttlMs } = parts;
+  const { state, updates, how } = holding;
+  const { runId } = state;
+  const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
+  if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
+  const { lease, memo } = outcome;
+  const since = await store.read(runId, { afterSeq: state.seq });
+  for (const event of since) apply(state, event);
+  updates.push(since);
+  const write = (events: readonly RunEvent[], inbox: readonly number[] = []) =>
+    append(parts, holding, lease, { events, inbox });
+  const { move } = how;
+  if (move !== undefined && !repository.isOurs(state)) await write([move]);
+  const goesOn = holding.slice !== undefined && state.status === "running";
+  const { events, pending, rests } = await beginRun(state, how);
+  const outdated = new Set(how.outdatedStops);
+  const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
+  await write(
+    events,
+    inbox.map(({ id }) => id),
+  );
+  if (rests) {
+    await store.releaseLease(lease);
+    return { pending, wakeAt: null };
+  }
+  if (!goesOn) await write(await learnedPrices(state, store));
+  const scheduler = await RunScheduler.of(state, parts.durations);
+  const slice = holding.slice?.(memo);
+  const deps = parts.dependencies(state, how);
+  const polls = slice === undefined ? {} : { polls: { planned: slice.memory.polls, webhooks: slice.webhooks } };
+  const wakeAt = await drive({ ...deps, ...polls }, state, lease, {
+    ...(slice !== undefined && { slice }),
+    schedule: (plan) => scheduler.schedule(plan),
+    stop: holding.stop,
+    onEvents: (written) => {
+      scheduler.learn(written);
+      updates.push(written);
+    },
+    onProgress: (progress) => {
+      scheduler.estimate(progress);
+      updates.progress(progress);
+    },
+  });
+  return { pending, wakeAt };
+}
+
+async function append(
+  { store, clock, notifier }: HolderParts,
+  { state, updates }: Holding,
+  lease: Lease,
+  { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
+): Promise<void> {
+  if (events.length === 0 && inbox.length === 0) return;
+  const at = clock.now();
+  const { runId, seq: afterSeq } = state;
+  const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
+  for (const one of stored) apply(state, one);
+  const notices = notifier === null ? [] : noticesOf(state, stored);
+  const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, status: state.status });
+  if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
+  updates.push(stored);
+  if (notices.length > 0) notifier?.poke();
+}

@@ -1,0 +1,49 @@
+import type { PlannedPoll } from "../../api/index.ts";
+import { type Command, commandId } from "../../run/command.ts";
+import type { EffectContext, EffectResult, Polls } from "./effect.ts";
+import { followFailed, progressOf, told } from "./follow.ts";
+
+/** Share of a delay that is added by the job's id, so that jobs submitted together are not all polled together. */
+const SPREAD = 0.05;
+
+/** Reads an accepted job once, if that is due, and says when to read it again; the truth is always GET /jobs/{id}. */
+export async function poll(
+  command: Extract<Command, { readonly type: "follow" }>,
+  context: EffectContext,
+  { planned, webhooks }: Polls,
+): Promise<EffectResult> {
+  const { step, attempt, jobId } = command;
+  const id = commandId(command);
+  const { phase, model, submittedAt } = context.state.steps[step]!.attempts[attempt - 1]!;
+  const { now, client, signal, priority } = context;
+  const isFound = phase !== "unresolved";
+  const options = { submittedAt: submittedAt ?? now(), model: model ?? undefined, webhooks, signal, priority };
+  try {
+    let polled = await client.poll(jobId, { ...options, planned: planned.get(id) ?? null });
+    if (polled.type === "open" && !planned.has(id)) {
+      planned.set(id, polled.next);
+      const isWaiting = isFound && polled.next.dueAt > now();
+      if (isWaiting) return { events: [], againInMs: delayOf(polled.next, command, now()) };
+      polled = await client.poll(jobId, { ...options, planned: polled.next });
+    }
+    if (!isFound) context.emit([{ type: "job.found", step, attempt }]);
+    if (polled.type === "finished") {
+      planned.delete(id);
+      return told(command, context, polled);
+    }
+    planned.set(id, polled.next);
+    const { status } = polled;
+    const againInMs = delayOf(polled.next, command, now());
+    if (status === null) return { events: [], againInMs };
+    context.progress(progressOf(step, status));
+    const starts = status.status === "IN_PROGRESS" && phase === "inQueue";
+    return { events: starts ? [{ type: "job.started", step, attempt }] : [], againInMs };
+  } catch (error) {
+    return followFailed(command, context, error, isFound);
+  }
+}
+
+function delayOf({ dueAt }: PlannedPoll, { jobId }: { readonly jobId: string }, now: number): number {
+  const spread = [...jobId].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 1000, 0) / 1000;
+  return Math.ceil(Math.max(0, dueAt - now) * (1 + SPREAD * spread));
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import type { Client } from "../../api/index.ts";
+import type { Pipeline } from "../../define/index.ts";
+import { RunExistsError } from "../../journal/errors.ts";
+import type { RunEvent, RunPlanned } from "../../journal/events.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import type { Wake } from "../../journal/wakes.ts";
+import { quotedEvents } from "../drive/begin-run.ts";
+import { refuseWhileLoading } from "../drive/while-loading.ts";
+import { type Code, codeOf } from "../effects/functions.ts";
+import { OverBudgetError, PlanProblemsError } from "../errors.ts";
+import { prepareOutDir } from "../media/out-dir.ts";
+import { checkWallet } from "../money/spending.ts";
+import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
+import type { Planner } from "../price/planner.ts";
+import { runPlanned } from "./run-planned.ts";
+
+export interface CreateParts {
+  readonly planner: Planner;
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly now: () => number;
+}
+
+export interface CreatedRun {
+  readonly id: string;
+  readonly planned: RunPlanned;
+  readonly at: number;
+  /** Prices that its steps need not ask for again. */
+  readonly quoted: readonly RunEvent[];
+  readonly code: Code;
+}
+
+/**
+ * Plans and prices the run and writes it down; null where a run of its id is there, to go on with. `wake`: an engine drives
+ * it.
+ */
+export async function createRun(
+  { planner, client, store, repository, now }: CreateParts,
+  { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
+  wake?: (at: number) => Wake,
+): Promise<CreatedRun | null> {
+  const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
+  checkRunId(id);
+  const budgetMicros = usdOption("budget", options.budget);
+  const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
+  const limits = limitsOf(options.concurrency);
+  const { reuse = false, onExisting = "resume" } = options;
+  const isThere = options.id !== undefined && (await store.run(id)) !== null;
+  if (isThere && onExisting === "fail") throw new RunExistsError(id);
+  if (isThere) return null;
+  const produced = await planner.plan(pipeline, input, options);
+  if (!produced.ok) throw new PlanProblemsError(produced.problems);
+  checkLimits(limits, produced.plan);
+  const quote = await planner.price(produced.plan, { maxUnquotedMicros, reuse, limits, isForecast: false });
+  if (!quote.ok) throw new PlanProblemsError(quote.problems);
+  const most = quote.totalMicros.max ?? quote.totalMicros.min;
+  if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
+  if (options.startAnyway !== true) await checkWallet(client, repository, quote.totalMicros.min);
+  refuseWhileLoading(pipeline.name);
+  const { origin: baseUrl, keyId } = repository.account;
+  const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
+  const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, baseUrl, keyId });
+  await prepareOutDir(planned.outDir);
+  const at = now();
+  try {
+    await store.createRun(id, planned, at, wake?.(at));
+  } catch (error) {
+    const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
+    if (!isMeanwhile) throw error;
+    return null;
+  }
+  // Held for as long as the run: nothing of the draft and the quote but this.
+  return { id, planned, at, quoted: quotedEvents(produced.plan, quote.prices), code: codeOf(produced.draft) };
+}

@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import type { LocalWork, Pipeline, Slice } from "../../src/index.ts";
+import { openShowrunner, pipeline } from "../../src/index.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+
+const chain = pipeline("chain", {
+  input: z.object({}),
+  build({ job }) {
+    const look = job("look", models.image, { prompt: "look" });
+    const scenes = ["one", "two"].map((name) => job(name, models.image, { prompt: name, images: [look] }));
+    return { scenes };
+  },
+});
+
+const gated = pipeline("gated", {
+  input: z.object({}),
+  build({ job, approve }) {
+    const draft = job("draft", models.image, { prompt: "draft" });
+    return { final: job("final", models.image, { prompt: "final", images: [approve("gate", draft)] }) };
+  },
+});
+
+const counted = (calls: string[]) =>
+  pipeline("counted", {
+    input: z.object({}),
+    build({ task, job }) {
+      const words = task("words", {}, () => {
+        calls.push("words");
+        return "a boat";
+      });
+      return { image: job("image", models.image, { prompt: words }) };
+    },
+  });
+
+const fake = async (options: Parameters<typeof openFakeShow>[0] = {}) => {
+  const world = await openFakeShow(options);
+  world.paidService.now = () => world.clock.now();
+  return world;
+};
+
+const begin = ({ show, outDir }: FakeShow, what: Pipeline) => show.start(what, {}, { id: "x", outDir });
+
+/** An engine that wakes the run whenever it is due; how often it did. */
+async function runOut(world: FakeShow, more: Parameters<FakeShow["show"]["slice"]>[1] = {}): Promise<Slice[]> {
+  const slices: Slice[] = [];
+  for (;;) {
+    const slice = await during(world.clock, world.show.slice("x", more));
+    slices.push(slice);
+    if (slice.wakeAt === null) return slices;
+    expect(slices.length).toBeLessThan(100);
+    await world.clock.advance(Math.max(0, slice.wakeAt - world.clock.now()));
+  }
+}
+
+/** One slice in a process of its own, which may die at a boundary: nothing of it goes on then. */
+async function mortalSlice({ paidService, journal, clock, mediaDir }: FakeShow, dieAt: number): Promise<void> {
+  const injector = new CrashInjector(dieAt);
+  let isDead = false;
+  const show = await openShowrunner({
+    client: paidService.client(injector.boundary),
+    journal: injector.store(journal),
+    mediaDir,
+    clock: { now: () => clock.now(), setTimer: (ms, fire) => clock.setTimer(ms, () => isDead || fire()) },
+    notify: false,
+  });
+  await during(clock, Promise.race([show.slice("x"), injector.died]));
+  isDead = true;
+}
+
+describe("A run that is driven in slices", () => {
+  test("is parked while a job renders: no lease, and nothing is read before it is due", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    const first = await world.show.slice("x");
+    expect(first.status).toBe("running");
+    expect(first.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(3_000);
+    const row = await world.journal.run("x");
+    expect(row).toMatchObject({ lease: null, wakeAt: first.wakeAt, status: "running" });
+    for (let wakes = 0; wakes < 5; wakes++) expect(await world.show.slice("x")).toMatchObject({ wakeAt: first.wakeAt });
+    expect(await world.journal.run("x")).toEqual(row);
+    expect(world.paidService.polls).toBe(0);
+    await world.clock.advance(first.wakeAt! - world.clock.now());
+    const second = await world.show.slice("x");
+    expect(world.paidService.polls).toBe(1);
+    expect(second.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(5_000);
+    expect((await world.show.show("x")).status).toBe("running");
+  });
+
+  test("polls a job at once when a webhook hints at it", async () => {
+    const world = await fake({ rendersMs: 1_000 });
+    await begin(world, chain);
+    await world.show.slice("x");
+    await world.clock.advance(1_500);
+    await world.journal.send("x", { type: "hint", step: "look", attempt: 1 }, world.clock.now());
+    expect(
+      await world.journal.dueRuns({
+        account: (await world.journal.run("x"))!.account,
+        at: world.clock.now(),
+        limit: 1,
+      }),
+    ).toEqual(["x"]);
+    await world.show.slice("x");
+    expect(world.paidService.polls).toBe(1);
+    expect(world.paidService.jobs.size).toBe(3);
+  });
+
+  test("rests at a decision, and goes on with the next slice after it", async () => {
+    const world = await fake();
+    await begin(world, gated);
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused", wakeAt: null });
+    expect(await world.show.slice("x")).toMatchObject({ status: "paused" });
+    await world.show.approve("x", "gate");
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded", wakeAt: null });
+    expect(world.paidService.submits).toBe(2);
+  });
+
+  test("stays stopped once a stop was read, and goes on when a person resumes it", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    await world.show.slice("x");
+    await world.show.stop("x");
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused" });
+    expect(await world.show.slice("x")).toMatchObject({ status: "paused", wakeAt: null });
+    await world.show.slice("x", { resume: {} });
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded" });
+    expect(world.paidService.submits).toBe(3);
+  });
+
+  test("whose local work is delegated is parked until that tells what came of it; a second answer changes nothing", async () => {
+    const world = await fake();
+    const calls: string[] = [];
+    const code = counted(calls);
+    await begin(world, code);
+    const works: LocalWork[] = [];
+    const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
+    const parked = await world.show.slice("x", how);
+    expect(calls).toEqual([]);
+    expect(works).toHaveLength(1);
+    expect(parked.wakeAt! - world.clock.now()).toBeGreaterThan(60_000);
+    const [work] = works;
+    expect(JSON.parse(JSON.stringify(work))).toEqual(work);
+    await world.show.work(work!, how);
+    await world.show.work(work!, how);
+    expect(calls).toEqual(["words", "words"]);
+    expect((await runOut(world, how)).at(-1)).toMatchObject({ status: "succeeded" });
+    await world.show.work(work!, how);
+    expect(calls).toHaveLength(2);
+    expect(works).toHaveLength(1);
+    expect(world.paidService.submits).toBe(1);
+    expect((await world.journal.read("x")).filter(({ event }) => event.type === "task.completed")).toHaveLength(1);
+  });
+
+  test("whose delegated work is lost asks for it again", async () => {
+    const world = await fake();
+    const code = counted([]);
+    await begin(world, code);
+    const works: LocalWork[] = [];
+    const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
+    const { wakeAt } = await world.show.slice("x", how);
+    await world.clock.advance(wakeAt! - world.clock.now());
+    await world.show.slice("x", how);
+    expect(works).toHaveLength(2);
+    expect(works[1]).toEqual(works[0]);
+  });
+
+  test("is left to others, with a plain message, by a process that has not its code", async () => {
+    const world = await fake();
+    const calls: string[] = [];
+    await begin(world, counted(calls));
+    const left = await world.show.slice("x", { findPipeline: async () => null });
+    expect(left).toMatchObject({ status: "left", message: expect.stringContaining("words") });
+    expect(left.wakeAt).toBeGreaterThan(world.clock.now());
+    expect((await world.journal.run("x"))!.lease).toBeNull();
+    expect((await runOut(world, { findPipeline: async () => counted(calls) })).at(-1)).toMatchObject({
+      status: "succeeded",
+    });
+    expect(calls).toEqual(["words"]);
+  });
+
+  test("is told busy while another process drives it, which is left alone", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    const handle = await world.show.resume("x");
+    await world.clock.advance(100);
+    expect(await world.show.slice("x")).toMatchObject({ status: "busy" });
+    await handle.stop();
+  });
+
+  test("gives other runs their turn once it has lasted long enough, and is due at once", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    const end = new AbortController();
+    end.abort();
+    const slice = await world.show.slice("x", { signal: end.signal });
+    expect(slice.wakeAt).toBeLessThanOrEqual(world.clock.now());
+    expect((await runOut(world, { signal: end.signal })).at(-1)).toMatchObject({ status: "succeeded" });
+    expect(world.paidService.submits).toBe(3);
+  });
+
+  test("comes to the same end as a run that is driven hot, with the same submits, whichever wakes come and whenever a slice dies", async () => {
+    const hot = await fake();
+    const handle = await during(hot.clock, hot.show.run(chain, {}, { id: "x", outDir: hot.outDir }));
+    const wanted = (await during(hot.clock, handle.result())).report;
+    const wake = fc.record({
+      afterMs: fc.constantFrom(0, 1, 500, 3_000, 20_000),
+      dieAt: fc.option(fc.nat(12), { freq: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(wake, { maxLength: 12 }), async (wakes) => {
+        const world = await fake();
+        await begin(world, chain);
+        for (const { afterMs, dieAt } of wakes) {
+          await world.clock.advance(afterMs);
+          await mortalSlice(world, dieAt ?? Number.POSITIVE_INFINITY);
+        }
+        await runOut(world);
+        const { status, cost, steps } = await world.show.show("x");
+        expect({ status, cost, paths: steps.map(({ path }) => path) }).toEqual({
+          status: wanted.status,
+          cost: wanted.cost,
+          paths: wanted.steps.map(({ path }) => path),
+        });
+        const bodies = (one: FakeShow) => [...one.paidService.jobs.values()].map(({ body }) => body).toSorted();
+        expect(bodies(world)).toEqual(bodies(hot));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
