@@ -836,6 +836,32 @@ interface FollowOptions {
   readonly model?: string | undefined;
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;
 }
+interface NextPoll {
+  readonly delayMs: number;
+  readonly at: "job" | "status";
+}
+interface PlannedPoll {
+  readonly dueAt: number;
+  readonly read: NextPoll["at"];
+  readonly expectedAt: number | null;
+}
+interface PollOptions {
+  readonly submittedAt: number;
+  readonly planned: PlannedPoll | null;
+  readonly webhooks?: boolean | undefined;
+  readonly model?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly priority?: number | undefined;
+}
+type Polled = {
+  readonly type: "finished";
+  readonly job: JobResult;
+  readonly outcome: Exclude<StatusClass, "open">;
+} | {
+  readonly type: "open";
+  readonly status: JobStatusView | null;
+  readonly next: PlannedPoll;
+};
 interface StreamOptions {
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -861,6 +887,7 @@ interface Client extends JobsApi, CatalogApi, AccountApi {
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
+  poll(jobId: string, options: PollOptions): Promise<Polled>;
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
   readonly webhooks: WebhooksApi;
@@ -1071,6 +1098,7 @@ export {
   type PaceSnapshot,
   type Page,
   type PageQuery,
+  type PlannedPoll,
   type Redelivery,
   type RequestClass,
   type RetryOptions,

@@ -619,6 +619,32 @@ interface FollowOptions {
   readonly model?: string | undefined;
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;
 }
+interface NextPoll {
+  readonly delayMs: number;
+  readonly at: "job" | "status";
+}
+interface PlannedPoll {
+  readonly dueAt: number;
+  readonly read: NextPoll["at"];
+  readonly expectedAt: number | null;
+}
+interface PollOptions {
+  readonly submittedAt: number;
+  readonly planned: PlannedPoll | null;
+  readonly webhooks?: boolean | undefined;
+  readonly model?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly priority?: number | undefined;
+}
+type Polled = {
+  readonly type: "finished";
+  readonly job: JobResult;
+  readonly outcome: Exclude<StatusClass, "open">;
+} | {
+  readonly type: "open";
+  readonly status: JobStatusView | null;
+  readonly next: PlannedPoll;
+};
 interface StreamOptions {
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -644,6 +670,7 @@ interface Client extends JobsApi, CatalogApi, AccountApi {
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
+  poll(jobId: string, options: PollOptions): Promise<Polled>;
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle$1>;
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
   readonly webhooks: WebhooksApi;
@@ -1582,6 +1609,17 @@ interface DueQuery {
   readonly at: number;
   readonly limit: number;
 }
+type WorkMessage = {
+  readonly type: "hint";
+  readonly step: string;
+  readonly attempt: number;
+} | {
+  readonly type: "performed";
+  readonly step: string;
+  readonly command: string;
+  readonly of: string;
+  readonly events: readonly RunEvent[];
+};
 interface LeaseHolder {
   readonly host: string;
   readonly bootId: string;
@@ -1664,7 +1702,7 @@ type InboxMessage = {
   readonly type: "adopt";
   readonly step: string;
   readonly jobId: string | null;
-};
+} | WorkMessage;
 interface InboxEntry {
   readonly id: number;
   readonly at: number;
@@ -2023,6 +2061,55 @@ interface NextCommand {
   readonly command: string;
   readonly note: string | null;
 }
+type OwnWork = { readonly [K in Exclude<PlanStep["kind"], "job" | "chat" | "approve">]: {
+  readonly type: K;
+  readonly step: string;
+  readonly input: Json;
+} }[Exclude<PlanStep["kind"], "job" | "chat" | "approve">];
+type Command = {
+  readonly type: "quote";
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly input: Json;
+} | {
+  readonly type: "submit";
+  readonly step: string;
+  readonly attempt: number;
+  readonly key: string;
+  readonly model: string;
+  readonly input: Json; 
+  readonly mayExist: boolean;
+} | {
+  readonly type: "follow";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+} | {
+  readonly type: "settle";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+} | {
+  readonly type: "download";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+  readonly index: number;
+} | {
+  readonly type: "chat";
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly input: Json;
+  readonly maxCostMicros: number;
+} | OwnWork | {
+  readonly type: "reuse";
+  readonly step: string;
+  readonly fingerprint: string;
+} | {
+  readonly type: "place";
+};
 interface AttemptView {
   readonly kind: "job" | "chat" | "try";
   readonly n: number;
@@ -2231,6 +2318,27 @@ interface SpendingTotals extends SpendingLimits {
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
+type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
+interface LocalWork {
+  readonly runId: string;
+  readonly command: Command & {
+    readonly step: string;
+  };
+  readonly of: string;
+}
+interface SliceOptions {
+  readonly resume?: ResumeOptions | undefined;
+  readonly findPipeline?: FindPipeline | undefined;
+  readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
+  readonly webhooks?: boolean | undefined;
+  readonly maxMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+interface Slice {
+  readonly status: RunStatus | "busy" | "left";
+  readonly wakeAt: number | null;
+  readonly message: string | null;
+}
 interface Showrunner {
   readonly client: Client;
   readonly service: {
@@ -2255,6 +2363,11 @@ interface Showrunner {
     readonly pipeline: Pipeline<S, R>;
   }): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
+    readonly id: string;
+  }>;
+  slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;

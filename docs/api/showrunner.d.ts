@@ -972,6 +972,32 @@ interface FollowOptions {
   readonly model?: string | undefined;
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;
 }
+interface NextPoll {
+  readonly delayMs: number;
+  readonly at: "job" | "status";
+}
+interface PlannedPoll {
+  readonly dueAt: number;
+  readonly read: NextPoll["at"];
+  readonly expectedAt: number | null;
+}
+interface PollOptions {
+  readonly submittedAt: number;
+  readonly planned: PlannedPoll | null;
+  readonly webhooks?: boolean | undefined;
+  readonly model?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly priority?: number | undefined;
+}
+type Polled = {
+  readonly type: "finished";
+  readonly job: JobResult;
+  readonly outcome: Exclude<StatusClass, "open">;
+} | {
+  readonly type: "open";
+  readonly status: JobStatusView | null;
+  readonly next: PlannedPoll;
+};
 interface StreamOptions {
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -997,6 +1023,7 @@ interface Client extends JobsApi, CatalogApi, AccountApi {
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
+  poll(jobId: string, options: PollOptions): Promise<Polled>;
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle$1>;
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
   readonly webhooks: WebhooksApi;
@@ -2399,6 +2426,17 @@ interface DueQuery {
   readonly at: number;
   readonly limit: number;
 }
+type WorkMessage = {
+  readonly type: "hint";
+  readonly step: string;
+  readonly attempt: number;
+} | {
+  readonly type: "performed";
+  readonly step: string;
+  readonly command: string;
+  readonly of: string;
+  readonly events: readonly RunEvent[];
+};
 interface LeaseHolder {
   readonly host: string;
   readonly bootId: string;
@@ -2481,7 +2519,7 @@ type InboxMessage = {
   readonly type: "adopt";
   readonly step: string;
   readonly jobId: string | null;
-};
+} | WorkMessage;
 interface InboxEntry {
   readonly id: number;
   readonly at: number;
@@ -2950,6 +2988,55 @@ declare function nextCommand(state: RunState, {
 }?: {
   isInterrupted?: boolean | undefined;
 }): NextCommand | null;
+type OwnWork = { readonly [K in Exclude<PlanStep["kind"], "job" | "chat" | "approve">]: {
+  readonly type: K;
+  readonly step: string;
+  readonly input: Json;
+} }[Exclude<PlanStep["kind"], "job" | "chat" | "approve">];
+type Command = {
+  readonly type: "quote";
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly input: Json;
+} | {
+  readonly type: "submit";
+  readonly step: string;
+  readonly attempt: number;
+  readonly key: string;
+  readonly model: string;
+  readonly input: Json; 
+  readonly mayExist: boolean;
+} | {
+  readonly type: "follow";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+} | {
+  readonly type: "settle";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+} | {
+  readonly type: "download";
+  readonly step: string;
+  readonly attempt: number;
+  readonly jobId: string;
+  readonly index: number;
+} | {
+  readonly type: "chat";
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly input: Json;
+  readonly maxCostMicros: number;
+} | OwnWork | {
+  readonly type: "reuse";
+  readonly step: string;
+  readonly fingerprint: string;
+} | {
+  readonly type: "place";
+};
 type StepActivity = "uploading" | "pricing" | "asking" | "working" | "choosing" | "planning" | "approval";
 type StepPhase = Exclude<StepStatus, "running"> | StepActivity | "submitting" | "queued" | "rendering" | "downloading";
 interface AttemptView {
@@ -3316,6 +3403,27 @@ interface SpendingTotals extends SpendingLimits {
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
+type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
+interface LocalWork {
+  readonly runId: string;
+  readonly command: Command & {
+    readonly step: string;
+  };
+  readonly of: string;
+}
+interface SliceOptions {
+  readonly resume?: ResumeOptions | undefined;
+  readonly findPipeline?: FindPipeline | undefined;
+  readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
+  readonly webhooks?: boolean | undefined;
+  readonly maxMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+interface Slice {
+  readonly status: RunStatus | "busy" | "left";
+  readonly wakeAt: number | null;
+  readonly message: string | null;
+}
 interface Showrunner {
   readonly client: Client;
   readonly service: {
@@ -3340,6 +3448,11 @@ interface Showrunner {
     readonly pipeline: Pipeline<S, R>;
   }): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
+    readonly id: string;
+  }>;
+  slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;
@@ -3381,6 +3494,7 @@ declare function createMemoryJournal({
 }?: {
   readonly now?: () => number;
 }): JournalStore;
+declare function openJournal(location: string): Promise<JournalStore>;
 declare function loadRun(store: JournalStore, runId: string): Promise<RunState>;
 interface SqliteJournalOptions {
   readonly busyTimeoutMs?: number;
@@ -3487,6 +3601,7 @@ export {
   type JournalStore,
   type Json,
   type LocalFile,
+  type LocalWork,
   type Manifest,
   type Meaning,
   type Media,
@@ -3531,6 +3646,7 @@ export {
   RunView,
   type Showrunner,
   ShowrunnerError,
+  type Slice,
   type StepExplanation,
   type StepMethods,
   type StepPhase,
@@ -3587,6 +3703,7 @@ export {
   model$1 as model,
   nextCommand,
   not,
+  openJournal,
   openMedia,
   openMediaStore,
   openNotifications,

@@ -5,7 +5,6 @@ import { RunExistsError } from "../../journal/errors.ts";
 import type { RunEvent, RunPlanned } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import type { Wake } from "../../journal/wakes.ts";
 import { quotedEvents } from "../drive/begin-run.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
@@ -33,14 +32,16 @@ export interface CreatedRun {
   readonly code: Code;
 }
 
+/** An engine looks at the run then, should this process die before it has written down the prices. */
+const PRICED_WITHIN_MS = 30_000;
+
 /**
- * Plans and prices the run and writes it down; null where a run of its id is there, to go on with. `wake`: an engine drives
- * it.
+ * Plans and prices the run and writes it down; null where a run of its id is there, to go on with.
  */
 export async function createRun(
   { planner, client, store, repository, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
-  wake?: (at: number) => Wake,
+  { forEngine = false }: { readonly forEngine?: boolean } = {},
 ): Promise<CreatedRun | null> {
   const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
   checkRunId(id);
@@ -66,7 +67,7 @@ export async function createRun(
   await prepareOutDir(planned.outDir);
   const at = now();
   try {
-    await store.createRun(id, planned, at, wake?.(at));
+    await store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
     if (!isMeanwhile) throw error;

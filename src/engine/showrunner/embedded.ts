@@ -144,16 +144,13 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   }
 
   async start(pipeline: Pipeline, input: unknown, options: RunOptions = {}): Promise<{ readonly id: string }> {
-    // Due later, should this process die before it has written down the prices.
-    const wake = (at: number) => ({ at: at + 30_000, memo: null });
-    const created = await createRun(this.#creating(), { pipeline, input, options }, wake);
+    const created = await createRun(this.#creating(), { pipeline, input, options }, { forEngine: true });
     if (created === null) {
       await checkSameRun(await this.loadOurs(options.id!), { pipeline, input, options }, this.#planner);
       return { id: options.id! };
     }
-    const { id, planned, at, quoted } = created;
-    await this.#slices.hand(newRun(id, planned, at), quoted);
-    return { id };
+    await this.#slices.hand(newRun(created.id, created.planned, created.at), created.quoted);
+    return { id: created.id };
   }
 
   async slice(runId: string, options: SliceOptions = {}): Promise<Slice> {
@@ -204,8 +201,8 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   }
 
   async explain(of: string | Plan, step: string): Promise<StepExplanation> {
-    const cache = this.#cache;
-    return typeof of === "string" ? explainRun(cache, await this.loadOurs(of), step) : explainPlanned(cache, of, step);
+    if (typeof of !== "string") return explainPlanned(this.#cache, of, step);
+    return explainRun(this.#cache, await this.loadOurs(of), step);
   }
 
   expectedMs(step: PlanStep): number | null {
