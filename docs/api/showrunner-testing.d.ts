@@ -1203,6 +1203,9 @@ type JobPhase = "planned" | "priced" | "submitting.sent" | "submitting.unknown" 
 type MoneyPhase = "none" | "held" | "settled" | "released";
 type OutputPhase = "pending" | "available" | "downloaded" | "archived" | "expired" | "failed";
 type ChatPhase = "sent" | "answered" | "failed" | "abandoned";
+type Tags = {
+  readonly [key: string]: string;
+};
 interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
@@ -1222,7 +1225,7 @@ interface OutputFacts {
   readonly fps: number | null;
   readonly error: JournalError | null;
 }
-type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved" | "unanswered" | "code" | "unreachable" | "misdirected" | "credentials";
+type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved" | "unanswered" | "code" | "cap" | "unreachable" | "misdirected" | "credentials";
 type UnresolvedCause = "refused" | "too old" | "not found" | "older job";
 interface TaskFile extends OutputFacts {
   readonly name: string;
@@ -1261,6 +1264,7 @@ interface RunPlanned {
   readonly reuse?: true;
   readonly profile?: AppliedProfile;
   readonly manifests?: false;
+  readonly tags?: Tags;
   readonly consent?: string;
   readonly source: {
     readonly file: string;
@@ -1430,6 +1434,8 @@ interface Paused {
   readonly fundingUrl?: CleanText;
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
+  readonly flag?: CleanText;
+  readonly resumeAt?: number;
   readonly request?: {
     readonly id: number;
     readonly at: number;
@@ -1577,6 +1583,28 @@ interface StoredEvent {
   readonly version: number;
   readonly event: RunEvent;
 }
+interface LedgerTotals {
+  readonly heldMicros: number;
+  readonly settledMicros: number;
+}
+interface AccountTotals extends LedgerTotals {
+  readonly mark: number;
+}
+interface SpendingScope {
+  readonly tag: string | null;
+  readonly sinceAt: number | null;
+}
+interface SpendingCap extends SpendingScope {
+  readonly capMicros: number;
+}
+interface SpendingGuard {
+  readonly caps: readonly SpendingCap[];
+  readonly wallet: {
+    readonly balanceMicros: number;
+    readonly mark: number;
+    readonly floorMicros: number;
+  } | null;
+}
 interface NewNotice {
   readonly seq: number;
   readonly event: string;
@@ -1600,6 +1628,26 @@ type NoticeOutcome = {
   readonly dueAt: number;
   readonly error: string;
 };
+interface PaceLimit {
+  readonly requests: number;
+  readonly perMs: number;
+}
+interface PaceRequest {
+  readonly key: string;
+  readonly holder: string;
+  readonly at: number;
+  readonly limit: PaceLimit | null;
+  readonly pauseMs: number;
+  readonly used: number;
+  readonly wanted: number;
+  readonly ttlMs: number;
+}
+interface PaceGrant {
+  readonly limit: PaceLimit | null;
+  readonly share: number | null;
+  readonly pauseMs: number;
+  readonly holders: number;
+}
 interface Wake {
   readonly at: number | null;
   readonly memo: Json;
@@ -1671,21 +1719,6 @@ type ResultsQuery = {
   readonly runId: string;
 };
 type ModelCharges = Pick<PriceLearned, "model" | "worst" | "unquotedMicros">;
-interface LedgerTotals {
-  readonly heldMicros: number;
-  readonly settledMicros: number;
-}
-interface AccountTotals extends LedgerTotals {
-  readonly mark: number;
-}
-interface SpendingGuard {
-  readonly capMicros: number | null;
-  readonly wallet: {
-    readonly balanceMicros: number;
-    readonly mark: number;
-    readonly floorMicros: number;
-  } | null;
-}
 type InboxMessage = {
   readonly type: "stop";
 } | {
@@ -1720,6 +1753,7 @@ interface Commit {
   readonly results?: readonly CacheEntry[];
   readonly charges?: readonly ModelCharges[];
   readonly notices?: readonly NewNotice[];
+  readonly resumeAt?: number | null;
   readonly park?: boolean;
   readonly wake?: Wake;
 }
@@ -1736,7 +1770,8 @@ type CommitOutcome = {
   readonly reason: "inbox";
 } | {
   readonly committed: false;
-  readonly reason: "cap";
+  readonly reason: "cap"; 
+  readonly cap: SpendingCap;
   readonly headroomMicros: number; 
   readonly committedMicros: number;
 } | {
@@ -1764,6 +1799,8 @@ interface RunRow {
   readonly updatedAt: number;
   readonly lastSeq: number;
   readonly status: string;
+  readonly tags: Tags;
+  readonly resumeAt: number | null;
   readonly lease: RunLease | null;
   readonly wakeAt: number | null;
 }
@@ -1791,6 +1828,7 @@ interface JournalStore {
   runs(options?: {
     readonly limit?: number;
     readonly before?: number;
+    readonly tags?: Tags;
   }): Promise<readonly RunRow[]>;
   read(runId: string, options?: {
     readonly afterSeq?: number;
@@ -1815,6 +1853,8 @@ interface JournalStore {
   inbox(runId: string): Promise<readonly InboxEntry[]>;
   ledger(runId: string): Promise<LedgerTotals>;
   accountLedger(account: string): Promise<AccountTotals>;
+  spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
+  sharePace(request: PaceRequest): Promise<PaceGrant>;
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
   charges(query: {
     readonly account: string;
@@ -1921,10 +1961,14 @@ interface DriveOptions {
     readonly exportName: string;
   } | undefined;
   readonly giveUpAfterMs?: number | undefined;
+  readonly waitForCapMs?: number | undefined;
 }
 interface RunOptions extends DriveOptions {
   readonly onExisting?: "resume" | "fail" | undefined;
   readonly id?: string | undefined;
+  readonly tags?: {
+    readonly [key: string]: string;
+  } | undefined;
   readonly budget?: string | undefined;
   readonly concurrency?: number | {
     readonly [name: string]: number | undefined;
@@ -2134,13 +2178,17 @@ interface AttemptView {
 interface RunReport {
   readonly id: string;
   readonly pipeline: string;
+  readonly tags: {
+    readonly [key: string]: string;
+  };
   readonly status: RunStatus | "interrupted";
   readonly message: string | null;
   readonly pause: {
     readonly reason: string;
     readonly funding_url: string | null;
     readonly required: string | null;
-    readonly balance: string | null;
+    readonly balance: string | null; 
+    readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
   readonly quote: string | null;
@@ -2236,6 +2284,7 @@ interface RunPause {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
+  readonly resumeAt: number | null;
 }
 type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 interface AnyRun {
@@ -2310,11 +2359,16 @@ interface GcReport {
   readonly handles: number;
   readonly leftovers: number;
 }
-interface SpendingLimits {
+interface SpendingTotals {
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-}
-interface SpendingTotals extends SpendingLimits {
+  readonly caps: readonly {
+    readonly tag: string | null;
+    readonly capMicros: number;
+    readonly spentMicros: number;
+    readonly heldMicros: number;
+    readonly endsAt: number | null;
+  }[];
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
@@ -2371,7 +2425,9 @@ interface Showrunner {
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;
-  runs(): Promise<readonly RunRow[]>;
+  runs(options?: {
+    readonly tags?: Tags;
+  }): Promise<readonly RunRow[]>;
   due(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
   events(runId: string, options?: {

@@ -1893,6 +1893,9 @@ interface ActiveTime {
   since: number | null;
   lastAt: number;
 }
+type Tags = {
+  readonly [key: string]: string;
+};
 interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
@@ -1912,7 +1915,7 @@ interface OutputFacts {
   readonly fps: number | null;
   readonly error: JournalError | null;
 }
-type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved" | "unanswered" | "code" | "unreachable" | "misdirected" | "credentials";
+type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved" | "unanswered" | "code" | "cap" | "unreachable" | "misdirected" | "credentials";
 type UnresolvedCause = "refused" | "too old" | "not found" | "older job";
 interface TaskFile extends OutputFacts {
   readonly name: string;
@@ -1951,6 +1954,7 @@ interface RunPlanned {
   readonly reuse?: true;
   readonly profile?: AppliedProfile;
   readonly manifests?: false;
+  readonly tags?: Tags;
   readonly consent?: string;
   readonly source: {
     readonly file: string;
@@ -2067,6 +2071,8 @@ interface PauseState {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
+  readonly flag: string | null;
+  readonly resumeAt: number | null;
 }
 interface ServiceOutage {
   readonly since: number;
@@ -2245,6 +2251,8 @@ interface Paused {
   readonly fundingUrl?: CleanText;
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
+  readonly flag?: CleanText;
+  readonly resumeAt?: number;
   readonly request?: {
     readonly id: number;
     readonly at: number;
@@ -2394,6 +2402,28 @@ interface StoredEvent {
 }
 declare function eventText(event: RunEvent): string | null;
 declare function liveText(event: RunEvent): string | null;
+interface LedgerTotals {
+  readonly heldMicros: number;
+  readonly settledMicros: number;
+}
+interface AccountTotals extends LedgerTotals {
+  readonly mark: number;
+}
+interface SpendingScope {
+  readonly tag: string | null;
+  readonly sinceAt: number | null;
+}
+interface SpendingCap extends SpendingScope {
+  readonly capMicros: number;
+}
+interface SpendingGuard {
+  readonly caps: readonly SpendingCap[];
+  readonly wallet: {
+    readonly balanceMicros: number;
+    readonly mark: number;
+    readonly floorMicros: number;
+  } | null;
+}
 interface NewNotice {
   readonly seq: number;
   readonly event: string;
@@ -2417,6 +2447,26 @@ type NoticeOutcome = {
   readonly dueAt: number;
   readonly error: string;
 };
+interface PaceLimit {
+  readonly requests: number;
+  readonly perMs: number;
+}
+interface PaceRequest {
+  readonly key: string;
+  readonly holder: string;
+  readonly at: number;
+  readonly limit: PaceLimit | null;
+  readonly pauseMs: number;
+  readonly used: number;
+  readonly wanted: number;
+  readonly ttlMs: number;
+}
+interface PaceGrant {
+  readonly limit: PaceLimit | null;
+  readonly share: number | null;
+  readonly pauseMs: number;
+  readonly holders: number;
+}
 interface Wake {
   readonly at: number | null;
   readonly memo: Json;
@@ -2488,21 +2538,6 @@ type ResultsQuery = {
   readonly runId: string;
 };
 type ModelCharges = Pick<PriceLearned, "model" | "worst" | "unquotedMicros">;
-interface LedgerTotals {
-  readonly heldMicros: number;
-  readonly settledMicros: number;
-}
-interface AccountTotals extends LedgerTotals {
-  readonly mark: number;
-}
-interface SpendingGuard {
-  readonly capMicros: number | null;
-  readonly wallet: {
-    readonly balanceMicros: number;
-    readonly mark: number;
-    readonly floorMicros: number;
-  } | null;
-}
 type InboxMessage = {
   readonly type: "stop";
 } | {
@@ -2537,6 +2572,7 @@ interface Commit {
   readonly results?: readonly CacheEntry[];
   readonly charges?: readonly ModelCharges[];
   readonly notices?: readonly NewNotice[];
+  readonly resumeAt?: number | null;
   readonly park?: boolean;
   readonly wake?: Wake;
 }
@@ -2553,7 +2589,8 @@ type CommitOutcome = {
   readonly reason: "inbox";
 } | {
   readonly committed: false;
-  readonly reason: "cap";
+  readonly reason: "cap"; 
+  readonly cap: SpendingCap;
   readonly headroomMicros: number; 
   readonly committedMicros: number;
 } | {
@@ -2581,6 +2618,8 @@ interface RunRow {
   readonly updatedAt: number;
   readonly lastSeq: number;
   readonly status: string;
+  readonly tags: Tags;
+  readonly resumeAt: number | null;
   readonly lease: RunLease | null;
   readonly wakeAt: number | null;
 }
@@ -2608,6 +2647,7 @@ interface JournalStore {
   runs(options?: {
     readonly limit?: number;
     readonly before?: number;
+    readonly tags?: Tags;
   }): Promise<readonly RunRow[]>;
   read(runId: string, options?: {
     readonly afterSeq?: number;
@@ -2632,6 +2672,8 @@ interface JournalStore {
   inbox(runId: string): Promise<readonly InboxEntry[]>;
   ledger(runId: string): Promise<LedgerTotals>;
   accountLedger(account: string): Promise<AccountTotals>;
+  spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
+  sharePace(request: PaceRequest): Promise<PaceGrant>;
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
   charges(query: {
     readonly account: string;
@@ -2764,6 +2806,11 @@ interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
+interface CapOption {
+  readonly usd: string;
+  readonly per?: "day" | undefined;
+  readonly tag?: string | undefined;
+}
 interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly journal?: string | JournalStore | undefined;
   readonly mediaDir?: string | undefined;
@@ -2772,6 +2819,8 @@ interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly leaseMs?: number | undefined;
   readonly idempotencyWindowMs?: number | undefined;
   readonly spendingCap?: string | undefined;
+  readonly caps?: readonly (CapOption | string)[] | undefined;
+  readonly capTimeZone?: string | undefined;
   readonly walletFloor?: string | undefined;
 }
 interface DriveOptions {
@@ -2781,10 +2830,14 @@ interface DriveOptions {
     readonly exportName: string;
   } | undefined;
   readonly giveUpAfterMs?: number | undefined;
+  readonly waitForCapMs?: number | undefined;
 }
 interface RunOptions extends DriveOptions {
   readonly onExisting?: "resume" | "fail" | undefined;
   readonly id?: string | undefined;
+  readonly tags?: {
+    readonly [key: string]: string;
+  } | undefined;
   readonly budget?: string | undefined;
   readonly concurrency?: number | {
     readonly [name: string]: number | undefined;
@@ -3095,13 +3148,17 @@ declare function placedFile({
 interface RunReport {
   readonly id: string;
   readonly pipeline: string;
+  readonly tags: {
+    readonly [key: string]: string;
+  };
   readonly status: RunStatus | "interrupted";
   readonly message: string | null;
   readonly pause: {
     readonly reason: string;
     readonly funding_url: string | null;
     readonly required: string | null;
-    readonly balance: string | null;
+    readonly balance: string | null; 
+    readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
   readonly quote: string | null;
@@ -3198,6 +3255,7 @@ interface RunPause {
   readonly fundingUrl: string | null;
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
+  readonly resumeAt: number | null;
 }
 type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 interface AnyRun {
@@ -3395,11 +3453,16 @@ interface GcReport {
   readonly handles: number;
   readonly leftovers: number;
 }
-interface SpendingLimits {
+interface SpendingTotals {
   readonly capMicros: number | null;
   readonly floorMicros: number | null;
-}
-interface SpendingTotals extends SpendingLimits {
+  readonly caps: readonly {
+    readonly tag: string | null;
+    readonly capMicros: number;
+    readonly spentMicros: number;
+    readonly heldMicros: number;
+    readonly endsAt: number | null;
+  }[];
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
@@ -3456,7 +3519,9 @@ interface Showrunner {
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;
-  runs(): Promise<readonly RunRow[]>;
+  runs(options?: {
+    readonly tags?: Tags;
+  }): Promise<readonly RunRow[]>;
   due(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
   events(runId: string, options?: {

@@ -139,8 +139,11 @@ class Driver {
 
   /** Null, and nothing has changed, when a message came meanwhile. */
   async #park(at: number | null): Promise<Parked | null> {
-    const wakeAt = at === null ? null : Math.ceil(at);
-    const wake = { at: wakeAt, memo: this.#commands.memo(wakeAt === null) };
+    const { status, pause } = this.#state;
+    // A cap of a day is free again with the next one.
+    const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
+    const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
+    const wake = { at: wakeAt, memo: this.#commands.memo(at === null) };
     const isParked = await this.#writer.park(this.#options.slice === undefined ? undefined : wake);
     if (!isParked) this.#inbox.noteArrival();
     return isParked ? { wakeAt } : null;

@@ -117,7 +117,9 @@ async function append(
   const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
   for (const one of stored) apply(state, one);
   const notices = notifier === null ? [] : noticesOf(state, stored);
-  const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, status: state.status });
+  const { status, pause } = state;
+  const row = { status, resumeAt: pause?.resumeAt ?? null };
+  const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, ...row });
   if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
   updates.push(stored);
   if (notices.length > 0) notifier?.poke();

@@ -123,7 +123,7 @@ export class RunSlices {
     const { state } = remembered;
     const how = {
       ...(await this.#start(remembered, options)),
-      ...("unread" in asked ? woken(state, asked.unread) : asked),
+      ...("unread" in asked ? woken(state, asked.unread, clock.now()) : asked),
     };
     if (how.move === undefined) repository.checkAccount(state);
     const end = new AbortController();
@@ -168,9 +168,10 @@ export class RunSlices {
   }
 }
 
-/** Nobody asked just now: a run that rests goes on only with a decision. */
-function woken({ status }: RunState, inbox: readonly InboxEntry[]): Start {
-  const rests = isRunFinal(status) || (status === "paused" && !isAskedToGoOn(inbox));
+/** Nobody asked just now: a run that rests goes on only with a decision, or once the cap that it met is free again. */
+function woken({ status, pause }: RunState, inbox: readonly InboxEntry[], now: number): Start {
+  const isFree = (pause?.resumeAt ?? Number.POSITIVE_INFINITY) <= now;
+  const rests = isRunFinal(status) || (status === "paused" && !isFree && !isAskedToGoOn(inbox));
   return rests ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
 }
 
