@@ -75,7 +75,7 @@ const advice: Readonly<Record<string, Advice>> = {
   CATALOG_INVALID: [ExitCode.refused, "correct the file after --catalog"],
   JOURNAL_NOT_A_JOURNAL: [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"],
   JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
-  JOURNAL_READ_ONLY: [ExitCode.refused, "make the file writable, then repeat the command"],
+  JOURNAL_READ_ONLY: [ExitCode.refused, "make it writable, then repeat the command"],
   JOURNAL_NEWER_VERSION: [ExitCode.refused, "npm install showrunner@latest, then repeat the command"],
   JOURNAL_OLD_VERSION: [ExitCode.refused, "move the journal away, or name another one: --journal FILE"],
   JOURNAL_CORRUPT: [ExitCode.failed, "restore the journal from a copy; in a new one everything would be paid again"],
@@ -91,6 +91,11 @@ const advice: Readonly<Record<string, Advice>> = {
   JOURNAL_IO: [
     ExitCode.unfinished,
     "check the disk, then repeat the command; a run that had begun goes on with showrunner resume",
+  ],
+  JOURNAL_ACCESS: [ExitCode.refused, "correct it, then repeat the command"],
+  JOURNAL_UNREACHABLE: [
+    ExitCode.unfinished,
+    "see that the database answers, then repeat the command; a run that had begun goes on with showrunner resume",
   ],
   JOURNAL_BUSY: [ExitCode.failed, "repeat the command once the other process is through"],
   MEDIA_LOST: [ExitCode.unfinished, "showrunner resume {run}"],

@@ -46,6 +46,7 @@ export async function openPostgresJournal(
   const db = new Database(await loadDriver(settings.place), settings);
   try {
     await prepareSchema(db);
+    db.noteOpened();
   } catch (error) {
     await db.close();
     throw error;

@@ -3,8 +3,8 @@
  * the one on the path, with the durability of a production server.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { on, once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,9 +80,11 @@ export class PostgresCluster {
     chmodSync(folder, 0o755);
     if (process.getuid?.() === 0) execFileSync("chown", ["postgres", folder]);
     const cluster = new PostgresCluster(folder, await freePort(), bin, options);
-    const auth = options.password === true ? ["-A", "scram-sha-256", "--pwfile", "/dev/stdin"] : ["-A", "trust"];
+    writeFileSync(join(folder, "password"), "pa55word\n");
+    const auth =
+      options.password === true ? ["-A", "scram-sha-256", "--pwfile", join(folder, "password")] : ["-A", "trust"];
     const args = ["-D", join(folder, "data"), "-U", "tester", "-E", "UTF8", "--no-locale", "--no-sync", ...auth];
-    execFileSync(...asServer(join(bin, "initdb"), args), { input: "pa55word\n", stdio: ["pipe", "ignore", "pipe"] });
+    execFileSync(...asServer(join(bin, "initdb"), args), { stdio: ["ignore", "ignore", "pipe"] });
     await cluster.startServer();
     return cluster;
   }
@@ -104,6 +106,23 @@ export class PostgresCluster {
   psql(sql: string, database: string): string {
     const args = ["-X", "-v", "ON_ERROR_STOP=1", "-tAc", sql, this.url(database)];
     return execFileSync(join(this.#bin, "psql"), args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+  }
+
+  /** A session of its own, whose transactions stay open from one call to the next. */
+  psqlSession(database: string) {
+    const child = spawn(join(this.#bin, "psql"), ["-X", "-qtA", this.url(database)], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    return {
+      async run(sql: string): Promise<void> {
+        child.stdin.write(`${sql};\n\\echo done\n`);
+        for await (const [piece] of on(child.stdout, "data")) if (String(piece).includes("done")) return;
+      },
+      async end(): Promise<void> {
+        child.stdin.end();
+        await once(child, "exit");
+      },
+    };
   }
 
   async startServer(): Promise<void> {

@@ -104,6 +104,7 @@ function interrupted(error: unknown, runId: string, { io }: Context): unknown {
 const mends: Readonly<Record<string, string>> = {
   JOURNAL_DISK_FULL: "free space, then: ",
   JOURNAL_IO: "check the disk, then: ",
+  JOURNAL_UNREACHABLE: "see that the database answers, then: ",
   JOURNAL_FOLDER: "restore the journal's folder, then: ",
   JOURNAL_READ_ONLY: "make the journal writable, then: ",
   ENOSPC: "free space, then: ",

@@ -1,3 +1,4 @@
+import { withoutPassword } from "../../journal-location.ts";
 import { shellWord } from "../../shell-word.ts";
 import { visible } from "./escape.ts";
 
@@ -39,7 +40,11 @@ function withLauncher(line: string, launcher: string): string {
 
 /** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
-  return ["showrunner", ...[...args, ...more].map(shellWord)].join(" ");
+  return ["showrunner", ...[...args, ...more].map(typedAgain)].join(" ");
+}
+
+function typedAgain(word: string): string {
+  return shellWord(withoutPassword(word));
 }
 
 /** Which journal and service a command was told to use, as words for the command that goes on from it. */
@@ -53,7 +58,7 @@ export function serviceFlags({
   readonly journal?: string | undefined;
 }): readonly string[] {
   return [
-    ...(journal === undefined ? [] : [`--journal ${shellWord(journal)}`]),
+    ...(journal === undefined ? [] : [`--journal ${typedAgain(journal)}`]),
     ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
     ...(local ? ["--local"] : []),
   ];

@@ -23,6 +23,7 @@ export class Database {
   readonly #driver: Driver;
   readonly #pool: Pool;
   readonly #texts = new Map<string, string>();
+  #waitMs: number;
   #closed = false;
   #inFlight = 0;
   #idle: (() => void) | null = null;
@@ -32,6 +33,7 @@ export class Database {
     this.place = settings.place;
     this.columns = columnsOf(settings.place);
     this.#driver = driver;
+    this.#waitMs = Math.min(openingMs, settings.unreachableTimeoutMs);
     this.#pool = new driver.Pool({
       ...this.#connection(),
       max: settings.poolSize,
@@ -74,7 +76,7 @@ export class Database {
 
   /** `values` is a function where a repeated call says so. */
   query(sql: string, values: Values | ((repeated: boolean) => Values) = []): Promise<Row[]> {
-    return this.retried(async (repeated) => {
+    return this.#retried(async (repeated) => {
       const given = typeof values === "function" ? values(repeated) : values;
       const { rows } = await this.#pool.query(this.text(sql), [...given]);
       return rows as Row[];
@@ -83,8 +85,10 @@ export class Database {
 
   /** Several statements on one connection, in one transaction that is undone when one fails. */
   transaction(statements: (query: (sql: string, values?: Values) => Promise<Row[]>) => Promise<void>): Promise<void> {
-    return this.retried(async () => {
+    return this.#retried(async () => {
       const client = await this.#pool.connect();
+      // What breaks a connection fails its statement as well.
+      client.on("error", () => {});
       try {
         await client.query("BEGIN");
         await statements(async (sql, values = []) => (await client.query(this.text(sql), [...values])).rows as Row[]);
@@ -98,8 +102,13 @@ export class Database {
     });
   }
 
-  /** Makes the call until the database answers it. `waitMs`: how long that may take. */
-  async retried<T>(call: (repeated: boolean) => Promise<T>, waitMs = this.settings.unreachableTimeoutMs): Promise<T> {
+  /** From now on a database that is away is waited for; before, the URL may just be wrong. */
+  noteOpened(): void {
+    this.#waitMs = this.settings.unreachableTimeoutMs;
+  }
+
+  /** Makes the call until the database answers it. */
+  async #retried<T>(call: (repeated: boolean) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let tries = 0, repeated = false; ; tries += 1) {
       if (this.#closed) throw closedError(this.place);
@@ -109,7 +118,7 @@ export class Database {
         if (!isConflict(error)) {
           if (!isLost(error)) throw journalFailure(error, this.place);
           const waitedMs = performance.now() - startedAt;
-          if (waitedMs >= waitMs) throw unreachable(this.place, waitedMs, error);
+          if (waitedMs >= this.#waitMs) throw unreachable(this.place, waitedMs, error);
           repeated = true;
         }
       }
@@ -146,6 +155,8 @@ export class Database {
 
 const INT8 = 20;
 const longestDelayMs = 1_000;
+/** How long a journal that is being opened waits for a database that is just starting. */
+const openingMs = 5_000;
 
 /** Whether a pooler such as pgbouncer answers: it names another process than the one that runs the statements. */
 export async function isPooled(client: Pick<ClientBase, "query">): Promise<boolean> {

@@ -1,17 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { RunEvent } from "../../src/journal/events.ts";
-import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import type { JournalStore, Lease } from "../../src/journal/store.ts";
+import { openAt } from "./open-at.ts";
 import { createReferenceJournal } from "./reference-journal.ts";
 import { holder, planned, submitted } from "./samples.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "journal-interleavings-"));
-let files = 0;
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What one of the holders tries next. `behind` makes its view of the last event stale. */
 type Move =
@@ -122,40 +115,43 @@ function stepOf(event: RunEvent): string {
   return "step" in event ? event.step : event.type;
 }
 
-test("Whatever two holders try in whatever order, SQLite and the reference answer alike and keep the events in order", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(move, { maxLength: 25 }), async (moves) => {
-      const stores = [createReferenceJournal(), await openSqliteJournal(join(folder, `${++files}.db`))] as const;
-      const answers: unknown[][] = [];
-      for (const store of stores) {
-        await store.createRun("r1", planned(), 10);
-        const holders = new Holders([store, store]);
-        const own: unknown[] = [];
-        for (const next of moves) own.push(await holders.make(next));
-        own.push(await store.read("r1"), await store.inbox("r1"), await store.ledger("r1"), await store.run("r1"));
-        answers.push(own);
-        await expectInOrder(store);
-        await store.close();
-      }
-      expect(answers[1]).toEqual(answers[0]);
-    }),
-    { numRuns: 150 },
-  );
-});
+/** What holds however the moves of several holders lie; `place` names a new journal each time. */
+export function interleavingsContract(name: string, place: () => string, numRuns: number): void {
+  test(`Whatever two holders try in whatever order, ${name} and the reference answer alike and keep the events in order`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(move, { maxLength: 25 }), async (moves) => {
+        const stores = [createReferenceJournal(), await openAt(place())] as const;
+        const answers: unknown[][] = [];
+        for (const store of stores) {
+          await store.createRun("r1", planned(), 10);
+          const holders = new Holders([store, store]);
+          const own: unknown[] = [];
+          for (const next of moves) own.push(await holders.make(next));
+          own.push(await store.read("r1"), await store.inbox("r1"), await store.ledger("r1"), await store.run("r1"));
+          answers.push(own);
+          await expectInOrder(store);
+          await store.close();
+        }
+        expect(answers[1]).toEqual(answers[0]);
+      }),
+      { numRuns },
+    );
+  });
 
-test("Two holders on connections of their own, making moves at the same time, keep the events in order", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(move, { minLength: 1, maxLength: 6 }), { maxLength: 8 }), async (bursts) => {
-      const path = join(folder, `${++files}.db`);
-      const journals = await Promise.all([openSqliteJournal(path), openSqliteJournal(path)]);
-      await journals[0].createRun("r1", planned(), 10);
-      const holders = new Holders(journals);
-      for (const burst of bursts) await Promise.all(burst.map((next) => holders.make(next)));
-      await expectInOrder(journals[0]);
-      expect(await journals[1].read("r1")).toEqual(await journals[0].read("r1"));
-      expect((await journals[1].ledger("r1")).heldMicros).toBeLessThanOrEqual(9);
-      await Promise.all(journals.map((journal) => journal.close()));
-    }),
-    { numRuns: 100 },
-  );
-});
+  test(`Two holders on ${name} connections of their own, making moves at the same time, keep the events in order`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(move, { minLength: 1, maxLength: 6 }), { maxLength: 8 }), async (bursts) => {
+        const path = place();
+        const journals = await Promise.all([openAt(path), openAt(path)]);
+        await journals[0].createRun("r1", planned(), 10);
+        const holders = new Holders(journals);
+        for (const burst of bursts) await Promise.all(burst.map((next) => holders.make(next)));
+        await expectInOrder(journals[0]);
+        expect(await journals[1].read("r1")).toEqual(await journals[0].read("r1"));
+        expect((await journals[1].ledger("r1")).heldMicros).toBeLessThanOrEqual(9);
+        await Promise.all(journals.map((journal) => journal.close()));
+      }),
+      { numRuns },
+    );
+  });
+}
