@@ -84,7 +84,7 @@ describe.runIf(hasPostgres("leases and holds of several machines"))(
             const outcome = await store.commit({
               ...{ lease, afterSeq: seq, at: 1, status: "running", events: [started(`s${attempt}`)] },
               ledger: [{ type: "hold", step: "s", attempt, amountMicros: 1 }],
-              guard: { capMicros: cap, wallet: null },
+              guard: { caps: [{ tag: null, sinceAt: null, capMicros: cap }], wallet: null },
             });
             made.push(outcome.committed ? "held" : outcome.reason);
             if (outcome.committed) seq = outcome.lastSeq;
@@ -118,7 +118,7 @@ describe.runIf(hasPostgres("leases and holds of several machines"))(
             const held = await store.commit({
               ...common,
               ledger: [{ type: "hold", ...entry, amountMicros: 3 }],
-              guard: { capMicros: null, wallet: { balanceMicros, mark, floorMicros: 10 } },
+              guard: { caps: [], wallet: { balanceMicros, mark, floorMicros: 10 } },
             });
             if (!held.committed) continue;
             wallet -= 3;

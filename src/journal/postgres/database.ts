@@ -5,7 +5,7 @@ import { JournalClosedError } from "../errors.ts";
 import { isConflict, isLost, journalFailure, unreachable } from "./failure.ts";
 import type { Settings } from "./settings.ts";
 
-export type Driver = typeof import("pg");
+export type Driver = Pick<typeof import("pg"), "Client" | "Pool" | "types">;
 
 /** What a statement is given. */
 export type Values = readonly unknown[];

@@ -58,7 +58,7 @@ export function journalFailure(error: unknown, place: string): unknown {
     case "42703":
       return new JournalNotDatabaseError(
         place,
-        `The tables of the journal ${place} are not as this Showrunner made them (${message}). Name another schema (?schema=NAME), or restore them from a copy.`,
+        `The tables or functions of the journal ${place} are not those that this Showrunner knows (${message}): a newer one lifted them while it was open, or somebody changed them. Open it with the newest Showrunner, or restore it from a copy.`,
         cause,
       );
     case "SR001":

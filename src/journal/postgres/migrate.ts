@@ -29,9 +29,20 @@ export async function prepareSchema(db: Database, steps: readonly Migration[] = 
       await query(sql);
       await query("INSERT INTO {s}.journal_versions (version, program) VALUES ($1, $2)", [version, ownVersion()]);
     }
+    // Those of an older version may take or answer something else.
+    await query(dropFunctions);
     for (const sql of functionsOf(newest)) await query(sql);
   });
 }
+
+const dropFunctions = `DO $$
+DECLARE
+  f regprocedure;
+BEGIN
+  FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = '{s}'::regnamespace LOOP
+    EXECUTE 'DROP FUNCTION ' || f;
+  END LOOP;
+END $$`;
 
 async function createSchema(db: Database, query: Query): Promise<void> {
   const [{ exists = false } = {}] = await query("SELECT to_regnamespace($1) IS NOT NULL AS exists", [

@@ -3,7 +3,7 @@ import { JournalAccessError } from "../errors.ts";
 
 export interface PostgresJournalOptions {
   /** Schema of the journal's tables in the database; default `schema` of the URL, else `showrunner`. */
-  readonly schema?: string;
+  readonly schema?: string | undefined;
   /** Most connections of this process, one for notifications left out; default `pool` of the URL, else 4. */
   readonly poolSize?: number;
   /** How long a connection may take to be made, in milliseconds; default 10,000. */
@@ -23,6 +23,7 @@ export interface PostgresJournalOptions {
 }
 
 export interface Settings extends Required<PostgresJournalOptions> {
+  readonly schema: string;
   /** For the driver only: it holds the password. */
   readonly connectionString: string;
   /** The URL as messages name it: without password and parameters. */
