@@ -187,6 +187,7 @@ export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
 
 /** `a/b` and `a` for `a/b/c`. */
 export function outerPaths(path: string): readonly string[] {
+  if (!path.includes("/")) return [];
   const segments = path.split("/");
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }

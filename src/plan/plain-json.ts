@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /** A parsed input as JSON, for the journal: dates as ISO text, big integers as digits, what JSON cannot hold left out. */
@@ -48,17 +49,28 @@ export function fingerprint(value: Json): string {
   return `f1_${hash("sha256", canonicalText(value))}`;
 }
 
-/** Every step has its fingerprint, and results one more: for plain JSON this is a fraction of the library's work. */
+/** Every step has its fingerprint, and results one more: mostly a copy in order is all that JSON's own writer needs. */
 function canonicalText(value: Json): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item: Json | undefined) => canonicalText(item ?? null)).join(",")}]`;
-  const record = value as { readonly [key: string]: Json | undefined };
-  let text = "";
-  for (const key of sorted(Object.keys(record))) {
-    const item = record[key];
-    if (item !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalText(item)}`;
+  const copy = inOrder(value);
+  return (copy === UNORDERED ? canonicalize(value) : JSON.stringify(copy)) ?? "null";
+}
+
+const UNORDERED = Symbol("names that objects do not keep in order");
+
+function inOrder(value: Json): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map(inOrder);
+    return items.includes(UNORDERED) ? UNORDERED : items;
   }
-  return `{${text}}`;
+  const record = value as { readonly [key: string]: Json };
+  const copy: { [key: string]: unknown } = {};
+  for (const key of sorted(Object.keys(record))) {
+    const item = /^\d|^__proto__$/.test(key) ? UNORDERED : inOrder(record[key]!);
+    if (item === UNORDERED) return UNORDERED;
+    copy[key] = item;
+  }
+  return copy;
 }
 
 /** In place, by UTF-16 code units as the standard has it. The names of a record are few, and a sort would copy them. */

@@ -49,7 +49,7 @@ export class Slots {
   }
 
   #count(step: PlanStep, by: number): void {
-    for (const [slot] of this.#slotsOf(step)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
+    for (const { 0: slot } of this.#slotsOf(step)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
   }
 
   #slotsOf(step: PlanStep): ReturnType<typeof slotsOf> {

@@ -29,10 +29,11 @@ export interface OpenJob {
 
 /** What was sent to the service and has not come to its end, as far as the journal knows. */
 export function openJobs(state: RunState): readonly OpenJob[] {
-  return Object.values(state.steps).flatMap(({ path: step, attempts, chats }) => [
-    ...attempts
-      .filter(({ phase }) => jobPhases.open.has(phase))
-      .map(({ jobId, holdMicros }) => ({ step, jobId, holdMicros })),
-    ...chats.filter(({ phase }) => phase === "sent").map(({ jobId, holdMicros }) => ({ step, jobId, holdMicros })),
-  ]);
+  const open: OpenJob[] = [];
+  for (const { path: step, attempts, chats } of Object.values(state.steps)) {
+    for (const { phase, jobId, holdMicros } of attempts)
+      if (jobPhases.open.has(phase)) open.push({ step, jobId, holdMicros });
+    for (const { phase, jobId, holdMicros } of chats) if (phase === "sent") open.push({ step, jobId, holdMicros });
+  }
+  return open;
 }

@@ -48,7 +48,7 @@ class BoundFunctions implements StepFunctions {
   }
 
   find(state: RunState, path: string): Found {
-    for (const { functions } of this.#codeWith(state, path)) {
+    for (const { functions } of this.#code.functions.has(path) ? [this.#code] : this.#grownFor(state, path)) {
       const code = functions.get(path);
       if (code === undefined) continue;
       const changed = otherVersion(state, code, path);
@@ -59,8 +59,7 @@ class BoundFunctions implements StepFunctions {
     return { missing: `the pipeline that was given has no function for ${path}${why}` };
   }
 
-  *#codeWith(state: RunState, path: string): Iterable<Code> {
-    yield this.#code;
+  *#grownFor(state: RunState, path: string): Iterable<Code> {
     for (const step of state.planned.plan.steps) {
       const { expansion } = traitsOf(step);
       if (expansion === null || !path.startsWith(`${step.path}/`)) continue;

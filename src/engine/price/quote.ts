@@ -30,16 +30,20 @@ export async function voiceProblems(
   refused: readonly Problem[],
   estimates: EstimateCache,
 ): Promise<readonly Problem[]> {
-  const problems = steps.map(async (step, index): Promise<readonly Problem[]> => {
+  const problems = steps.flatMap((step, index): readonly Promise<readonly Problem[]>[] => {
     const { submits } = traitsOf(step);
     const id = submits === null ? null : voiceOf(submits);
+    if (submits === null || id === null || isAccepted(prices[index]!)) return [];
     const isTold = refused.some((problem) => problem.step === step.path && problem.field !== FIELD);
-    if (submits === null || id === null || isTold || isAccepted(prices[index]!)) return [];
-    const voices = await estimates.voices(submits.model);
-    if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
-    return [{ code: "unknown-voice", step: step.path, field: FIELD, ...unknownVoice(id, submits.model, voices) }];
+    return isTold ? [] : [unlessKnown(step.path, id, submits.model)];
   });
   return (await Promise.all(problems)).flat();
+
+  async function unlessKnown(step: string, id: string, model: string): Promise<readonly Problem[]> {
+    const voices = await estimates.voices(model);
+    if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
+    return [{ code: "unknown-voice", step, field: FIELD, ...unknownVoice(id, model, voices) }];
+  }
 }
 
 function isAccepted({ basis }: StepPrice): boolean {

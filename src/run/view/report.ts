@@ -235,5 +235,10 @@ function usd(micros: number | null): string | null {
 }
 
 function instant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
+  if (at === null) return null;
+  if (at !== lastInstant.at) lastInstant = { at, text: new Date(at).toISOString() };
+  return lastInstant.text;
 }
+
+/** Steps that began or ended with one commit have one instant. */
+let lastInstant = { at: 0, text: new Date(0).toISOString() };
