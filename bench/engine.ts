@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { openShowrunner } from "../src/engine/showrunner/open-showrunner.ts";
 import { executed, lastValue, layeredGraph, layeredPipeline } from "./graph.ts";
-import { cpuMs, inFolder, interleaved, type Report } from "./harness.ts";
+import { cpuMs, inFolder, interleaved, type Report, WARM_UP_ROUNDS } from "./harness.ts";
 import { type Bar, ratios } from "./stats.ts";
 
 export interface Case {
@@ -120,12 +120,13 @@ export async function measure(
   { quick = false, rounds = quick ? 2 : 5 }: { readonly quick?: boolean; readonly rounds?: number } = {},
 ) {
   const counted = countCommits();
+  const warmUpRounds = quick ? 1 : WARM_UP_ROUNDS;
   for (const each of cases) {
     const total = each.runs * each.steps;
     const commits: number[] = [];
     const cpu: number[] = [];
     const rate = (ms: number) => (total * 1000) / ms;
-    const { showrunner, perStep, sameCommits } = await interleaved(rounds, {
+    const contenders = {
       showrunner: async () => {
         const [before, cpuBefore] = [counted(), cpuMs()];
         const ms = await showrunnerMs(each);
@@ -135,7 +136,8 @@ export async function measure(
       },
       perStep: async () => rate(await bareMs(total, total)),
       sameCommits: async () => rate(await bareMs(total, commits.at(-1)!)),
-    });
+    };
+    const { showrunner, perStep, sameCommits } = await interleaved(rounds, contenders, warmUpRounds);
     const bar = bars[each.name] ?? {};
     report.figure(each.name, "Showrunner", "steps/s", showrunner);
     report.figure(each.name, "bare node:sqlite, one commit a step", "steps/s", perStep);
@@ -148,12 +150,12 @@ export async function measure(
       ratios(showrunner, sameCommits),
       bar.sameCommits,
     );
-    report.figure(each.name, "processor time a step", "µs", cpu.slice(1));
+    report.figure(each.name, "processor time a step", "µs", cpu.slice(warmUpRounds));
     report.figure(
       each.name,
       "commits a step",
       "",
-      commits.slice(1).map((count) => count / total),
+      commits.slice(warmUpRounds).map((count) => count / total),
     );
   }
 }

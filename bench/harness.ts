@@ -36,14 +36,21 @@ export class Report implements Results {
   }
 }
 
-/** Every contender once a round, so that all of them meet the same moods of the machine; a first round warms up. */
+/**
+ * Rounds before those that count, where engines are compared: what runs for long is compiled by then, which takes some
+ * thousand steps. The same for all of them.
+ */
+export const WARM_UP_ROUNDS = 10;
+
+/** Every contender once a round, so that all of them meet the same moods of the machine; the first ones warm up. */
 export async function interleaved<N extends string>(
   rounds: number,
   contenders: Readonly<Record<N, () => Promise<number> | number>>,
+  warmUpRounds = 1,
 ): Promise<Record<N, number[]>> {
   const names = Object.keys(contenders) as N[];
   const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<N, number[]>;
-  for (let round = -1; round < rounds; round += 1) {
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
     for (const name of names) {
       const value = await contenders[name]();
       if (round >= 0) samples[name].push(value);

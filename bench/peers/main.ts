@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { bareMs, type Case, cases, pooled, showrunnerMs } from "../engine.ts";
 import { executed, lastValue, layeredGraph } from "../graph.ts";
-import { inFolder, interleaved, print, Report, writeResults } from "../harness.ts";
+import { inFolder, interleaved, print, Report, WARM_UP_ROUNDS, writeResults } from "../harness.ts";
 import { type Bar, median, ratios } from "../stats.ts";
 import type { Peer } from "./peer.ts";
 import { postgresBin } from "./servers.ts";
@@ -127,7 +127,11 @@ async function compare(): Promise<void> {
       const each = Object.entries(contending).map(([name, contender]) => {
         return [name, async () => (of.runs * of.steps * 1000) / (await contender.measure(index))] as const;
       });
-      const rates: Record<string, number[]> = await interleaved(Number(values.rounds), Object.fromEntries(each));
+      const rates: Record<string, number[]> = await interleaved(
+        Number(values.rounds),
+        Object.fromEntries(each),
+        WARM_UP_ROUNDS,
+      );
       for (const [name, rate] of Object.entries(rates)) report.figure(of.name, name, "steps/s", rate);
       for (const name of [...present, BARE]) {
         report.figure(of.name, `${OURS} ÷ ${name}`, "×", ratios(rates[OURS]!, rates[name]!));

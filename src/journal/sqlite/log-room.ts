@@ -1,9 +1,11 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 
+/** As much again as is there, so that a short run writes little for nothing, and at most so much at once. */
 const CHUNK_BYTES = 512 * 1024;
-/** Looked at so often, in transactions, and made when less than this is left: far more than these transactions write. */
+/** Looked at so often, in transactions, and made when half of what was made last is used up. */
 const EVERY = 8;
-const LEAST_BYTES = 256 * 1024;
+/** A smaller log is that of a run of a few commits. */
+const FROM_BYTES = 32 * 1024;
 /** Sizes and offsets of SQLite's write-ahead log (sqlite.org/fileformat2.html, "The Write-Ahead Log"). */
 const log = { header: 32, pageSizeAt: 8, saltsAt: 16, frameHeader: 24, frameSaltsAt: 8, salts: 8 };
 
@@ -43,8 +45,9 @@ export class LogRoom {
 
   #extend(file: number): void {
     const { size } = fstatSync(file);
-    if (size < log.header || size >= this.#limitBytes) return;
-    if (isInUse(file, size - LEAST_BYTES)) writeSync(file, zeros, 0, CHUNK_BYTES, size);
+    if (size < FROM_BYTES || size >= this.#limitBytes) return;
+    const bytes = Math.min(size, CHUNK_BYTES);
+    if (isInUse(file, size - bytes / 2)) writeSync(file, zeros, 0, bytes, size);
   }
 }
 
