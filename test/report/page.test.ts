@@ -54,6 +54,14 @@ describe("a report", () => {
     expect(text).toContain("a picture of face");
   });
 
+  test("lists its sections, and each link leads to one", () => {
+    const document = page(halfway().facts());
+    const sections = [...document.matchAll(/<section id="(\w+)"/g)].map(([, id]) => id);
+    const contents = /<nav class="contents"[\s\S]*?<\/nav>/.exec(document)?.[0] ?? "";
+    expect([...contents.matchAll(/href="#(\w+)"/g)].map(([, id]) => id)).toEqual(sections);
+    expect(sections.length).toBeGreaterThan(5);
+  });
+
   test("of a run that waits for money shows why and what to type", () => {
     const run = halfway().add({
       type: "run.paused",

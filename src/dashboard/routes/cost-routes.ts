@@ -1,6 +1,7 @@
 import type { AttemptView, JournalStore, RunRow, RunView } from "../../index.ts";
 import { badRequest, type Call, type Route } from "../http/route.ts";
 import type { RunCache } from "../runs/run-cache.ts";
+import { tagList } from "../views/run-head.ts";
 import type { AllCosts, CostRow, ModelCosts, RunCosts } from "../views/run-wire.ts";
 
 const DAY_MS = 86_400_000;
@@ -82,9 +83,10 @@ class CostLedger {
 
 function costRows({ steps, state }: RunView): readonly CostRow[] {
   const { pipeline } = state.planned.plan;
+  const tags = tagList(state.planned.tags);
   return summed(
     billed(steps).map(({ model, costMicros, at }) => ({
-      ...{ day: startOfDay(at), pipeline, model: model ?? "other", jobs: 1, costMicros },
+      ...{ day: startOfDay(at), pipeline, tags, model: model ?? "other", jobs: 1, costMicros },
     })),
   );
 }
@@ -114,7 +116,7 @@ function startOfDay(at: number): number {
 function summed(rows: readonly CostRow[]): readonly CostRow[] {
   const sums = new Map<string, CostRow>();
   for (const row of rows) {
-    const key = JSON.stringify([row.day, row.pipeline, row.model]);
+    const key = JSON.stringify([row.day, row.pipeline, row.tags, row.model]);
     const sum = sums.get(key);
     if (sum === undefined) sums.set(key, row);
     else sums.set(key, { ...sum, jobs: sum.jobs + row.jobs, costMicros: sum.costMicros + row.costMicros });

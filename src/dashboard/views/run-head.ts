@@ -61,7 +61,8 @@ export function unreadable({ runId, pipeline, tags, status, createdAt, updatedAt
   };
 }
 
-function tagList(tags: RunRow["tags"] = {}): readonly string[] {
+/** As people write them: `team=video`. */
+export function tagList(tags: RunRow["tags"] = {}): readonly string[] {
   return Object.entries(tags).map(([key, value]) => `${key}=${value}`);
 }
 

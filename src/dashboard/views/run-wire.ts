@@ -244,10 +244,11 @@ export interface RunCosts {
   readonly spent: readonly { readonly at: number; readonly sumMicros: number }[];
 }
 
-/** What was charged on one day (UTC, its first instant) for jobs of one model in runs of one pipeline. */
+/** What was charged on one day (UTC, its first instant) for jobs of one model in runs of one pipeline with the same tags. */
 export interface CostRow {
   readonly day: number;
   readonly pipeline: string;
+  readonly tags: readonly string[];
   readonly model: string;
   readonly jobs: number;
   readonly costMicros: number;

@@ -58,6 +58,20 @@ export function reportPage(
   const condensed = facts.plan.steps.length > MANY_STEPS ? condense(whole) : { plan: whole, members: new Map() };
   const requested = new StepRequests(anchors);
   const { report } = facts;
+  const sections: readonly Section[] = [
+    { id: "files", title: "Results", content: html`${gallery(facts, media)}${intermediateOutputs(facts, media)}` },
+    { id: "plan", title: "How it was planned", content: diagram(facts, condensed) },
+    { id: "timeline", title: "When it was done", content: timeline(facts) },
+    {
+      id: "costs",
+      title: "What it cost",
+      content: html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, condensed, anchors)}`,
+    },
+    { id: "incidents", title: "Incidents", content: incidents(facts) },
+    { id: "provenance", title: "Where each file comes from", content: provenance(facts, anchors) },
+    { id: "steps", title: "Requests by step", content: stepDetails(facts, anchors, requested) },
+    { id: "input", title: "What the run was given", content: requested.value(facts.input) },
+  ];
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -71,15 +85,9 @@ export function reportPage(
 </head>
 <body>
 ${header(facts)}
+${contents(sections)}
 <main>
-${section("files", "Results", html`${gallery(facts, media)}${intermediateOutputs(facts, media)}`)}
-${section("plan", "How it was planned", diagram(facts, condensed))}
-${section("timeline", "When it was done", timeline(facts))}
-${section("costs", "What it cost", html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, condensed, anchors)}`)}
-${section("incidents", "Incidents", incidents(facts))}
-${section("provenance", "Where each file comes from", provenance(facts, anchors))}
-${section("steps", "Requests by step", stepDetails(facts, anchors, requested))}
-${section("input", "What the run was given", requested.value(facts.input))}
+${sections.map(({ id, title, content }) => section(id, title, content))}
 </main>
 <footer>
 <p>Written by Showrunner ${options.version} on ${instant(options.writtenAt)} from ${count(facts.events, "event")} of the journal. Service: ${facts.service}.${facts.source === null ? "" : ` Pipeline: ${facts.source}.`}</p>
@@ -89,6 +97,17 @@ ${section("input", "What the run was given", requested.value(facts.input))}
 </html>
 `;
   return page.text;
+}
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly content: Piece;
+}
+
+function contents(sections: readonly Section[]): Html {
+  const links = sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
+  return html`<nav class="contents" aria-label="Contents"><ol>${links}</ol></nav>`;
 }
 
 function section(id: string, title: string, content: Piece): Html {

@@ -16,7 +16,8 @@ h1, h2, h3 { line-height: 1.2; text-wrap: balance; overflow-wrap: anywhere }
 h1 { font-size: 38px; letter-spacing: -.02em; margin: 0 0 10px }
 h2 { font-size: 21px; letter-spacing: -.01em; margin: 0 0 14px }
 h3 { font-size: 14px; margin: 18px 0 6px }
-section { margin-top: 52px }
+section { margin-top: 52px; scroll-margin-top: 16px }
+.contents ol { list-style: none; display: flex; flex-wrap: wrap; gap: 6px 18px; margin: 28px 0 0; padding: 12px 0 0; border-top: 1px solid var(--line); font-size: 13.5px }
 p { margin: 0 0 10px }
 a { color: var(--accent); text-underline-offset: 2px }
 a:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px }
@@ -58,7 +59,7 @@ figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 1
 @media (max-width: 640px) { .row { grid-template-columns: 1fr auto; gap: 0 8px } .row .lane { grid-column: 1 / -1; grid-row: 2 } .scale span { display: none } .row.scale .lane { grid-row: 1 } h1 { font-size: 30px } body { padding: 0 16px 48px } body::before { margin: 0 -16px 32px } }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums } th, td { text-align: left; padding: 7px 12px 7px 0; border-bottom: 1px solid var(--line); vertical-align: top }
 thead th { color: var(--soft); font-size: 12.5px; font-weight: 550; white-space: nowrap } tbody th, tfoot th { font-weight: 550; overflow-wrap: anywhere; min-width: 8rem } tfoot th, tfoot td { font-weight: 650; border-bottom: 0 }
-.n { text-align: right; white-space: nowrap } td.bar { width: 22%; min-width: 90px; vertical-align: middle } .quoted { fill: var(--line) } .paid { fill: var(--accent) }
+td:last-child, th:last-child { padding-right: 4px } .n { text-align: right; white-space: nowrap } td.bar { width: 22%; min-width: 90px; vertical-align: middle } .quoted { fill: var(--line) } .paid { fill: var(--accent) }
 .incidents { list-style: none; padding: 0; margin: 0 } .incidents li { display: grid; grid-template-columns: 5rem 1fr; gap: 12px; padding: 9px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere } .incidents time { color: var(--soft); font-variant-numeric: tabular-nums }
 .card, details.step { background: var(--card); border: 1px solid var(--line); border-radius: 12px; margin: 0 0 10px } .card { padding: 4px 18px 12px; break-inside: avoid } .card:target, details.step:target { border-color: var(--accent) }
 summary { cursor: pointer; padding: 9px 16px; overflow-wrap: anywhere } details > details.step { margin-left: 0 } .inside { padding: 0 18px 14px; border-top: 1px solid var(--line) } .reason, .bad-text { color: var(--bad) } .reason { margin-top: 10px }
@@ -72,5 +73,5 @@ footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line);
     --queue: #c3bdb1; --render: #3b76d6; --download: #14a08d; --upload: #8a5cd6; --task: #c9940a; --chat: #d14b8f; --approval: #e2721b }
   @page { margin: 16mm 14mm } html { font-size: 12px } body { max-width: none; padding: 0 } body::before { display: none } section { margin-top: 28px } h2, h3 { break-after: avoid } tr, .row, .incidents li { break-inside: avoid }
   .strip { flex-wrap: wrap } .scroll, .diagram { overflow: visible; max-height: none } .diagram svg { max-width: 100%; height: auto; max-height: 230mm } figure.wide { flex-basis: 100mm } figure.upright { flex-basis: 56mm } figure.sound, figure.plain { flex-basis: 70mm } figure img, figure video { max-height: 90mm }
-  * { print-color-adjust: exact } a { color: inherit; text-decoration: none } figcaption a { display: none } details:not(.many)::details-content { content-visibility: visible; display: block; block-size: auto } .tiles { grid-template-columns: repeat(4, 1fr) } }
+  * { print-color-adjust: exact } a { color: inherit; text-decoration: none } figcaption a { display: none } .contents { display: none } details:not(.many)::details-content { content-visibility: visible; display: block; block-size: auto } .tiles { grid-template-columns: repeat(4, 1fr) } }
 `;

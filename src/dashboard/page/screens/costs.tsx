@@ -51,8 +51,9 @@ function Period({ costs: { from, to, rows, runsLeftOut } }: { readonly costs: Al
         </Fact>
       </dl>
       <Days from={from} to={to} rows={rows} />
-      <Shares title="By pipeline" rows={rows} nameOf={({ pipeline }) => pipeline} />
-      <Shares title="By model" rows={rows} nameOf={({ model }) => model} />
+      <Shares title="By pipeline" rows={rows} namesOf={({ pipeline }) => [pipeline]} />
+      <Shares title="By model" rows={rows} namesOf={({ model }) => [model]} />
+      {rows.some(({ tags }) => tags.length > 0) && <Shares title="By tag" rows={rows} namesOf={({ tags }) => tags} />}
       {runsLeftOut > 0 && <p class="quiet">{count(runsLeftOut, "older run")} of this time are not counted here.</p>}
     </div>
   );
@@ -94,13 +95,14 @@ function Days({ from, to, rows }: Pick<AllCosts, "from" | "to" | "rows">) {
 interface SharesProps {
   readonly title: string;
   readonly rows: readonly CostRow[];
-  readonly nameOf: (row: CostRow) => string;
+  readonly namesOf: (row: CostRow) => readonly string[];
 }
 
 const MOST_SHARES = 30;
 
-function Shares({ title, rows, nameOf }: SharesProps) {
-  const shares = [...Map.groupBy(rows, nameOf)]
+function Shares({ title, rows, namesOf }: SharesProps) {
+  const named = rows.flatMap((row) => namesOf(row).map((name) => ({ ...row, name })));
+  const shares = [...Map.groupBy(named, ({ name }) => name)]
     .map(([name, own]) => ({ name, jobs: own.reduce((jobs, row) => jobs + row.jobs, 0), micros: sum(own) }))
     .sort((a, b) => b.micros - a.micros);
   const most = Math.max(1, shares[0]!.micros);
