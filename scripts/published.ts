@@ -17,7 +17,8 @@ export const PUBLISHED: readonly Published[] = [
     name: "showrunner",
     folder: "",
     bundled: [
-      ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "ansi-regex", "canonicalize", "commander"],
+      ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "@modelcontextprotocol/sdk", "ansi-regex"],
+      ...["canonicalize", "commander", "content-type"],
       ...["eventsource-parser", "get-east-asian-width", "image-size", "mediabunny", "p-queue", "preact"],
       ...["string-width", "strip-ansi", "tinyqueue"],
     ],

@@ -269,6 +269,15 @@ console.log(run.status);
     expect(await node(["paid-once.ts"])).toEqual({ code: 0, stdout: "succeeded\n", stderr: "" });
   });
 
+  test("offers a folder's pipelines to an agent", async () => {
+    const offered = spawn(process.execPath, [command, "mcp", "."], { cwd: folder, env });
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_pipelines", arguments: {} } };
+    offered.stdin.end(`${JSON.stringify(call)}\n`);
+    const [said] = (await once(offered.stdout, "data")) as [Buffer];
+    expect(String(said)).toContain("poster");
+    expect(await once(offered, "close")).toEqual([0, null]);
+  });
+
   test("serves", async () => {
     const serving = spawn(process.execPath, [command, "serve", "--port", "0", "--json"], { cwd: folder, env });
     const [said] = (await once(serving.stdout, "data")) as [Buffer];

@@ -24,6 +24,7 @@ export function addServing(program: Command, act: Act): void {
       "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
     )
     .action(act(async () => (await import("../commands/worker.ts")).worker));
+  addAgents(program, act);
   addNotify(program, act);
   withFamilies(program.command("serve"))
     .description("run the local service: the whole API on this machine, with play money")
@@ -70,6 +71,22 @@ export function addServing(program: Command, act: Act): void {
     .description("print the script that completes commands and flags in a shell: source <(showrunner completion bash)")
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
     .action(act(async () => (await import("../commands/completion.ts")).completion));
+}
+
+function addAgents(program: Command, act: Act): void {
+  withFamilies(withNotify(withSpending(withService(program.command("mcp <folder>")))))
+    .description("offer the pipelines of a folder to an AI agent by the Model Context Protocol, on stdin and stdout")
+    .option(
+      "--budget <usd>",
+      "what runs that it starts may cost together, while this server runs (default: none may start)",
+    )
+    .option("--run-budget <usd>", "what one of them may cost (default: its quote)")
+    .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each")
+    .option("--allow-approve", "let it decide what runs ask of a person")
+    .option("--files <dir>", "folder that inputs may name files of (default: that of the pipelines)")
+    .option("--http", "serve streamable HTTP on this machine instead, behind a token")
+    .option("--port <number>", "port for --http; 0 takes a free one (default: 8789)")
+    .action(act(async () => (await import("../commands/mcp.ts")).mcp));
 }
 
 function addNotify(program: Command, act: Act): void {

@@ -1,0 +1,205 @@
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
+import { formatUsd, parseUsd } from "../../money.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import { type Context, journalFileOf, type ServiceFlags, sayWhere } from "../context.ts";
+import { checkAmount } from "../input/flag-values.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+import { visible } from "../text/escape.ts";
+import { storedToken } from "./dashboard.ts";
+
+export interface McpFlags extends ServiceFlags {
+  readonly budget?: string;
+  readonly runBudget?: string;
+  readonly maxUnquoted?: string;
+  readonly allowApprove?: boolean;
+  readonly files?: string;
+  readonly http?: boolean;
+  readonly port?: string;
+}
+
+const DEFAULT_PORT = 8789;
+
+/** `showrunner mcp`: offers the pipelines of a folder to an agent, within what the person who starts it allows. */
+export async function mcp(context: Context, folder: string, flags: McpFlags): Promise<ExitCode> {
+  const { io, output } = context;
+  for (const [flag, value] of [
+    ["--budget", flags.budget],
+    ["--run-budget", flags.runBudget],
+    ["--max-unquoted", flags.maxUnquoted],
+  ] as const)
+    checkAmount(flag, value);
+  if (flags.runBudget !== undefined && flags.budget === undefined) {
+    throw new CliError("USAGE", "--run-budget needs --budget", {
+      next: "say what all runs may cost together: --budget 5",
+    });
+  }
+  const port = portOf(flags);
+  const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
+  // Loaded once: an agent that may write into the folder cannot have this process run what it wrote.
+  const pipelines = await pipelinesIn(folder, context);
+  const codeBefore = await codeOf(pipelines);
+  const journalFile = journalFileOf(io, flags);
+  const { openMediaStore, openShowrunner, openSqliteJournal } = await import("../../index.ts");
+  await mkdir(dirname(journalFile), { recursive: true });
+  const journal = await openSqliteJournal(journalFile);
+  const mediaDir = join(dirname(journalFile), "media");
+  const { local, baseUrl, families, notify, spendingCap, walletFloor } = flags;
+  try {
+    await using show = closing(
+      await openShowrunner({ journal, mediaDir, local, baseUrl, families, notify, spendingCap, walletFloor }),
+    );
+    sayWhere(show.opened, context);
+    const { AgentSession, serveStdio, startHttp } = await import("../../mcp/index.ts");
+    const session = new AgentSession({
+      ...{ show: show.opened, journal, media: await openMediaStore(mediaDir), pipelines, filesDir },
+      budgetMicros: micros(flags.budget),
+      runBudgetMicros: micros(flags.runBudget),
+      maxUnquoted: flags.maxUnquoted,
+      allowApprove: flags.allowApprove === true,
+      log: (text) => output.say(visible(text)),
+    });
+    sayLimits(context, flags, pipelines);
+    if (flags.http) {
+      const token = await storedToken(join(dirname(journalFile), "mcp-token"), (text) => output.say(text));
+      const served = await startHttp(session, { port, token });
+      if (flags.json) output.printJson({ url: served.url, token });
+      else output.print(`${served.url}\nAuthorization: Bearer ${token}`);
+      if (!io.interrupt.aborted) await once(io.interrupt, "abort");
+      await served.close();
+    } else await serveStdio(session, io.interrupt);
+    if (!io.interrupt.aborted) {
+      await handOver(session, { context, flags, codeBefore });
+      await session.idle();
+    }
+  } finally {
+    await journal.close();
+  }
+  return ExitCode.done;
+}
+
+function closing<T extends { close(): Promise<void> }>(opened: T): AsyncDisposable & { readonly opened: T } {
+  return { opened, [Symbol.asyncDispose]: () => opened.close() };
+}
+
+function micros(text: string | undefined): number | null {
+  return text === undefined ? null : parseUsd(text);
+}
+
+function sayLimits(
+  { output }: Context,
+  { budget, runBudget, allowApprove }: McpFlags,
+  pipelines: readonly AgentPipeline[],
+): void {
+  const each = runBudget === undefined ? "" : `, ${runBudget} a run`;
+  const spends =
+    budget === undefined
+      ? "plans and prices only (--budget lets it run them)"
+      : `runs for at most ${budget} dollars together${each}`;
+  const decides = allowApprove === true ? "may approve" : "may not approve";
+  output.say(`${pipelines.length} pipelines for agents: ${spends}; ${decides}.`);
+}
+
+type Code = ReadonlyMap<string, string>;
+
+/** Hash of each pipeline's file. */
+async function codeOf(pipelines: readonly AgentPipeline[]): Promise<Code> {
+  const hashes = pipelines.map(async ({ source: { file } }) => {
+    return [file, hash("sha256", await readFile(file, "utf8").catch(() => ""))] as const;
+  });
+  return new Map(await Promise.all(hashes));
+}
+
+interface Hosting {
+  readonly context: Context;
+  readonly flags: McpFlags;
+  readonly codeBefore: Code;
+}
+
+/**
+ * Starts a process for each run that is driven here. It follows the run, and takes it over if this one is killed, as hosts of
+ * agents do soon after they hang up. Not for a pipeline whose file was changed since: nobody has looked at what it does now.
+ */
+async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
+  const { io, output } = context;
+  const folder = join(dirname(journalFileOf(io, flags)), "logs");
+  for (const runId of session.driven) {
+    const { planned } = await session.state(runId);
+    const { source, input, budgetMicros } = planned;
+    const code = session.options.pipelines.find((one) => one.source.file === source?.file);
+    const now = code === undefined ? null : await codeOf([code]);
+    if (source === null || io.background === null || now?.get(source.file) !== codeBefore.get(source.file)) {
+      output.say(
+        `The agent has gone; ${runId} goes on in this process alone, as the file of its pipeline has changed.`,
+      );
+      continue;
+    }
+    await mkdir(folder, { recursive: true });
+    const inputFile = join(folder, `${runId}.input.json`);
+    await writeFile(inputFile, JSON.stringify(input), { mode: 0o600 });
+    const budget = budgetMicros === null ? [] : ["--budget", formatUsd(budgetMicros)];
+    const args = ["run", `${source.file}#${source.exportName}`, "--id", runId, "--input", `@${inputFile}`, ...budget];
+    const child = await io.background([...args, ...carried(flags)], join(folder, `${runId}.log`));
+    output.say(`The agent has gone; ${runId} goes on, and process ${child.pid} takes it over if this one is killed.`);
+  }
+}
+
+/** The flags that a further process needs to drive a run as this one does. */
+function carried(flags: McpFlags): readonly string[] {
+  const { local, baseUrl, journal, families, notify, spendingCap, walletFloor, maxUnquoted } = flags;
+  const named = {
+    ...{ "--base-url": baseUrl, "--journal": journal, "--families": families, "--notify": notify },
+    ...{ "--spending-cap": spendingCap, "--wallet-floor": walletFloor, "--max-unquoted": maxUnquoted },
+  };
+  const given = Object.entries(named).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  return local === true ? ["--local", ...given] : given;
+}
+
+const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
+const NO_PIPELINE: ReadonlySet<string> = new Set(["PIPELINE_NOT_FOUND"]);
+
+/** Every file of the folder that exports one pipeline; what cannot be loaded is told and left out. */
+async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly AgentPipeline[]> {
+  const path = await existingFolder(folder, io.cwd);
+  const entries = await readdir(path, { withFileTypes: true });
+  const files = entries.filter(
+    (entry) => entry.isFile() && ENDINGS.test(entry.name) && !/\.d\.[mc]?ts$/.test(entry.name),
+  );
+  const found: AgentPipeline[] = [];
+  for (const { name } of files.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    try {
+      const { pipeline, file, exportName } = await loadPipeline(join(path, name), io.cwd);
+      const taken = found.find((one) => one.name === pipeline.name);
+      if (taken === undefined) found.push({ name: pipeline.name, pipeline, source: { file, exportName } });
+      else
+        output.say(
+          `${visible(name)} is left out: ${relative(path, taken.source.file)} has a pipeline of its name, ${visible(pipeline.name)}`,
+        );
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      if (!NO_PIPELINE.has(error.code)) output.say(`${visible(name)} is left out: ${error.message}`);
+    }
+  }
+  if (found.length > 0) return found;
+  throw new CliError("PIPELINE_NOT_FOUND", `${visible(folder)} holds no file that exports a pipeline`, {
+    next: "name the folder of your pipelines: showrunner mcp pipelines",
+  });
+}
+
+async function existingFolder(folder: string, cwd: string): Promise<string> {
+  const path = resolve(cwd, folder);
+  if ((await stat(path).catch(() => null))?.isDirectory()) return path;
+  throw new CliError("USAGE", `${visible(folder)} is no folder`, {
+    next: "name the folder of your pipelines: showrunner mcp pipelines",
+  });
+}
+
+function portOf({ port, http }: McpFlags): number {
+  if (port === undefined) return DEFAULT_PORT;
+  if (http && /^\d{1,5}$/.test(port) && Number(port) <= 65_535) return Number(port);
+  const message = http ? "--port is no port number" : "--port is for --http alone";
+  throw new CliError("USAGE", message, { next: "showrunner mcp pipelines --http --port 8789" });
+}

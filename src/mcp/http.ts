@@ -1,0 +1,109 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { allowedHosts, PortInUseError } from "../dashboard/index.ts";
+import { createServer } from "./server.ts";
+import type { AgentSession } from "./session.ts";
+
+const HOST = "127.0.0.1";
+const PATH = "/mcp";
+const MOST_BODY_BYTES = 1024 * 1024;
+
+export interface McpHttp {
+  /** Ends in `/mcp`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves agents on this machine that send the token. @throws PortInUseError */
+export async function startHttp(
+  session: AgentSession,
+  options: { readonly port: number; readonly token: string },
+): Promise<McpHttp> {
+  const server = createHttpServer();
+  const port = await new Promise<number>((done, failed) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      failed(error.code === "EADDRINUSE" ? new PortInUseError(options.port, error) : error);
+    });
+    server.listen(options.port, HOST, () => done((server.address() as AddressInfo).port));
+  });
+  const hosts = allowedHosts({ host: HOST, port });
+  server.on("request", (incoming, response) => {
+    const refusal = refusalOf(incoming, hosts, options.token);
+    if (refusal !== null) return refuse(response, refusal);
+    answer(session, incoming, response).catch((error: unknown) => {
+      session.options.log(`mcp: ${String(error)}`);
+      if (response.headersSent) response.destroy();
+      else refuse(response, { status: 500, message: "Something went wrong in this server." });
+    });
+  });
+  return {
+    url: `http://${hosts[0]}${PATH}`,
+    async close() {
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface HttpRefusal {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** A page in a browser may neither reach this by another name nor send on behalf of its own. */
+function refusalOf({ headers, url }: IncomingMessage, hosts: readonly string[], token: string): HttpRefusal | null {
+  const host = headers.host?.toLowerCase() ?? "";
+  if (!hosts.includes(host)) return { status: 403, message: "This address does not belong to this server." };
+  if (headers.origin !== undefined && headers.origin !== `http://${host}`)
+    return { status: 403, message: "Pages of other sites may not ask for this." };
+  if (!isToken(headers, token))
+    return { status: 401, message: "Send the token that `showrunner mcp --http` printed: Authorization: Bearer …" };
+  return url === PATH ? null : { status: 404, message: `There is only ${PATH}.` };
+}
+
+/** Takes as long for a wrong guess as for a right one. */
+function isToken({ authorization }: IncomingHttpHeaders, token: string): boolean {
+  const given = /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
+  return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", token)));
+}
+
+function refuse(response: ServerResponse, { status, message }: HttpRefusal): void {
+  response.writeHead(status, {
+    "Content-Type": "application/json; charset=utf-8",
+    ...(status === 401 && { "WWW-Authenticate": "Bearer" }),
+  });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }));
+}
+
+/** Each request stands alone, so that nothing is kept for an agent that never comes back. */
+async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const transport = new WebStandardStreamableHTTPServerTransport({ maxRequestBodySize: MOST_BODY_BYTES });
+  const server = createServer(session);
+  response.on("close", () => void server.close());
+  // The transport's own type lacks the undefined that its interface allows.
+  await server.connect(transport as Parameters<typeof server.connect>[0]);
+  const { status, headers, body } = await transport.handleRequest(webRequest(incoming));
+  response.writeHead(status, Object.fromEntries(headers));
+  if (body === null) response.end();
+  else await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {});
+}
+
+function webRequest(incoming: IncomingMessage): Request {
+  const method = incoming.method ?? "GET";
+  const headers = Object.entries(incoming.headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+  );
+  const hasBody = method !== "GET" && method !== "HEAD";
+  const body = hasBody ? { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" as const } : {};
+  return new Request(`http://${incoming.headers.host}${incoming.url}`, { method, headers, ...body });
+}

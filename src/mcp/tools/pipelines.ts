@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { formatUsd, type Pipeline, type Quote } from "../../index.ts";
+import { ToolError } from "../tool-error.ts";
+import { json, tool } from "./tool.ts";
+
+const pipeline = z.string().min(1).max(500).describe("Name of the pipeline, as `list_pipelines` gave it");
+const input = z.record(z.string(), z.unknown()).default({}).describe("The pipeline's input, by its schema");
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
+  .describe("Your name for the run. The same name and input never start, or pay for, a second run");
+
+export const pipelineTools = [
+  tool({
+    name: "list_pipelines",
+    title: "List pipelines",
+    description:
+      "Names the pipelines that may be planned here, what may still be spent, and whether approvals are allowed.",
+    input: {},
+    isReadOnly: true,
+    async run(_input, { session }) {
+      const { pipelines, budgetMicros, runBudgetMicros, allowApprove, show } = session.options;
+      const left = await session.remainingMicros();
+      return json({
+        pipelines: pipelines.map((one) => ({
+          name: one.name,
+          input: Object.keys(schemaOf(one.pipeline).properties ?? {}),
+        })),
+        service: show.service.kind === "local" ? "local: play money" : "hosted: real money",
+        budget_usd: amount(budgetMicros),
+        left_usd: amount(left),
+        most_per_run_usd: amount(runBudgetMicros),
+        approvals: allowApprove ? "allowed" : "a person decides",
+      });
+    },
+  }),
+  tool({
+    name: "describe_pipeline",
+    title: "Describe a pipeline's input",
+    description: "The JSON Schema of a pipeline's input.",
+    input: { pipeline },
+    isReadOnly: true,
+    run: async (given, { session }) => json(schemaOf(session.pipeline(given.pipeline).pipeline)),
+  }),
+  tool({
+    name: "plan_pipeline",
+    title: "Plan a pipeline",
+    description:
+      "Checks an input and lists the steps that it leads to and what each uses. Free; all problems are told at once.",
+    input: { pipeline, input },
+    isReadOnly: true,
+    async run(given, { session }) {
+      const quote = await session.quote(given.pipeline, given.input);
+      const { plan } = planned(quote);
+      const steps = plan.steps.map((step) => ({
+        path: step.path,
+        kind: step.kind,
+        ...("model" in step && { model: step.model }),
+        needs: step.needs,
+      }));
+      return json({ pipeline: plan.pipeline, steps, warnings: quote.warnings });
+    },
+  }),
+  tool({
+    name: "quote_pipeline",
+    title: "Price a pipeline",
+    description: "What a run with this input would cost, by step. Free. Show a person the price before you run it.",
+    input: { pipeline, input },
+    isReadOnly: true,
+    async run(given, { session }) {
+      const quote = planned(await session.quote(given.pipeline, given.input));
+      const left = await session.remainingMicros();
+      const { min, max } = quote.totalMicros;
+      return json({
+        total_usd: { min: formatUsd(min), max: amount(max) },
+        left_usd: amount(left),
+        expected_seconds: quote.forecastMs === null ? null : Math.round(quote.forecastMs / 1000),
+        steps: quote.prices.map(({ step, model, costMicros, maxCostMicros, basis, reason }) => {
+          return { step, model, usd: amount(costMicros), at_most_usd: amount(maxCostMicros), basis, reason };
+        }),
+      });
+    },
+  }),
+  tool({
+    name: "run_pipeline",
+    title: "Run a pipeline",
+    description:
+      "Starts a run, which spends money, under the budget that a person set, and returns while it goes on: follow it with `wait_for_run`. It goes on when you disconnect.",
+    input: { pipeline, name, input },
+    isReadOnly: false,
+    async run(given, { session }) {
+      const run = await session.start(given.pipeline, given.name, given.input);
+      const { status, budget, quote } = await session.report(run);
+      return json({
+        run,
+        status,
+        budget_usd: budget,
+        quote_usd: quote,
+        left_usd: amount(await session.remainingMicros()),
+      });
+    },
+  }),
+];
+
+function amount(micros: number | null): string | null {
+  return micros === null ? null : formatUsd(micros);
+}
+
+function planned(quote: Quote) {
+  const { plan, problems } = quote;
+  if (plan !== null && problems.length === 0) return { ...quote, plan };
+  const said = problems.map(({ step, field, message }) => {
+    const where = [step, field].filter((part) => part !== null).join(", ");
+    return `- ${where === "" ? "" : `${where}: `}${message}`;
+  });
+  throw new ToolError(
+    `The plan has problems; nothing was submitted:\n${said.join("\n")}`,
+    "correct the input; `describe_pipeline` shows its schema",
+  );
+}
+
+function schemaOf({ input: schema }: Pipeline): { readonly properties?: object } {
+  try {
+    return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as { readonly properties?: object };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,132 @@
+import { z } from "zod";
+import type { RunReport } from "../../index.ts";
+import { ToolError } from "../tool-error.ts";
+import { json, runId, tool } from "./tool.ts";
+
+const DEFAULT_WAIT_SECONDS = 60;
+const LONGEST_WAIT_SECONDS = 600;
+
+const step = z.string().min(1).max(300).describe("Path of the step that waits, such as `look/pick`");
+
+export const runTools = [
+  tool({
+    name: "list_runs",
+    title: "List runs",
+    description: "Runs that agents started, newest first, with their status.",
+    input: {},
+    isReadOnly: true,
+    async run(_input, { session }) {
+      const rows = await session.runs();
+      return json(
+        rows.map(({ runId: run, pipeline, status, createdAt }) => {
+          return { run, pipeline, status, created_at: new Date(createdAt).toISOString() };
+        }),
+      );
+    },
+  }),
+  tool({
+    name: "run_status",
+    title: "Status of a run",
+    description: "Status, cost, steps and outputs of a run, and what it waits for.",
+    input: { run: runId },
+    isReadOnly: true,
+    run: async ({ run }, { session }) => json(summary(await session.report(run))),
+  }),
+  tool({
+    name: "wait_for_run",
+    title: "Wait for a run",
+    description:
+      "Waits until a run ends, pauses, or the time is up, then tells its status. Call it again while it is running.",
+    input: {
+      run: runId,
+      timeout_seconds: z.number().int().min(1).max(LONGEST_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
+    },
+    isReadOnly: true,
+    async run({ run, timeout_seconds: seconds }, { session, signal, progress }) {
+      const report = await session.wait(run, seconds * 1000, signal, ({ steps, cost }) => {
+        const over = steps.filter(({ finished_at: finishedAt }) => finishedAt !== null).length;
+        progress(over, steps.length, `${over} of ${steps.length} steps, ${cost} dollars`);
+      });
+      return json(summary(report));
+    },
+  }),
+  tool({
+    name: "resume_run",
+    title: "Resume a run",
+    description:
+      "Goes on with a run that is paused or was interrupted, under the budget that it has. Nothing is paid twice.",
+    input: { run: runId },
+    isReadOnly: false,
+    async run({ run }, { session }) {
+      await session.resume(run);
+      return json(summary(await session.report(run)));
+    },
+  }),
+  tool({
+    name: "stop_run",
+    title: "Stop a run",
+    description: "No new submits; what is at the service goes on, is billed and is collected, then the run pauses.",
+    input: { run: runId },
+    isReadOnly: false,
+    async run({ run }, { session }) {
+      await session.state(run);
+      await session.options.show.stop(run);
+      return json({ run, stop: "requested" });
+    },
+  }),
+  tool({
+    name: "approve_step",
+    title: "Decide for a person",
+    description:
+      "Approves or rejects a step that waits for a decision, where the person who started the server allowed that.",
+    input: {
+      run: runId,
+      step,
+      decision: z.enum(["approve", "reject"]),
+      pick: z
+        .number()
+        .int()
+        .min(1)
+        .max(1000)
+        .optional()
+        .describe("Which one, where the step asks for a choice; from 1"),
+      note: z.string().max(500).optional().describe("Why, for whoever reads the run later"),
+    },
+    isReadOnly: false,
+    async run({ run, step: path, decision, pick, note }, { session }) {
+      await session.state(run);
+      const { allowApprove, show } = session.options;
+      if (!allowApprove) {
+        throw new ToolError(
+          "Approvals are a person's: this server was started without --allow-approve",
+          `show a person what waits; they decide with: showrunner approve ${run} ${path}`,
+        );
+      }
+      if (decision === "reject") await show.reject(run, path, { note });
+      else await show.approve(run, path, { note, ...(pick !== undefined && { pick: pick - 1 }) });
+      await session.resume(run);
+      return json(summary(await session.report(run)));
+    },
+  }),
+];
+
+/** What an agent needs of a report. */
+export function summary(report: RunReport) {
+  const { id, status, message, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
+  return {
+    ...{ run: id, status, message, pause: pause?.reason ?? null },
+    ...{ cost_usd: cost, held_usd: held, budget_usd: budget, quote_usd: quote, out_dir: outDir },
+    waits_for: steps.filter((one) => one.status === "awaiting-approval").map(({ path }) => path),
+    steps: steps.map(({ path, kind, model, status: stepStatus, reason, attempts, outputs, value }) => ({
+      ...{ path, kind, model, status: stepStatus, reason },
+      error: attempts.at(-1)?.error ?? null,
+      outputs: outputs.map(({ index, status: is, content_type: type, file }) => ({
+        index,
+        status: is,
+        content_type: type,
+        file,
+      })),
+      ...(value !== null && { value }),
+    })),
+  };
+}
