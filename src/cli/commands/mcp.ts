@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
 import { formatUsd, parseUsd } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFileOf, type ServiceFlags, sayWhere } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
@@ -42,11 +42,11 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   // Loaded once: an agent that may write into the folder cannot have this process run what it wrote.
   const pipelines = await pipelinesIn(folder, context);
   const codeBefore = await codeOf(pipelines);
-  const journalFile = journalFileOf(io, flags);
-  const { openMediaStore, openShowrunner, openSqliteJournal } = await import("../../index.ts");
-  await mkdir(dirname(journalFile), { recursive: true });
-  const journal = await openSqliteJournal(journalFile);
-  const mediaDir = join(dirname(journalFile), "media");
+  const journalFolder = journalFolderOf(io, flags);
+  const { openJournal, openMediaStore, openShowrunner } = await import("../../index.ts");
+  await mkdir(journalFolder, { recursive: true });
+  const journal = await openJournal(journalOf(io, flags));
+  const mediaDir = join(journalFolder, "media");
   const { local, baseUrl, families, notify, spendingCap, walletFloor } = flags;
   try {
     await using show = closing(
@@ -64,7 +64,7 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
     });
     sayLimits(context, flags, pipelines);
     if (flags.http) {
-      const token = await storedToken(join(dirname(journalFile), "mcp-token"), (text) => output.say(text));
+      const token = await storedToken(join(journalFolder, "mcp-token"), (text) => output.say(text));
       const served = await startHttp(session, { port, token });
       if (flags.json) output.printJson({ url: served.url, token });
       else output.print(`${served.url}\nAuthorization: Bearer ${token}`);
@@ -125,7 +125,7 @@ interface Hosting {
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
-  const folder = join(dirname(journalFileOf(io, flags)), "logs");
+  const folder = join(journalFolderOf(io, flags), "logs");
   for (const runId of session.driven) {
     const { planned } = await session.state(runId);
     const { source, input, budgetMicros } = planned;
