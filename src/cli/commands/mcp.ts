@@ -2,10 +2,11 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import type { Showrunner } from "../../index.ts";
 import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
 import { formatUsd, parseUsd } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
@@ -43,19 +44,14 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   const pipelines = await pipelinesIn(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
-  const { openJournal, openMediaStore, openShowrunner } = await import("../../index.ts");
+  const { openJournal, openMediaStore } = await import("../../index.ts");
   await mkdir(journalFolder, { recursive: true });
   const journal = await openJournal(journalOf(io, flags));
-  const mediaDir = join(journalFolder, "media");
-  const { local, baseUrl, families, notify, spendingCap, walletFloor } = flags;
-  try {
-    await using show = closing(
-      await openShowrunner({ journal, mediaDir, local, baseUrl, families, notify, spendingCap, walletFloor }),
-    );
-    sayWhere(show.opened, context);
+  const serve = async (show: Showrunner) => {
+    sayWhere(show, context);
     const { AgentSession, serveStdio, startHttp } = await import("../../mcp/index.ts");
     const session = new AgentSession({
-      ...{ show: show.opened, journal, media: await openMediaStore(mediaDir), pipelines, filesDir },
+      ...{ show, journal, media: await openMediaStore(join(journalFolder, "media")), pipelines, filesDir },
       budgetMicros: micros(flags.budget),
       runBudgetMicros: micros(flags.runBudget),
       maxUnquoted: flags.maxUnquoted,
@@ -75,14 +71,13 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
       await handOver(session, { context, flags, codeBefore });
       await session.idle();
     }
+  };
+  try {
+    await withShowrunner(flags, serve);
   } finally {
     await journal.close();
   }
   return ExitCode.done;
-}
-
-function closing<T extends { close(): Promise<void> }>(opened: T): AsyncDisposable & { readonly opened: T } {
-  return { opened, [Symbol.asyncDispose]: () => opened.close() };
 }
 
 function micros(text: string | undefined): number | null {
@@ -149,12 +144,30 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
 
 /** The flags that a further process needs to drive a run as this one does. */
 function carried(flags: McpFlags): readonly string[] {
-  const { local, baseUrl, journal, families, notify, spendingCap, walletFloor, maxUnquoted } = flags;
-  const named = {
-    ...{ "--base-url": baseUrl, "--journal": journal, "--families": families, "--notify": notify },
-    ...{ "--spending-cap": spendingCap, "--wallet-floor": walletFloor, "--max-unquoted": maxUnquoted },
-  };
-  const given = Object.entries(named).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  const {
+    local,
+    baseUrl,
+    journal,
+    families,
+    notify,
+    spendingCap,
+    cap = [],
+    capTimeZone,
+    walletFloor,
+    maxUnquoted,
+  } = flags;
+  const named: readonly (readonly [string, string | undefined])[] = [
+    ["--base-url", baseUrl],
+    ["--journal", journal],
+    ["--families", families],
+    ["--notify", notify],
+    ["--spending-cap", spendingCap],
+    ...cap.map((one) => ["--cap", one] as const),
+    ["--cap-time-zone", capTimeZone],
+    ["--wallet-floor", walletFloor],
+    ["--max-unquoted", maxUnquoted],
+  ];
+  const given = named.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   return local === true ? ["--local", ...given] : given;
 }
 
