@@ -49,7 +49,13 @@ await buildPage(join(dist, "dashboard", "page"));
 /** Writes each entry beside its declarations, and what they share or load later into `chunks`. */
 async function bundle(published: Published, outDir: string, entries: readonly string[], inside: readonly string[]) {
   const dependencies = Object.keys(manifestOf(published).dependencies);
-  const optional = ["showrunner-local", "@opentelemetry/api", "pg"];
+  const optional = [
+    "showrunner-local",
+    "@opentelemetry/api",
+    "pg",
+    "@aws-sdk/client-s3",
+    "@aws-sdk/s3-request-presigner",
+  ];
   const beside = [...dependencies, ...optional].filter((name) => !inside.includes(name));
   const unlisted = new Set<string>();
   await build({

@@ -73,7 +73,7 @@ function leaves(
 }
 
 /** Flags that most commands share; listed once. */
-const shared = ["--local", "--base-url", "--journal", "--json"];
+const shared = ["--local", "--base-url", "--journal", "--media", "--json"];
 
 function section({ name, command }: { readonly name: string; readonly command: Command }): string {
   const usage = ["showrunner", name, ...command.registeredArguments.map((arg) => `<${arg.name()}>`)].join(" ");

@@ -90,7 +90,7 @@ export { OverBudgetError, PlanProblemsError, RunDiffersError, WalletShortError }
 export { fileExtension } from "./engine/media/file-extension.ts";
 export { type FolderStore, openMediaStore } from "./engine/media/folder-store.ts";
 export type { MediaStore } from "./engine/media/media-store.ts";
-export { openMedia } from "./engine/media/open-media.ts";
+export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-media.ts";
 export { type Notifications, openNotifications } from "./engine/notify/notifications.ts";
 export type { OpenOptions, QuoteOptions, ResumeOptions, RunOptions } from "./engine/options/options.ts";
 export type { Quote } from "./engine/price/quote.ts";

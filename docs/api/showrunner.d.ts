@@ -2813,6 +2813,7 @@ interface CapOption {
 }
 interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly journal?: string | JournalStore | undefined;
+  readonly media?: string | undefined;
   readonly mediaDir?: string | undefined;
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   readonly clock?: Clock | undefined;
@@ -2918,12 +2919,13 @@ interface MediaStore {
   path(sha256: string): string | null;
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
-  readonly linkOrigin: string | null;
+  linkOrigin(): Promise<string | null>;
   link(sha256: string, options: LinkOptions): Promise<string | null>;
   tmpPath(): string;
   adopt(tmpPath: string): Promise<StoredMedia>;
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
+  checkWritable(): Promise<void>;
   readonly garbage: MediaGarbage;
 }
 interface ListedMedia extends StoredMedia {
@@ -3327,11 +3329,14 @@ declare function openMediaStore(dir: string): Promise<FolderStore>;
 interface MediaOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
-declare function openMedia({
-  media,
-  mediaDir
-}: MediaOptions): Promise<MediaStore>;
+declare function openMedia(options: MediaOptions): Promise<MediaStore>;
+interface MediaCheck {
+  readonly location: string;
+  readonly clockOffsetMs: number | null;
+}
+declare function checkMedia(options: MediaOptions): Promise<MediaCheck>;
 declare const manifestSchema: z.ZodObject<{
   manifest: z.ZodLiteral<1>;
   showrunner: z.ZodString;
@@ -3671,6 +3676,7 @@ export {
   type Meaning,
   type Media,
   type MediaList,
+  type MediaOptions,
   type MediaStore,
   type Model,
   type NoticeRow,
@@ -3742,6 +3748,7 @@ export {
   answerTable,
   answers,
   asset,
+  checkMedia,
   createClient,
   createMemoryJournal,
   criticalPath,

@@ -20,6 +20,8 @@ export interface ServiceFlags {
   readonly local?: boolean | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
+  /** Where media are kept: a folder or a bucket. */
+  readonly media?: string | undefined;
   /** One document on stdout in place of text. */
   readonly json?: boolean | undefined;
   /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
@@ -52,7 +54,8 @@ export async function withShowrunner<T>(
   work: (show: Showrunner) => Promise<T>,
   more: OpenOptions = {},
 ): Promise<T> {
-  const { local, baseUrl, journal, rateLimit, spendingCap, cap, capTimeZone, walletFloor, notify, families } = flags;
+  const { local, baseUrl, journal, media, rateLimit, spendingCap, cap, capTimeZone, walletFloor, notify, families } =
+    flags;
   checkAmount("--spending-cap", spendingCap);
   checkAmount("--wallet-floor", walletFloor);
   const options: OpenOptions = {
@@ -60,6 +63,7 @@ export async function withShowrunner<T>(
     local,
     baseUrl,
     journal,
+    media,
     spendingCap,
     caps: cap,
     capTimeZone,
@@ -107,9 +111,9 @@ export function journalFolderOf(io: Io, flags: ServiceFlags): string {
   return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
 }
 
-/** The media store in it. */
-export function mediaDirOf(io: Io, flags: ServiceFlags): string {
-  return join(journalFolderOf(io, flags), "media");
+/** Where flags and environment have media kept; see `openMedia`. */
+export function mediaOptionsOf(io: Io, flags: ServiceFlags) {
+  return { media: flags.media, mediaDir: join(journalFolderOf(io, flags), "media"), env: io.env };
 }
 
 /** Says where jobs go; loudly when it is this machine, so that nobody takes its media for the real thing. */

@@ -86,7 +86,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const session = createSession(options.token, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
-  const headers = securityHeaders(options.media.linkOrigin);
+  const headers = securityHeaders(await options.media.linkOrigin());
   server.on("request", (incoming, response) => {
     const request = { incoming, response, routes, session, hosts, headers };
     void answer(request).catch((error: unknown) => {

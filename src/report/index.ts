@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { writeDurably } from "../durable-file.ts";
-import { FoldedRun, openMedia, type Showrunner } from "../index.ts";
+import { FoldedRun, type MediaOptions, openMedia, type Showrunner } from "../index.ts";
 import { reportFacts } from "./facts.ts";
 import { inlineBytesOf, placeIntermediate, placeMedia } from "./media.ts";
 import { reportPage } from "./page/page.ts";
@@ -20,6 +20,7 @@ export interface WriteReportOptions {
   /** Where all media of the page come from; as the options of these names of `openShowrunner`. */
   readonly media?: string | undefined;
   readonly mediaDir: string;
+  readonly env?: MediaOptions["env"];
   /** Epoch milliseconds, shown in the page. */
   readonly writtenAt: number;
   /** Showrunner's own version, shown in the page. */

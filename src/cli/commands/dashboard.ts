@@ -7,7 +7,7 @@ import type { OfferedPipeline } from "../../dashboard/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags, sayWhere } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
@@ -75,13 +75,13 @@ export async function dashboard(context: Context, files: readonly string[], flag
   const port = portOf(flags.port);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
-  const { openMediaStore, openJournal, openShowrunner } = await import("../../index.ts");
+  const { openJournal, openMedia, openShowrunner } = await import("../../index.ts");
   await mkdir(folder, { recursive: true });
   const journal = await openJournal(journalOf(io, flags));
-  const mediaDir = join(folder, "media");
+  const kept = mediaOptionsOf(io, flags);
   try {
     const open = () =>
-      openShowrunner({ journal, mediaDir, local: flags.local, families: flags.families, baseUrl: flags.baseUrl });
+      openShowrunner({ journal, ...kept, local: flags.local, families: flags.families, baseUrl: flags.baseUrl });
     let show = await open();
     // A local service belongs to the command that embedded it and ends with it; then this one embeds its own.
     const reopen = async (lost: Showrunner) => {
@@ -91,7 +91,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
     };
     try {
       sayWhere(show, context);
-      const media = await openMediaStore(mediaDir);
+      const media = await openMedia(kept);
       const token = await storedToken(join(folder, "dashboard-token"), (text) => output.say(text));
       const options = {
         show,

@@ -4,6 +4,7 @@ import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type Finding, failed, fine, unknown } from "../doctor/finding.ts";
 import { journalFindings } from "../doctor/journal.ts";
+import { mediaFindings } from "../doctor/media.ts";
 import { type WebhookFlags, type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
@@ -54,12 +55,14 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
   const { output } = context;
   const target = webhookTarget(flags);
   const journal = await journalFindings(context.io, flags);
-  // A damaged journal would be opened again, and fail again, on the way to the service.
-  const isUsable = journal.every(({ check, state }) => check !== "journal" || state === "ok");
+  const media = await mediaFindings(context.io, flags);
+  // A journal that is damaged, or media that cannot be opened, be opened again, and fail again, on the way to the service.
+  const isUsable = [...journal, ...media].every(({ check, state }) => !/journal|media/.test(check) || state === "ok");
   const findings = [
     fine("node", process.versions.node),
     credential(context, flags),
     ...journal,
+    ...media,
     ...(isUsable ? await serviceFindings(context, flags, target) : []),
   ];
   if (flags.json) output.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));

@@ -1,7 +1,7 @@
 import { formatBytes } from "../../byte-size.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { readDuration } from "../input/flag-values.ts";
+import { duration, readDuration } from "../input/flag-values.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
@@ -32,6 +32,10 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
     output.say(
       `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${formatBytes(media.sizeBytes)}${lapsed(report.handles)}.`,
     );
+    if (media.count > 0 && media.deletedAfterMs > 0)
+      output.say(
+        `The media are set aside in the bucket; a gc after ${duration(media.deletedAfterMs)} deletes them for good.`,
+      );
     if (report.leftovers > 0)
       output.say(
         `${flags.dryRun ? "Also" : "And"} ${counted(report.leftovers, "temporary file")} of killed processes.`,

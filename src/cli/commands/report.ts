@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import { ownVersion } from "../../own-version.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, mediaDirOf, type ServiceFlags, withJournal } from "../context.ts";
+import { type Context, mediaOptionsOf, type ServiceFlags, withJournal } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
@@ -20,7 +20,7 @@ export async function report(context: Context, runId: string, flags: ReportFlags
         flags.out === undefined
           ? await defaultFile((await show.show(runId)).out_dir, runId, io.cwd)
           : resolve(io.cwd, flags.out),
-      mediaDir: mediaDirOf(io, flags),
+      ...mediaOptionsOf(io, flags),
       writtenAt: Date.now(),
       version: ownVersion(),
     });

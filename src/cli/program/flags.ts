@@ -17,6 +17,10 @@ export function withService(command: Command): Command {
       "--journal <place>",
       "the journal: a file or postgres://… (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
     )
+    .option(
+      "--media <folder|s3-url>",
+      "where media are kept (default: SHOWRUNNER_MEDIA, then media beside the journal)",
+    )
     .option("--json", "print one JSON document on stdout");
 }
 

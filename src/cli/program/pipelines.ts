@@ -145,7 +145,7 @@ export function addInspecting(program: Command, act: Act): void {
     .description("show what is in the wallet, and what the runs of the journal spent and reserved")
     .action(act(async () => (await import("../commands/balance.ts")).balance));
   withService(program.command("doctor"))
-    .description("check Node, settings, journal, disk space, service, clock and webhooks")
+    .description("check Node, settings, journal, media, disk space, service, clock and webhooks")
     .option("--webhook-url <url>", "a public address that should lead to this machine")
     .option("--webhook-port <port>", "the port on this machine that it leads to; listened on for a moment")
     .action(act(async () => (await import("../commands/doctor.ts")).doctor));

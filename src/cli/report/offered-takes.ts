@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Json, type Plan, type Reference, type RunReport, type StepReport, traitsOf } from "../../index.ts";
-import { type Context, journalFolderOf, mediaDirOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalFolderOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
 
 /** A result of a step that a person reviews. */
 export interface Reviewed {
@@ -18,23 +18,23 @@ export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
 /** Copies stand in a folder of their own beside the journal: the store's are shared, and an editor must not change them. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
-  const { fileExtension, openMediaStore } = await import("../../index.ts");
-  const store = await openMediaStore(mediaDirOf(io, flags));
+  const { fileExtension, openMedia } = await import("../../index.ts");
+  const store = await openMedia(mediaOptionsOf(io, flags));
   const folder = join(journalFolderOf(io, flags), "review");
   return async ({ runId, step, index, sha256, contentType }) => {
     const name = `${step.replaceAll("/", "_")}-${index + 1}-${sha256.slice(0, 8)}`;
     const file = join(folder, runId, `${name}${contentType === null ? "" : fileExtension(contentType)}`);
-    const source = store.path(sha256);
-    if (await isThere(file, source)) return file;
+    if (await isThere(file, await store.sizeOf(sha256))) return file;
     await mkdir(dirname(file), { recursive: true });
-    await copyFile(source, file, constants.COPYFILE_FICLONE);
+    await using held = await store.hold([sha256]);
+    await copyFile(held.path(sha256), file, constants.COPYFILE_FICLONE);
     return file;
   };
 }
 
-async function isThere(file: string, source: string): Promise<boolean> {
-  const [known, requested] = await Promise.all([stat(file).catch(() => null), stat(source)]);
-  return known?.size === requested.size;
+async function isThere(file: string, sizeBytes: number | null): Promise<boolean> {
+  const known = await stat(file).catch(() => null);
+  return known !== null && known.size === sizeBytes;
 }
 
 /** One of the results that an approval shows, with the number to pick it by, from 1. */

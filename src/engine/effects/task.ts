@@ -9,6 +9,7 @@ import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { heldMedia } from "../media/held-media.ts";
 import { measureMedia } from "../media/measure-media.ts";
+import { isStoreError } from "../media/media-errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
@@ -47,7 +48,7 @@ export const task: Effect<"task"> = async (command, context) => {
     return { events: [{ type: "task.completed", step, value, files: made }] };
   } catch (error) {
     if (context.signal.aborted) return { events: [] };
-    if (isDiskError(error)) throw error;
+    if (isStoreError(error)) throw error;
     return { events: [{ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") }] };
   } finally {
     const leave = async () => {
@@ -176,10 +177,4 @@ function jsonValue(returned: unknown): Json {
     );
   }
   return JSON.parse(text) as Json;
-}
-
-/** The journal's disk is full as well: the run stops and can be resumed. */
-function isDiskError(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException | null)?.code;
-  return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS";
 }

@@ -1,6 +1,6 @@
 import { planStep } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
-import { isDiskError } from "../media/media-errors.ts";
+import { isStoreError } from "../media/media-errors.ts";
 import type { Effect } from "./effect.ts";
 
 /** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
@@ -10,7 +10,7 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
   const { sha256, sizeBytes, contentType } = file;
   const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
   const copy = await media.put({ path: file.path, sha256 }).catch((cause: unknown) => {
-    if (isDiskError(cause)) throw cause;
+    if (isStoreError(cause)) throw cause;
     return cause as Error;
   });
   const reason =

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { createReadStream, type Stats } from "node:fs";
 import { rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Readable } from "node:stream";
 import PQueue from "p-queue";
 import { FolderGarbage } from "./folder-garbage.ts";
 import { type HeldMedia, heldMedia } from "./held-media.ts";
@@ -33,7 +32,6 @@ export async function openMediaStore(dir: string): Promise<FolderStore> {
 
 class DiskMediaStore implements FolderStore {
   readonly garbage: FolderGarbage;
-  readonly linkOrigin = null;
   readonly #files: MediaFiles;
   /** Copies that are being made, by what they are to be. */
   readonly #copying = new Map<string, Promise<StoredMedia>>();
@@ -111,9 +109,16 @@ class DiskMediaStore implements FolderStore {
     return heldMedia(files);
   }
 
-  async read(sha256: string, range?: ByteRange): Promise<Readable> {
+  async read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>> {
     if ((await this.#find(sha256)) === null) throw new MediaMissingError(sha256, this.location);
     return createReadStream(this.path(sha256), range);
+  }
+
+  /** Opening it has shown that. */
+  async checkWritable(): Promise<void> {}
+
+  async linkOrigin(): Promise<null> {
+    return null;
   }
 
   async link(): Promise<null> {

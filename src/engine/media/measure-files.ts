@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import PQueue from "p-queue";
 import { redactUrl } from "../../api/index.ts";
 import type { FileFacts } from "../../plan/plan.ts";
+import { MediaBucketError } from "./bucket/bucket-errors.ts";
 import { contentTypeOf, measureMedia } from "./measure-media.ts";
 import type { MediaStore, StoredMedia } from "./media-store.ts";
 
@@ -37,6 +38,7 @@ export async function fetchFile(
     );
     return await media.adopt(path);
   } catch (error) {
+    if (error instanceof MediaBucketError) throw error;
     return { error: `${shown} could not be fetched (${reasonOf(error)})` };
   } finally {
     await rm(path, { force: true });

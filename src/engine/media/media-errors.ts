@@ -1,4 +1,5 @@
 import { ShowrunnerError } from "../../errors.ts";
+import { MediaBucketError } from "./bucket/bucket-errors.ts";
 
 const MEANINGS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
@@ -25,6 +26,11 @@ export class MediaDiskError extends ShowrunnerError {
 export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return typeof code === "string" && Object.hasOwn(MEANINGS, code);
+}
+
+/** Whether media could not be kept or read for a reason that no step can be blamed for. */
+export function isStoreError(error: unknown): boolean {
+  return isDiskError(error) || error instanceof MediaBucketError;
 }
 
 /** The media store's folder cannot be used as one. */

@@ -25,7 +25,7 @@ export class MediaFiles {
   readonly #verified = new Map<string, string>();
 
   /** Makes the folder (for this user only) where there is none. @throws MediaFolderError */
-  static async open(dir: string): Promise<MediaFiles> {
+  static async open(dir: string, { isCache = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
     try {
@@ -35,12 +35,16 @@ export class MediaFiles {
       throw new MediaFolderError(root, error);
     }
     await dropLeftovers(tmp);
-    return new MediaFiles(root, tmp);
+    return new MediaFiles(root, tmp, isCache);
   }
 
-  private constructor(root: string, tmp: string) {
+  /** Its files are linked to, which changes their `ctime`. */
+  readonly #isCache: boolean;
+
+  private constructor(root: string, tmp: string, isCache: boolean) {
     this.root = root;
     this.#tmp = tmp;
+    this.#isCache = isCache;
   }
 
   path(sha256: string): string {
@@ -87,7 +91,7 @@ export class MediaFiles {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {
       await rename(path, target);
-      this.#verified.set(sha256, await stampOf(target));
+      this.#verified.set(sha256, await this.#stampOf(target));
     } catch (error) {
       // Windows does not replace a file that somebody is reading: that one has the same bytes.
       if ((await this.stat(sha256))?.size !== sizeBytes) throw error;
@@ -99,7 +103,7 @@ export class MediaFiles {
   /** Reads the bytes and compares, once for as long as the file is not touched. */
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
-    const stamp = await unlessMissing(stampOf(path));
+    const stamp = await unlessMissing(this.#stampOf(path));
     if (stamp === null) return "missing";
     if (this.#verified.get(sha256) === stamp) return "intact";
     const found = await unlessMissing(hashOf(createReadStream(path)));
@@ -112,9 +116,15 @@ export class MediaFiles {
   /** Does what changes a file's times and not its bytes; the file is not read again for that. */
   async keepingVerified(sha256: string, change: (path: string) => Promise<void>): Promise<void> {
     const path = this.path(sha256);
-    const wasVerified = this.#verified.get(sha256) === (await unlessMissing(stampOf(path)));
+    const wasVerified = this.#verified.get(sha256) === (await unlessMissing(this.#stampOf(path)));
     await change(path);
-    if (wasVerified) this.#verified.set(sha256, await stampOf(path));
+    if (wasVerified) this.#verified.set(sha256, await this.#stampOf(path));
+  }
+
+  /** Differs once somebody has touched the file. */
+  async #stampOf(path: string): Promise<string> {
+    const { ino, size, ctimeNs, mtimeNs } = await stat(path, { bigint: true });
+    return `${ino} ${size} ${this.#isCache ? mtimeNs : ctimeNs}`;
   }
 
   /** Every hash of which there is a file, in no order. */
@@ -171,12 +181,6 @@ async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
     sizeBytes += piece.byteLength;
   }
   return { sha256: digest.digest("hex"), sizeBytes };
-}
-
-/** Differs once somebody has touched the file. */
-async function stampOf(path: string): Promise<string> {
-  const { ino, size, ctimeNs } = await stat(path, { bigint: true });
-  return `${ino} ${size} ${ctimeNs}`;
 }
 
 async function dropLeftovers(tmp: string): Promise<void> {

@@ -50,7 +50,7 @@ export interface MediaStore {
   /** The bytes, or a part of them, as they come; not compared with their hash. @throws MediaMissingError */
   read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
   /** Where links lead, as a page's security policy has to know it; null where the store gives none. */
-  readonly linkOrigin: string | null;
+  linkOrigin(): Promise<string | null>;
   /** A link that works for a few minutes, for a browser; null where the store gives none. It is a secret. */
   link(sha256: string, options: LinkOptions): Promise<string | null>;
   /** A fresh path on this machine, for a download that {@link MediaStore.adopt} then takes in. */
@@ -66,6 +66,8 @@ export interface MediaStore {
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   /** Reads the bytes and compares, once for as long as the file is not touched: `damaged` when somebody changed them. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
+  /** Shows, once in a process, that bytes can be written: asked before anything is paid. */
+  checkWritable(): Promise<void>;
   readonly garbage: MediaGarbage;
 }
 

@@ -1,15 +1,60 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import type { Bucket } from "./bucket/bucket.ts";
+import { isBucketUrl, parseBucketUrl } from "./bucket/bucket-url.ts";
 import { openMediaStore } from "./folder-store.ts";
 import type { MediaStore } from "./media-store.ts";
 
 export interface MediaOptions {
-  /** Where media are kept: a folder. Default: `mediaDir`. */
+  /**
+   * Where media are kept: a folder, which machines may share, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
+   * Default: environment SHOWRUNNER_MEDIA, else `mediaDir`.
+   */
   readonly media?: string | undefined;
-  /** Folder of downloaded bytes, by content hash. */
+  /** Folder of downloaded bytes on this machine, by content hash; with `media` a bucket, of copies of what is there. */
   readonly mediaDir: string;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** Opens the store that the options name. */
-export async function openMedia({ media, mediaDir }: MediaOptions): Promise<MediaStore> {
-  return openMediaStore(resolve(media || mediaDir));
+/** Opens the store that the options name. Throws `InvalidOptionError` and `MediaPackageMissingError`. */
+export async function openMedia(options: MediaOptions): Promise<MediaStore> {
+  const location = locationOf(options);
+  if (!isBucketUrl(location)) return openMediaStore(location);
+  const [{ BucketStore }, { MediaCache }, bucket] = await Promise.all([
+    import("./bucket/bucket-store.ts"),
+    import("./bucket/media-cache.ts"),
+    openBucket(location),
+  ]);
+  const cache = await MediaCache.open(join(options.mediaDir, "cache"), parseBucketUrl(location).cacheBytes);
+  return new BucketStore(bucket, cache);
+}
+
+/** Where media are kept, found to be writable. */
+export interface MediaCheck {
+  /** The folder, or the bucket's URL without options. */
+  readonly location: string;
+  /** How far the bucket's clock is ahead of this machine's, milliseconds; null for a folder. */
+  readonly clockOffsetMs: number | null;
+}
+
+/** Writes, reads and deletes a small object where the options have media kept; throws what is wrong with that. */
+export async function checkMedia(options: MediaOptions): Promise<MediaCheck> {
+  const location = locationOf(options);
+  if (!isBucketUrl(location)) return { location: (await openMediaStore(location)).location, clockOffsetMs: null };
+  const bucket = await openBucket(location);
+  return { location: bucket.location, ...(await bucket.probe()) };
+}
+
+function locationOf({ media, mediaDir, env = process.env }: MediaOptions): string {
+  const location = media || env.SHOWRUNNER_MEDIA || mediaDir;
+  return isBucketUrl(location) ? location : resolve(location);
+}
+
+/** Sends nothing yet. */
+async function openBucket(url: string): Promise<Bucket> {
+  const at = parseBucketUrl(url);
+  const [{ S3Bucket }, { connectS3 }] = await Promise.all([
+    import("./bucket/s3-bucket.ts"),
+    import("./bucket/s3-client.ts"),
+  ]);
+  return new S3Bucket(at, await connectS3(at));
 }

@@ -22,7 +22,15 @@ export interface CapOption {
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** Journal file, `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
   readonly journal?: string | JournalStore | undefined;
-  /** Folder of downloaded bytes, by content hash. Default: `media` beside the journal, or in `.showrunner`. */
+  /**
+   * Where media are kept: a folder, which machines may share, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
+   * Default: environment SHOWRUNNER_MEDIA, else `mediaDir`.
+   */
+  readonly media?: string | undefined;
+  /**
+   * Folder of downloaded bytes on this machine, by content hash; with `media` a bucket, of copies of what is there.
+   * Default: `media` beside the journal, or in `.showrunner`.
+   */
   readonly mediaDir?: string | undefined;
   /** How jobs are followed. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;

@@ -9,6 +9,7 @@ import { quotedEvents } from "../drive/begin-run.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import { OverBudgetError, PlanProblemsError } from "../errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
 import { checkWallet } from "../money/spending.ts";
 import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
@@ -20,6 +21,7 @@ export interface CreateParts {
   readonly client: Client;
   readonly store: JournalStore;
   readonly repository: RunRepository;
+  readonly media: MediaStore;
   readonly now: () => number;
 }
 
@@ -39,7 +41,7 @@ const PRICED_WITHIN_MS = 30_000;
  * Plans and prices the run and writes it down; null where a run of its id is there, to go on with.
  */
 export async function createRun(
-  { planner, client, store, repository, now }: CreateParts,
+  { planner, client, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
   { forEngine = false }: { readonly forEngine?: boolean } = {},
 ): Promise<CreatedRun | null> {
@@ -65,6 +67,7 @@ export async function createRun(
   const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
   const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, baseUrl, keyId });
   await prepareOutDir(planned.outDir);
+  await media.checkWritable();
   const at = now();
   try {
     await store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);

@@ -165,7 +165,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
 
   #creating() {
     const { client, store, repository, now } = this;
-    return { planner: this.#planner, client, store, repository, now };
+    return { planner: this.#planner, media: this.#parts.media, client, store, repository, now };
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */

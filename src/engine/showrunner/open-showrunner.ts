@@ -1,8 +1,8 @@
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { readFamilies } from "../../families/index.ts";
 import { openJournal } from "../../journal/open.ts";
 import { folderOfJournal } from "../../journal-location.ts";
-import { openMediaStore } from "../media/folder-store.ts";
+import { openMedia } from "../media/open-media.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import type { OpenOptions } from "../options/options.ts";
@@ -20,7 +20,8 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   const store = typeof journal === "string" ? await openJournal(journal) : journal;
   try {
     const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";
-    const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
+    const { media: location, mediaDir = join(folder, "media"), env } = options;
+    const media = await openMedia({ media: location, mediaDir, env });
     const service = await openService({ ...options, families: ownFamilies });
     const ownsStore = typeof journal === "string";
     return new EmbeddedShowrunner({ options, limits, notifications, families, store, ownsStore, media, service });

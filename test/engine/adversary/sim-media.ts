@@ -64,7 +64,8 @@ export function createSimMedia(): SimMedia {
     place: async (files) => files.map(({ name }) => name),
     verify: async (sha256) => (kept.has(sha256) ? "intact" : "missing"),
     location: ROOT,
-    linkOrigin: null,
+    linkOrigin: async () => null,
+    checkWritable: async () => {},
     touch: async (sha256) => kept.has(sha256),
     sizeOf: async (sha256) => kept.get(sha256)?.length ?? null,
     hold: async () => ({

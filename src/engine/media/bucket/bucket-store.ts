@@ -1,0 +1,246 @@
+import { hash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import PQueue from "p-queue";
+import { type HeldMedia, heldMedia } from "../held-media.ts";
+import { MediaMissingError } from "../media-errors.ts";
+import type { Spooled } from "../media-files.ts";
+import {
+  type ByteRange,
+  GRACE_MS,
+  type LinkOptions,
+  type MediaSource,
+  type MediaStore,
+  type StoredMedia,
+} from "../media-store.ts";
+import { type NamedCopy, placeFiles } from "../place-file.ts";
+import type { Bucket, BucketObject } from "./bucket.ts";
+import { MediaBucketError } from "./bucket-errors.ts";
+import { BucketGarbage, keyOf } from "./bucket-garbage.ts";
+import { fetchObject } from "./fetch-object.ts";
+import type { MediaCache } from "./media-cache.ts";
+
+/** Files that are read, written or sent at once, whoever asks. */
+const FILES_AT_ONCE = 16;
+
+/**
+ * A media store in a bucket, with copies on this machine of what is needed as a file. Bytes are measured in a temporary file
+ * before anything is sent, since their hash is their key; a copy is in the cache only if the bucket has the object.
+ */
+export class BucketStore implements MediaStore {
+  readonly garbage: BucketGarbage;
+  readonly #bucket: Bucket;
+  readonly #cache: MediaCache;
+  /** Objects that were read and do not have the bytes that their key says; to be replaced. */
+  readonly #damaged = new Set<string>();
+  readonly #storing = new Map<string, Promise<StoredMedia>>();
+  readonly #fetching = new Map<string, Promise<void>>();
+  #writable: Promise<void> | null = null;
+  readonly #queue = new PQueue({ concurrency: FILES_AT_ONCE });
+
+  constructor(bucket: Bucket, cache: MediaCache) {
+    this.#bucket = bucket;
+    this.#cache = cache;
+    this.garbage = new BucketGarbage(bucket);
+  }
+
+  get location(): string {
+    return this.#bucket.location;
+  }
+
+  path(): null {
+    return null;
+  }
+
+  tmpPath(): string {
+    return this.#cache.tmpPath();
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    return (await this.#find(sha256)) !== null;
+  }
+
+  async sizeOf(sha256: string): Promise<number | null> {
+    return (await this.#find(sha256))?.sizeBytes ?? null;
+  }
+
+  async touch(sha256: string): Promise<boolean> {
+    const found = await this.#find(sha256);
+    return found !== null && (await this.#touchOld(found));
+  }
+
+  async put(source: MediaSource): Promise<StoredMedia> {
+    if ("stream" in source) return this.#spoolAndStore(source);
+    const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
+    if (expected === undefined) return this.#queue.add(() => this.#spoolAndStore(source));
+    const other = await this.#storing.get(expected)?.catch(() => null);
+    if (other?.sha256 === expected) return other;
+    const storing = this.#queue
+      .add(async () => (await this.#stored(expected)) ?? this.#spoolAndStore(source))
+      .finally(() => this.#storing.delete(expected));
+    this.#storing.set(expected, storing);
+    return storing;
+  }
+
+  adopt(tmpPath: string): Promise<StoredMedia> {
+    return this.#queue.add(async () => {
+      try {
+        return await this.#store(await this.#cache.measure(tmpPath));
+      } finally {
+        await rm(tmpPath, { force: true });
+      }
+    });
+  }
+
+  /** Also mends: an object that is gone or too short is sent again where the cache has an intact copy. */
+  async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
+    const found = this.#damaged.has(sha256) ? null : await this.#find(sha256);
+    const folder = await this.#cache.makeFolder();
+    try {
+      const path = join(folder, sha256);
+      const sizeBytes = await this.#cache.link(sha256, path);
+      if (sizeBytes !== null) {
+        if (found?.sizeBytes !== sizeBytes) await this.#send({ path, sha256, sizeBytes });
+        return "intact";
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    try {
+      await this.#fetched(sha256);
+      return "intact";
+    } catch (error) {
+      if (error instanceof MediaMissingError) return "missing";
+      if (error instanceof MediaBucketError && error.reason === "damaged") return "damaged";
+      throw error;
+    }
+  }
+
+  async hold(hashes: Iterable<string>): Promise<HeldMedia> {
+    const wanted = [...new Set(hashes)];
+    if (wanted.length === 0) return heldMedia(new Map());
+    const folder = await this.#cache.makeFolder();
+    const release = () => rm(folder, { recursive: true, force: true });
+    try {
+      const files = await Promise.all(
+        wanted.map(async (sha256) => {
+          const path = join(folder, sha256);
+          return [sha256, { path, sizeBytes: await this.#linked(sha256, path) }] as const;
+        }),
+      );
+      return heldMedia(new Map(files), release);
+    } catch (error) {
+      await release();
+      throw error;
+    }
+  }
+
+  async read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>> {
+    const key = keyOf(sha256);
+    const found =
+      (await this.#bucket.get(key, range)) ?? ((await this.#find(sha256)) && (await this.#bucket.get(key, range)));
+    if (found === null) throw new MediaMissingError(sha256, this.location);
+    return found.body;
+  }
+
+  checkWritable(): Promise<void> {
+    this.#writable ??= this.#bucket.probe().then(() => {});
+    this.#writable.catch(() => {
+      this.#writable = null;
+    });
+    return this.#writable;
+  }
+
+  linkOrigin(): Promise<string | null> {
+    return this.#bucket.linkOrigin();
+  }
+
+  link(sha256: string, options: LinkOptions): Promise<string | null> {
+    return this.#bucket.link(keyOf(sha256), options);
+  }
+
+  async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
+    return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
+  }
+
+  /** The object, also where it was discarded and nobody named it yet. */
+  async #find(sha256: string): Promise<BucketObject | null> {
+    const found = await this.#bucket.head(keyOf(sha256));
+    if (found !== null || !(await this.garbage.restore(sha256))) return found;
+    return this.#bucket.head(keyOf(sha256));
+  }
+
+  async #stored(sha256: string): Promise<StoredMedia | null> {
+    const found = this.#damaged.has(sha256) ? null : await this.#bucket.head(keyOf(sha256));
+    if (found === null || !(await this.#touchOld(found))) return null;
+    return { sha256, sizeBytes: found.sizeBytes };
+  }
+
+  /** Makes an object young that `gc` could take for one that nobody needs. False: it has just taken it. */
+  async #touchOld(found: BucketObject): Promise<boolean> {
+    return found.ageMs < GRACE_MS / 2 || this.#bucket.copy(found, found.key);
+  }
+
+  async #spoolAndStore(source: MediaSource): Promise<StoredMedia> {
+    const spooled = await this.#cache.spool(source);
+    try {
+      return await this.#store(spooled);
+    } finally {
+      await rm(spooled.path, { force: true });
+    }
+  }
+
+  async #store(spooled: Spooled): Promise<StoredMedia> {
+    const { sha256, sizeBytes } = spooled;
+    const stored = await this.#stored(sha256);
+    if (stored?.sizeBytes !== sizeBytes) await this.#send(spooled);
+    await this.#cache.take(spooled);
+    return { sha256, sizeBytes };
+  }
+
+  async #send(spooled: Spooled): Promise<void> {
+    await this.#bucket.put(keyOf(spooled.sha256), spooled);
+    this.#damaged.delete(spooled.sha256);
+  }
+
+  /** Links a copy to `target`, fetching the object where the cache has none; its size. */
+  async #linked(sha256: string, target: string): Promise<number> {
+    for (;;) {
+      const sizeBytes = await this.#cache.link(sha256, target);
+      if (sizeBytes !== null) return sizeBytes;
+      await this.#fetched(sha256);
+    }
+  }
+
+  /** Sees to it that the cache has the bytes. @throws MediaMissingError, MediaBucketError */
+  #fetched(sha256: string): Promise<void> {
+    const fetching =
+      this.#fetching.get(sha256) ??
+      this.#queue.add(() => this.#fetch(sha256)).finally(() => this.#fetching.delete(sha256));
+    this.#fetching.set(sha256, fetching);
+    return fetching;
+  }
+
+  async #fetch(sha256: string): Promise<void> {
+    if (await this.#cache.has(sha256)) return;
+    const found = await this.#find(sha256);
+    if (found === null) throw new MediaMissingError(sha256, this.location);
+    // Twice, because bytes may also be changed on the way.
+    const isFetched = (await this.#fetchOnce(found, sha256)) || (await this.#fetchOnce(found, sha256));
+    if (isFetched) return;
+    this.#damaged.add(sha256);
+    const message = `${this.location} has other bytes than it should under ${sha256}.`;
+    throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
+  }
+
+  async #fetchOnce(found: BucketObject, sha256: string): Promise<boolean> {
+    const spooled = await this.#cache.spool({ stream: fetchObject(this.#bucket, found) });
+    try {
+      if (spooled.sha256 !== sha256) return false;
+      await this.#cache.take(spooled);
+      return true;
+    } finally {
+      await rm(spooled.path, { force: true });
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { ListMultipartUploadsCommand, ListMultipartUploadsCommandOutput } from "@aws-sdk/client-s3";
+import type { Spooled } from "../media-files.ts";
+import type { LinkOptions } from "../media-store.ts";
+import type { Bucket, BucketBody, BucketObject, BucketProbe } from "./bucket.ts";
+import { bucketError, MediaBucketError } from "./bucket-errors.ts";
+import type { BucketLocation } from "./bucket-url.ts";
+import { fetchObject } from "./fetch-object.ts";
+import type { S3 } from "./s3-client.ts";
+import { S3Upload } from "./s3-upload.ts";
+
+/** A link lives this long, seconds: a player asks for parts of a film while it plays. */
+const LINK_SECONDS = 900;
+/** Largest object that one request copies; `CopyObject` ends there. */
+const COPY_BYTES = 5 * 2 ** 30;
+/** A part of a larger one. */
+const COPY_PART_BYTES = 2 ** 30;
+
+interface UploadMarkers {
+  readonly KeyMarker?: string | undefined;
+  readonly UploadIdMarker?: string | undefined;
+}
+
+/** A bucket of S3 or of a server that speaks its protocol. */
+export class S3Bucket implements Bucket {
+  readonly location: string;
+  readonly #at: BucketLocation;
+  readonly #s3: S3;
+  readonly #upload: S3Upload;
+
+  constructor(at: BucketLocation, s3: S3, options: { readonly partBytes?: number } = {}) {
+    this.location = at.location;
+    this.#at = at;
+    this.#s3 = s3;
+    this.#upload = new S3Upload(s3, options.partBytes);
+  }
+
+  async head(key: string): Promise<BucketObject | null> {
+    const { HeadObjectCommand } = this.#s3.sdk;
+    const found = await this.#try("Reading media from", () =>
+      unlessMissing(this.#s3.client.send(new HeadObjectCommand(this.#target(key)))),
+    );
+    return found && this.#object(key, found.ContentLength, found.LastModified);
+  }
+
+  async put(key: string, file: Spooled): Promise<void> {
+    const target = this.#target(key);
+    const isProven = await this.#try("Writing media to", () => this.#upload.send(target, file));
+    const stored = await this.head(key);
+    if (stored?.sizeBytes === file.sizeBytes && (isProven || (await this.#holds(stored, file.sha256)))) return;
+    const message = `${this.location} acknowledged media that it does not have as they were sent (${key}).`;
+    throw new MediaBucketError(message, { reason: "damaged", next: "showrunner doctor" });
+  }
+
+  async get(key: string, range?: { readonly start: number; readonly end?: number }): Promise<BucketBody | null> {
+    const { GetObjectCommand } = this.#s3.sdk;
+    const Range = range && `bytes=${range.start}-${range.end ?? ""}`;
+    const found = await this.#try("Reading media from", () =>
+      unlessMissing(this.#s3.client.send(new GetObjectCommand({ ...this.#target(key), Range }))),
+    );
+    if (found === null) return null;
+    const sizeBytes = Number(found.ContentRange?.split("/")[1] ?? found.ContentLength);
+    return { body: found.Body as unknown as AsyncIterable<Uint8Array>, sizeBytes };
+  }
+
+  async copy({ key, sizeBytes }: BucketObject, to: string): Promise<boolean> {
+    const CopySource = encodeURI(`${this.#at.bucket}/${this.#at.prefix}${key}`);
+    const done = await this.#try("Copying media in", () =>
+      unlessMissing(
+        sizeBytes > COPY_BYTES ? this.#copyInParts(CopySource, sizeBytes, to) : this.#copyAtOnce(CopySource, to),
+      ),
+    );
+    return done !== null;
+  }
+
+  async delete(key: string): Promise<void> {
+    const { DeleteObjectCommand } = this.#s3.sdk;
+    await this.#try("Deleting media from", () => this.#s3.client.send(new DeleteObjectCommand(this.#target(key))));
+  }
+
+  async *list(prefix: string): AsyncIterable<BucketObject> {
+    const { Bucket, Key: Prefix } = this.#target(prefix);
+    let ContinuationToken: string | undefined;
+    do {
+      const command = new this.#s3.sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken });
+      const page = await this.#try("Listing media of", () => this.#s3.client.send(command));
+      for (const { Key = "", Size, LastModified } of page.Contents ?? [])
+        yield this.#object(Key.slice(this.#at.prefix.length), Size, LastModified);
+      ContinuationToken = page.NextContinuationToken;
+    } while (ContinuationToken !== undefined);
+  }
+
+  async probe(): Promise<BucketProbe> {
+    const key = `probe/${randomUUID()}`;
+    const { PutObjectCommand } = this.#s3.sdk;
+    const written = { ...this.#target(key), Body: Buffer.from(key) };
+    await this.#try("Writing media to", () => this.#s3.client.send(new PutObjectCommand(written)));
+    const clockOffsetMs = this.#s3.clockOffsetMs();
+    const found = await this.head(key);
+    if (found !== null) for await (const _ of fetchObject(this, found));
+    await this.delete(key);
+    return { clockOffsetMs };
+  }
+
+  async linkOrigin(): Promise<string | null> {
+    const link = await this.link("media", { contentType: "image/png", disposition: "inline" });
+    return link === null ? null : new URL(link).origin;
+  }
+
+  async link(key: string, { contentType, disposition }: LinkOptions): Promise<string | null> {
+    if (!this.#at.links) return null;
+    const command = new this.#s3.sdk.GetObjectCommand({
+      ...this.#target(key),
+      ResponseContentType: contentType,
+      ResponseContentDisposition: disposition,
+      ResponseCacheControl: `private, max-age=${LINK_SECONDS}`,
+    });
+    const { client, sign } = this.#s3;
+    return this.#try("Signing a link to", () => sign(client, command, { expiresIn: LINK_SECONDS }));
+  }
+
+  async abortUploads({ olderThanMs, dryRun }: { readonly olderThanMs: number; readonly dryRun: boolean }) {
+    const { client, sdk } = this.#s3;
+    const { Bucket, Key: Prefix } = this.#target("");
+    let count = 0;
+    let after: UploadMarkers | null = {};
+    while (after !== null) {
+      const command: ListMultipartUploadsCommand = new sdk.ListMultipartUploadsCommand({ Bucket, Prefix, ...after });
+      const page: ListMultipartUploadsCommandOutput = await this.#try("Listing uploads of", () => client.send(command));
+      for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+        if (this.#ageMs(Initiated) < olderThanMs) continue;
+        count += 1;
+        const abort = new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId });
+        if (!dryRun) await this.#try("Aborting uploads of", () => unlessMissing(client.send(abort)));
+      }
+      after = page.IsTruncated ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker } : null;
+    }
+    return count;
+  }
+
+  async #copyAtOnce(CopySource: string, to: string): Promise<void> {
+    // Only with new metadata may an object be copied onto itself.
+    const command = { ...this.#target(to), CopySource, MetadataDirective: "REPLACE" } as const;
+    await this.#s3.client.send(new this.#s3.sdk.CopyObjectCommand(command));
+  }
+
+  async #copyInParts(CopySource: string, sizeBytes: number, to: string): Promise<void> {
+    const { client, sdk } = this.#s3;
+    const target = this.#target(to);
+    const { UploadId } = await client.send(new sdk.CreateMultipartUploadCommand(target));
+    try {
+      const Parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
+      for (let start = 0; start < sizeBytes; start += COPY_PART_BYTES) {
+        const PartNumber = Parts.length + 1;
+        const CopySourceRange = `bytes=${start}-${Math.min(start + COPY_PART_BYTES, sizeBytes) - 1}`;
+        const command = new sdk.UploadPartCopyCommand({ ...target, UploadId, PartNumber, CopySource, CopySourceRange });
+        Parts.push({ PartNumber, ETag: (await client.send(command)).CopyPartResult?.ETag });
+      }
+      await client.send(new sdk.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload: { Parts } }));
+    } catch (error) {
+      await client.send(new sdk.AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Reads an object whose tag says nothing of its bytes. */
+  async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
+    const digest = createHash("sha256");
+    for await (const piece of fetchObject(this, stored)) digest.update(piece);
+    return digest.digest("hex") === sha256;
+  }
+
+  #target(key: string) {
+    return { Bucket: this.#at.bucket, Key: `${this.#at.prefix}${key}` };
+  }
+
+  #object(key: string, sizeBytes: number | undefined, at: Date | undefined): BucketObject {
+    return { key, sizeBytes: sizeBytes ?? 0, ageMs: this.#ageMs(at) };
+  }
+
+  /** By the server's own clock. What has no date is young. */
+  #ageMs(at: Date | undefined): number {
+    return at === undefined ? 0 : Date.now() + this.#s3.clockOffsetMs() - at.getTime();
+  }
+
+  async #try<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw bucketError(error, doing, this.location);
+    }
+  }
+}
+
+/** Null where the object is not there; a bucket that is not there is an error. */
+async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    const { name, $metadata } = error as Error & { readonly $metadata?: { readonly httpStatusCode?: number } };
+    const isMissing = $metadata?.httpStatusCode === 404 && name !== "NoSuchBucket";
+    if (isMissing) return null;
+    throw error;
+  }
+}
