@@ -103,8 +103,8 @@ export class PostgresCluster {
   }
 
   /** What a statement answers, as text. */
-  psql(sql: string, database: string): string {
-    const args = ["-X", "-v", "ON_ERROR_STOP=1", "-tAc", sql, this.url(database)];
+  psql(sql: string, database: string, port = this.port): string {
+    const args = ["-X", "-v", "ON_ERROR_STOP=1", "-tAc", sql, this.url(database, port)];
     return execFileSync(join(this.#bin, "psql"), args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
   }
 

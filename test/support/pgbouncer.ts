@@ -1,0 +1,68 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { asServer, freePort, hasPostgres, type PostgresCluster } from "./postgres.ts";
+
+const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].find(existsSync);
+
+/** As `hasPostgres`, for tests that need the pooler as well. */
+export function hasPgbouncer(what: string): boolean {
+  if (!hasPostgres(what)) return false;
+  if (program !== undefined) return true;
+  const missing = `NOT TRIED: ${what} need pgbouncer (apt-get install pgbouncer)`;
+  if (process.env.CI !== undefined) throw new Error(missing);
+  console.error(`\n*** ${missing} ***\n`);
+  return false;
+}
+
+/** The pooler in transaction mode before a cluster, with fewer connections to it than it takes itself. */
+export async function startPgbouncer(cluster: PostgresCluster, connections: number) {
+  const port = await freePort();
+  const settings = join(cluster.folder, "pgbouncer.ini");
+  const users = join(cluster.folder, "users.txt");
+  writeFileSync(users, '"tester" ""\n');
+  writeFileSync(
+    settings,
+    `[databases]
+* = host=127.0.0.1 port=${cluster.port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${connections}
+max_client_conn = 200
+`,
+  );
+  if (process.getuid?.() === 0) execFileSync("chown", ["postgres", settings, users]);
+  const server = spawn(...asServer(program!, ["-q", settings]), { stdio: "ignore" });
+  for (let tries = 0; !(await answers(port)); tries += 1) {
+    if (tries > 200) throw new Error("pgbouncer did not start");
+    await sleep(50);
+  }
+  return {
+    port,
+    async stop() {
+      const gone = once(server, "exit");
+      server.kill("SIGKILL");
+      await gone;
+    },
+  };
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
