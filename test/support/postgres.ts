@@ -4,7 +4,17 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { on, once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -108,6 +118,11 @@ export class PostgresCluster {
     return execFileSync(join(this.#bin, "psql"), args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
   }
 
+  /** What the server wrote down. */
+  log(): string {
+    return readFileSync(join(this.folder, "server.log"), "utf8");
+  }
+
   /** A session of its own, whose transactions stay open from one call to the next. */
   psqlSession(database: string) {
     const child = spawn(join(this.#bin, "psql"), ["-X", "-qtA", this.url(database)], {
@@ -134,7 +149,9 @@ export class PostgresCluster {
     };
     const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const program = asServer(join(this.#bin, "postgres"), ["-D", join(this.folder, "data"), ...flags]);
-    const server = spawn(...program, { stdio: "ignore" });
+    const log = openSync(join(this.folder, "server.log"), "a");
+    const server = spawn(...program, { stdio: ["ignore", log, log] });
+    closeSync(log);
     this.#server = server;
     for (let tries = 0; ; tries += 1) {
       try {

@@ -25,8 +25,12 @@ export const preamble = `
     RAISE EXCEPTION 'journal version {version}' USING ERRCODE = 'SR001';
   END IF;`;
 
-/** No plan of these is better without an index, and cached ones outlive the small tables that they were made for. */
-export const settings = "LANGUAGE plpgsql SET enable_seqscan = off";
+/**
+ * What a function is given is always less than what the journal holds: row by row, by an index, is its best plan. Cached
+ * plans outlive the small tables that they were made for, and the planner takes a list of unknown length for a long one.
+ */
+export const settings =
+  "LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off";
 
 /** The database's clock in epoch milliseconds; tests pass a time of their own. */
 export const databaseNow = "coalesce(p_now, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
