@@ -112,7 +112,9 @@ class RankedPlan {
   }
 
   current(): Schedule {
-    if (this.#schedule !== null && this.#version === this.#durations.version) return this.#schedule;
+    // Steps that are all alike keep their order, however long they take.
+    const isSettled = this.#samples.length === 1 || this.#version === this.#durations.version;
+    if (this.#schedule !== null && isSettled) return this.#schedule;
     if (this.#schedule !== null && this.#leftWhenRanked - this.#left < this.#patience()) return this.#schedule;
     this.#version = this.#durations.version;
     const expectedMs = this.#samples.map((step) => this.#durations.expectedMs(step));

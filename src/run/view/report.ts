@@ -236,9 +236,13 @@ function usd(micros: number | null): string | null {
 
 function instant(at: number | null): string | null {
   if (at === null) return null;
-  if (at !== lastInstant.at) lastInstant = { at, text: new Date(at).toISOString() };
-  return lastInstant.text;
+  const known = instants.get(at);
+  if (known !== undefined) return known;
+  if (instants.size === 64) instants.clear();
+  const text = new Date(at).toISOString();
+  instants.set(at, text);
+  return text;
 }
 
 /** Steps that began or ended with one commit have one instant. */
-let lastInstant = { at: 0, text: new Date(0).toISOString() };
+const instants = new Map<number, string>();
