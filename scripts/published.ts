@@ -18,9 +18,10 @@ export const PUBLISHED: readonly Published[] = [
     folder: "",
     bundled: [
       ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "@modelcontextprotocol/sdk", "ansi-regex"],
+      ...["buffer-crc32"],
       ...["canonicalize", "commander", "content-type"],
       ...["eventsource-parser", "get-east-asian-width", "image-size", "mediabunny", "p-queue", "preact"],
-      ...["string-width", "strip-ansi", "tinyqueue"],
+      ...["string-width", "strip-ansi", "tinyqueue", "yazl"],
     ],
   },
   { name: "showrunner-local", folder: "src/local-service", bundled: [] },
