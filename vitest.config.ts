@@ -9,6 +9,7 @@ export default defineConfig({
       { find: /^showrunner$/, replacement: at("./src/index.ts") },
       { find: /^showrunner\/client$/, replacement: at("./src/api/index.ts") },
       { find: /^showrunner\/migrate$/, replacement: at("./src/migrate/index.ts") },
+      { find: /^showrunner\/statecharts$/, replacement: at("./src/statecharts/index.ts") },
       { find: /^showrunner\/testing$/, replacement: at("./src/testing/index.ts") },
       { find: /^showrunner-local$/, replacement: at("./src/local-service/index.ts") },
     ],

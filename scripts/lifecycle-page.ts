@@ -32,7 +32,7 @@ Each machine's definition is plain JSON with named guards. This writes one file 
 
 \`\`\`ts run
 import { writeFileSync } from "node:fs";
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "showrunner";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "showrunner/statecharts";
 
 for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, chatMachine]) {
   const source = \`import { createMachine } from "xstate";\\n\\nexport default createMachine(\${JSON.stringify(config, null, 2)});\\n\`;
@@ -47,7 +47,7 @@ the names of the charts, except that \`run.finished\` and \`step.finished\` beco
 
 \`\`\`ts run
 import { type InspectionEvent, createActor } from "xstate";
-import { runMachine } from "showrunner";
+import { runMachine } from "showrunner/statecharts";
 
 const inspect = (event: InspectionEvent) => {
   if (event.type === "@xstate.snapshot" && "value" in event.snapshot) console.log(event.event.type, event.snapshot.value);
@@ -66,7 +66,7 @@ export function lifecyclePage(): string {
   return `# Lifecycles
 
 Drawn from the definitions in \`src/lifecycle\` by \`node scripts/lifecycle-page.ts\`; a test fails when this page is stale. The
-machines are exported (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`, \`chatMachine\`), so that they can be
+machines are exported by \`showrunner/statecharts\` (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`, \`chatMachine\`), so that they can be
 [opened in Stately's tools](#in-statelys-tools). The fold of the journal moves along look-up tables compiled from them, and along nothing else.
 
 ${parts.join("\n")}

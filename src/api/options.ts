@@ -25,7 +25,9 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** The most bytes that a download may bring, by the kind that its server calls it. */
   readonly downloadLimits?: DownloadLimits | undefined;
+  /** How often and how long a call is repeated whose failure passes. */
   readonly retry?: RetryOptions | undefined;
+  /** How many requests are sent, and how fast. */
   readonly pace?: PaceOptions | undefined;
   /** Default: the machine's own clock. */
   readonly clock?: Clock | undefined;

@@ -22,8 +22,10 @@ const lines = codeBlocks()
       .map((line) => [document, line] as const),
   );
 
+/** The command, with the one of its group where it has any. */
+const OURS = /^(?:npx )?showrunner\s+((?:(?:models|jobs|files|keys|tokens|webhooks|drains|notify)\s+)?\S+)(.*)$/;
 const ours = lines
-  .map(([document, line]) => [document, line, /^(?:npx )?showrunner\s+(\S+)(.*)$/.exec(line)] as const)
+  .map(([document, line]) => [document, line, OURS.exec(line)] as const)
   .flatMap(([document, line, found]) => (found ? [[document, line, found[1] ?? "", found[2] ?? ""] as const] : []));
 
 describe("commands in the docs", () => {
@@ -33,7 +35,7 @@ describe("commands in the docs", () => {
 
   test.each(ours)("%s: %s", async (_document, _line, command, rest) => {
     const { io, stdout } = fakeIo();
-    expect(await runCli(["help", command], io)).toBe(0);
+    expect(await runCli([...command.split(/\s+/), "--help"], io)).toBe(0);
     const help = stdout();
     expect(help).toContain(`showrunner ${command}`);
     const flags = [...rest.matchAll(/(?<=\s)(--?[a-z][\w-]*)/g)].map((match) => match[1] ?? "");

@@ -112,7 +112,7 @@ describe("showrunner installed alone", () => {
     expect(names.filter((name) => /canvas|font|flite|encoder|h264|mediabunny|showrunner-local/.test(name))).toEqual([]);
   });
 
-  test.each(["showrunner", "showrunner/client", "showrunner/migrate", "showrunner/testing"])(
+  test.each(["showrunner", "showrunner/client", "showrunner/migrate", "showrunner/statecharts", "showrunner/testing"])(
     "%s can be imported",
     async (name) => {
       const found = await script(`if (Object.keys(await import("${name}")).length === 0) process.exit(1)`);

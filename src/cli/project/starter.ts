@@ -5,8 +5,8 @@ import { z } from "zod";
 /** Draws a picture, then sets it in motion. Prices: showrunner plan <this file>. Try it: showrunner run <this file> --local */
 export default pipeline("first-film", {
   input: z.object({
-    scene: z.string().min(1).default("A red ferry in a small harbour at dawn, gulls above it"),
-    motion: z.string().min(1).default("The ferry leaves slowly to the left, water ripples"),
+    scene: z.string().min(1).default("A sailing boat on a calm sea at sunset"),
+    motion: z.string().min(1).default("The boat drifts slowly to the right, the water glitters"),
   }),
   build({ input, job }) {
     // Steps have a name, a model and its input. \`showrunner models pull\` writes typed models to use in place of ids.

@@ -34,6 +34,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly mediaDir?: string | undefined;
   /** How jobs are followed. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;
+  /** Where time comes from. Default: the machine's own clock. */
   readonly clock?: Clock | undefined;
   /** A frozen holder keeps a run this long, milliseconds. Default 30 000. A dead one is replaced at once. */
   readonly leaseMs?: number | undefined;

@@ -17,9 +17,13 @@ export interface Service {
 }
 
 export interface ServiceOptions {
+  /** A client that exists, in place of an address and a key; it is not closed here. */
   readonly client?: Client | undefined;
+  /** Address of the service. Default: environment SHOWRUNNER_BASE_URL, else the local service. */
   readonly baseUrl?: string | undefined;
+  /** `<key_id>:<secret>`, or a token. Default: environment SHOWRUNNER_API_KEY. */
   readonly apiKey?: string | undefined;
+  /** The local service, whatever the environment says. Default false. */
   readonly local?: boolean | undefined;
   /** Starts no local service: the journal's runs can be read, stopped and deleted; what needs a service throws. Default false. */
   readonly journalOnly?: boolean | undefined;
@@ -31,7 +35,9 @@ export interface ServiceOptions {
    * nothing more. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
+  /** Read in place of the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Further options of the client that is made. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 

@@ -5,6 +5,7 @@ const entries: Readonly<Record<string, string>> = {
   showrunner: "../../../src/index.ts",
   "showrunner/client": "../../../src/api/index.ts",
   "showrunner/migrate": "../../../src/migrate/index.ts",
+  "showrunner/statecharts": "../../../src/statecharts/index.ts",
   "showrunner/testing": "../../../src/testing/index.ts",
   "showrunner-local": "../../../src/local-service/index.ts",
 };

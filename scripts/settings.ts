@@ -1,0 +1,20 @@
+/** Variables of the environment, for docs/configuration.md; a test compares them with those of the sources. */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  SHOWRUNNER_BASE_URL: "address of the service; without it jobs go to the local one",
+  SHOWRUNNER_API_KEY: "`<key_id>:<secret>`, or a token",
+  SHOWRUNNER_JOURNAL: "journal: a file, or a `postgres://` URL; default `.showrunner/journal.db`",
+  SHOWRUNNER_MEDIA: "where media are kept: a folder or an `s3://` bucket; [shared media](shared-media.md)",
+  SHOWRUNNER_SPENDING_CAP:
+    "the most that all runs of the account on this journal may spend and reserve together, in dollars",
+  SHOWRUNNER_CAPS: "further caps, such as `50/day,team=video:10/day`",
+  SHOWRUNNER_CAP_TIME_ZONE: "whose days the caps count; default UTC",
+  SHOWRUNNER_WALLET_FLOOR: "what the wallet must keep, in dollars",
+  SHOWRUNNER_FAMILIES: "file of [model families](model-families.md) over the built-in ones",
+  SHOWRUNNER_NOTIFY_URL: "webhook that is told when a run waits, fails or ends; [notifications](notifications.md)",
+  SHOWRUNNER_NOTIFY_COMMAND: "command that is told the same",
+  SHOWRUNNER_NOTIFY_KEY: "file of the key that signs them",
+  SHOWRUNNER_SERVE_KEY: "credential that `showrunner serve` accepts",
+  SHOWRUNNER_DRAIN_SECRET: "secret of a log drain that `showrunner drains create` makes",
+  SHOWRUNNER_UPDATE_QUOTES: "`1`: `assertSameQuote` of `showrunner/testing` writes the quote anew",
+  SHOWRUNNER_DEBUG: "`1`: stack traces of unexpected errors",
+};
