@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { openShowrunner } from "../src/engine/showrunner/open-showrunner.ts";
+import type { JournalStore } from "../src/journal/store.ts";
 import { executed, lastValue, layeredGraph, layeredPipeline } from "./graph.ts";
 import { cpuMs, inFolder, interleaved, type Report, WARM_UP_ROUNDS } from "./harness.ts";
 import { type Bar, ratios } from "./stats.ts";
@@ -44,11 +45,18 @@ export async function pooled(count: number, limit: number, work: (index: number)
   await Promise.all(Array.from({ length: Math.min(limit, count) }, worker));
 }
 
-/** Milliseconds that Showrunner takes, from a new journal on. Throws where a step ran not at all, twice, or wrongly. */
-export function showrunnerMs({ runs, steps, width, cap, atOnce }: Case): Promise<number> {
+/**
+ * Milliseconds that Showrunner takes, from a new journal on, or in one that is open, where `round` tells the runs apart.
+ * Throws where a step ran not at all, twice, or wrongly.
+ */
+export function showrunnerMs(
+  { runs, steps, width, cap, atOnce }: Case,
+  { journal, round = 0 }: { readonly journal?: JournalStore; readonly round?: number } = {},
+): Promise<number> {
   return inFolder(async (folder) => {
     const showrunner = await openShowrunner({
-      journal: join(folder, "journal.db"),
+      journal: journal ?? join(folder, "journal.db"),
+      mediaDir: join(folder, "media"),
       baseUrl: "http://127.0.0.1:9/v3",
       apiKey: "bench:none",
     });
@@ -57,7 +65,7 @@ export function showrunnerMs({ runs, steps, width, cap, atOnce }: Case): Promise
     const startedAt = performance.now();
     await pooled(runs, atOnce, async (index) => {
       const options = {
-        id: `run-${index}`,
+        id: `run-${round}-${index}`,
         concurrency: { total: cap, task: cap },
         outDir: join(folder, "out", String(index)),
       };

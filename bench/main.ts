@@ -10,6 +10,7 @@ type Measure = (report: Report, options: { readonly quick: boolean }) => Promise
 const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }>>> = {
   engine: () => import("./engine.ts"),
   journal: () => import("./journal.ts"),
+  postgres: () => import("./postgres.ts"),
   growth: () => import("./growth.ts"),
   makespan: () => import("./makespan.ts"),
   jobs: () => import("./jobs.ts"),

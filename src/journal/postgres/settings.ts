@@ -4,7 +4,7 @@ import { JournalAccessError } from "../errors.ts";
 export interface PostgresJournalOptions {
   /** Schema of the journal's tables in the database; default `schema` of the URL, else `showrunner`. */
   readonly schema?: string | undefined;
-  /** Most connections of this process, one for notifications left out; default `pool` of the URL, else 4. */
+  /** Most connections of this process, one for notifications left out; default `pool` of the URL, else 8. */
   readonly poolSize?: number;
   /** How long a connection may take to be made, in milliseconds; default 10,000. */
   readonly connectTimeoutMs?: number;
@@ -32,7 +32,7 @@ export interface Settings extends Required<PostgresJournalOptions> {
 
 const defaults = {
   schema: "showrunner",
-  poolSize: 4,
+  poolSize: 8,
   connectTimeoutMs: 10_000,
   statementTimeoutMs: 30_000,
   lockTimeoutMs: 15_000,
