@@ -57,6 +57,7 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
   for (const ref of referencesOf(plan.input)) {
+    if (ref.as === "value") continue;
     for (const { step, output } of referenced(state, ref)) {
       if (output.assetId === null) continue;
       if (output.copy !== null) contentOf.set(output.assetId, output.copy.sha256);

@@ -1,6 +1,5 @@
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
-import type { SpendingGuard } from "../../journal/money.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotOf, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";

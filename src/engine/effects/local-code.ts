@@ -26,9 +26,15 @@ export function localInput(input: Json, held: HeldMedia): unknown {
 
 /** Hashes of the stored bytes that an input names. */
 export function filesOf(input: Json): readonly string[] {
-  if (typeof input !== "object" || input === null) return [];
-  if (!Array.isArray(input) && isFile(input)) return [input.$file.sha256];
-  return Object.values(input).flatMap(filesOf);
+  const found: string[] = [];
+  visit(input, found);
+  return found;
+}
+
+function visit(input: Json, found: string[]): void {
+  if (typeof input !== "object" || input === null) return;
+  if (!Array.isArray(input) && isFile(input)) found.push(input.$file.sha256);
+  else for (const inner of Object.values(input)) visit(inner, found);
 }
 
 function isFile(
