@@ -98,7 +98,7 @@ export { type Manifest, manifestSchema } from "./engine/provenance/provenance-sc
 export type { StepExplanation } from "./engine/reuse/explain.ts";
 export { openShowrunner } from "./engine/showrunner/open-showrunner.ts";
 export type { Showrunner } from "./engine/showrunner/showrunner.ts";
-export type { LocalWork, Slice } from "./engine/slice/slice-options.ts";
+export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
 // What is known of models beyond their schemas.

@@ -2421,6 +2421,10 @@ interface Showrunner {
     readonly id: string;
   }>;
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  dueRuns(options?: {
+    readonly lateMs?: number;
+    readonly limit?: number;
+  }): Promise<readonly string[]>;
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;

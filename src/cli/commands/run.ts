@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
 import { dollars } from "../../money.ts";
-import { CliError, type ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
+import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
 import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "../input/flag-values.ts";
 import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
@@ -40,12 +41,12 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
     output.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const budget = flags.budget ?? (await agreedPrice(show, quote, context));
     const startAnyway = await startsAnyway(quote, flags, context);
+    const agreed = { ...options, ...(budget !== null && { budget }), startAnyway };
+    if (flags.detach && flags.engine !== undefined) {
+      return startElsewhere(context, flags, await show.start(loaded.pipeline, input, agreed));
+    }
     if (flags.detach) return { budget, startAnyway };
-    const handle = await show.run(loaded.pipeline, input, {
-      ...options,
-      ...(budget !== null && { budget }),
-      startAnyway,
-    });
+    const handle = await show.run(loaded.pipeline, input, agreed);
     output.say(`Run ${handle.id}`);
     return followRun(handle, context, {
       json: flags.json,
@@ -56,6 +57,22 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   if (typeof outcome === "number") return outcome;
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
   return detach(context, { runId, ...outcome }, flags);
+}
+
+/** The run is written down; the workers of an engine do the rest. */
+async function startElsewhere(context: Context, flags: RunFlags, { id }: { readonly id: string }): Promise<ExitCode> {
+  const { output } = context;
+  const engine = await openEngine(context, flags);
+  await engine.wake(id);
+  await engine.close();
+  if (flags.json) output.printJson({ id, engine: flags.engine });
+  else output.print(visible(id));
+  output.say(`Run ${visible(id)} is driven by the workers of the engine ${flags.engine}.`);
+  output.next(
+    `showrunner events ${visible(id)} --follow`,
+    `showrunner worker --engine ${flags.engine}   (where none runs)`,
+  );
+  return ExitCode.done;
 }
 
 interface Agreed {

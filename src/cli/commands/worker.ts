@@ -1,13 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { liveText, type RunResult, type Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, journalFolderOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, journalFolderOf, sayWhere, withShowrunner } from "../context.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { errorContextOf, RunRetries } from "../input/run-retries.ts";
 import { codeOf, sourceOf } from "../input/stored-run.ts";
 import { visible } from "../text/escape.ts";
+import type { EngineWorkerFlags } from "./engine-worker.ts";
 
-export interface WorkerFlags extends ServiceFlags {
+export interface WorkerFlags extends EngineWorkerFlags {
   readonly once?: boolean;
   readonly waitForFunds?: string;
 }
@@ -21,6 +22,7 @@ const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY", "J
 
 /** `showrunner worker`: drives the runs of a journal that no process drives and that could continue. */
 export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
+  if (flags.engine !== undefined) return (await import("./engine-worker.ts")).engineWorker(context, flags);
   const { io, output } = context;
   const { waitForFunds } = flags;
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");

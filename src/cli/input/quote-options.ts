@@ -1,6 +1,7 @@
 import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { ServiceFlags } from "../context.ts";
+import type { EngineFlags } from "../engine.ts";
 import { visible } from "../text/escape.ts";
 import type { InputFlags } from "./read-input.ts";
 
@@ -24,6 +25,9 @@ export interface RunFlags extends QuoteFlags {
   readonly tag?: readonly string[];
   /** Goes on in a process of its own. */
   readonly detach?: boolean;
+  /** Goes on in the workers of an engine. */
+  readonly engine?: EngineFlags["engine"];
+  readonly engineUrl?: EngineFlags["engineUrl"];
 }
 
 /** A profile that is for the local service takes it by itself, unless an address was named. */

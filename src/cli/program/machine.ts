@@ -23,6 +23,26 @@ export function addServing(program: Command, act: Act): void {
       "--wait-for-funds <duration>",
       "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
     )
+    .addOption(
+      new Option(
+        "--engine <name>",
+        "drive runs in slices, beside other workers; timers: those of this process",
+      ).choices(["timers", "pg-boss"]),
+    )
+    .option("--engine-url <url>", "with --engine pg-boss: its database (default: that of the journal)")
+    .option(
+      "--pipelines <dir>",
+      "with --engine: folder of the pipeline files of runs with functions (default: this one)",
+    )
+    .option("--slices <n>", "with --engine: runs driven at a time (default: 16)")
+    .addOption(
+      new Option(
+        "--local-work <where>",
+        "with --engine: functions run as jobs of their own, or inline in the slice",
+      ).choices(["delegated", "inline"]),
+    )
+    .option("--health-port <number>", "with --engine: answers /healthz and /readyz there")
+    .option("--drain <duration>", "with --engine: time for what is under way when it is stopped (default: 30s)")
     .action(act(async () => (await import("../commands/worker.ts")).worker));
   addAgents(program, act);
   addNotify(program, act);

@@ -40,6 +40,13 @@ export function addRunning(program: Command, act: Act): void {
       "pause when the service is unavailable for this long: 5m (default), 90s, never",
     )
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
+    .addOption(
+      new Option("--engine <name>", "with --detach: leave the run to the workers of this engine").choices([
+        "timers",
+        "pg-boss",
+      ]),
+    )
+    .option("--engine-url <url>", "with --engine pg-boss: its database (default: that of the journal)")
     .action(act(async () => (await import("../commands/run.ts")).run));
   withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")

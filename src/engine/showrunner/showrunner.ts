@@ -93,6 +93,8 @@ export interface Showrunner {
    * run that only waits is in the journal and nowhere else. Woken too early or too often, it does nothing.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  /** Ids of runs of this account that an engine should have looked at so long ago, milliseconds (default 0): their wakes were lost. */
+  dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
   /** Performs what a slice delegated, and tells the run; rejects where that has to be tried again. */
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
   /**

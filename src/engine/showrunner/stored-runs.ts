@@ -52,6 +52,11 @@ export abstract class StoredRuns {
     return (await this.store.runs({ ...(tags !== undefined && { tags }) })).map((row) => statusNow(row, now));
   }
 
+  async dueRuns({ lateMs = 0, limit = 100 }: { readonly lateMs?: number; readonly limit?: number } = {}) {
+    const { origin: baseUrl, keyId } = this.repository.account;
+    return this.store.dueRuns({ account: accountOf({ baseUrl, keyId }), at: this.now() - lateMs, limit });
+  }
+
   async due(): Promise<readonly RunRow[]> {
     const account = accountOf({ baseUrl: this.repository.account.origin, keyId: this.repository.account.keyId });
     const due: RunRow[] = [];

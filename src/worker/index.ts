@@ -1,0 +1,5 @@
+// The engine's port, and the engine of one process.
+export { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
+export { createTimersEngine, type TimersOptions } from "./timers.ts";
+// A process that drives runs.
+export { startWorker, type Worker, type WorkerOptions } from "./worker.ts";
