@@ -52,7 +52,8 @@ async function bundle(published: Published, outDir: string, entries: readonly st
   const optional = [
     "showrunner-local",
     "@opentelemetry/api",
-    "pg", "pg-boss",
+    "pg",
+    "pg-boss",
     "@aws-sdk/client-s3",
     "@aws-sdk/s3-request-presigner",
   ];
