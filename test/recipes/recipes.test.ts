@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import draftThenFinal from "../../recipes/draft-then-final.ts";
 import localizedAd from "../../recipes/localized-ad.ts";
+import musicVideo from "../../recipes/music-video.ts";
 import narration from "../../recipes/narration.ts";
+import podcastClip from "../../recipes/podcast-clip.ts";
+import productSpin from "../../recipes/product-spin.ts";
 import shotList from "../../recipes/shot-list.ts";
 import storyboard from "../../recipes/storyboard.ts";
 import takes from "../../recipes/takes.ts";
@@ -116,6 +119,41 @@ describe("every recipe runs as it is, with its own defaults", () => {
     expect(status).toBe("succeeded");
     expect(report.steps.map(({ path }) => path)).toEqual(["clip-harbour", "clip-boat", "clip-lighthouse", "film"]);
     expect(await trackFacts(outputs.film!.path)).toMatchObject({ seconds: expect.closeTo(10, 1), hasSound: false });
+  });
+
+  test("product-spin: four sides of one product, and a film that goes round and ends where it began", async () => {
+    const run = await show.run(productSpin, {}, { id: "spin", budget: "0.70", outDir: join(folder, "spin") });
+    const { status, outputs, cost } = await run.result();
+    expect([status, cost.usd]).toEqual(["succeeded", "0.695"]);
+    const facts = { seconds: expect.closeTo(12, 1), width: 720, height: 720, hasSound: false };
+    expect(await trackFacts(outputs.spin!.path)).toMatchObject(facts);
+  });
+
+  test("podcast-clip: a host on a phone's screen says the recording, as long as it lasts", async () => {
+    const run = await show.run(podcastClip, {}, { id: "podcast", budget: "0.50", outDir: join(folder, "podcast") });
+    const { status, outputs, cost } = await run.result();
+    expect([status, cost.usd]).toEqual(["succeeded", "0.445"]);
+    const facts = { seconds: expect.closeTo(4.3, 0), width: 720, height: 1280, hasSound: true };
+    expect(await trackFacts(outputs.clip!.path)).toMatchObject(facts);
+    expect(outputs.cover).toMatchObject({ contentType: "image/png" });
+  });
+
+  test("music-video: a clip a shot with the same singer, and the song over all of them", async () => {
+    const run = await show.run(musicVideo, {}, { id: "music", budget: "0.60", outDir: join(folder, "music") });
+    const { status, outputs, cost } = await run.result();
+    expect([status, cost.usd]).toEqual(["succeeded", "0.545"]);
+    const path = outputs.video!.path;
+    const facts = { seconds: expect.closeTo(9, 1), width: 1280, height: 720, hasSound: true };
+    expect(await trackFacts(path)).toMatchObject(facts);
+    await using media = await serveMedia([path]);
+    const browser = await startBrowser();
+    try {
+      const played = await (await openPlayer(browser, media.origin)).play(`${media.origin}/0`);
+      expect(played.loudness).toBeGreaterThan(0.05);
+      expect(played.moves).toBe(true);
+    } finally {
+      await browser.close();
+    }
   });
 
   test("a shot list with a wrong row is refused with the row and the column", async () => {

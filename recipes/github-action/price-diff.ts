@@ -1,0 +1,183 @@
+/** Compares the prices of pipelines in two checkouts, and writes the table as a comment of the pull request or in the job's summary. */
+import { execFile } from "node:child_process";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+/** What `showrunner plan --json` says, as far as it is used here; micro-dollars. */
+interface Plan {
+  readonly ok: boolean;
+  readonly problems: readonly { readonly step: string | null; readonly message: string }[];
+  readonly prices?: readonly {
+    readonly step: string;
+    readonly model: string | null;
+    readonly costMicros: number | null;
+  }[];
+  readonly totalMicros?: { readonly min: number; readonly max: number | null };
+}
+
+/** A pipeline at one side; null where its file does not exist. */
+type Priced = Plan | { readonly failed: string } | null;
+
+interface Settings {
+  readonly pipelines: readonly string[];
+  readonly base: string;
+  readonly head: string;
+  readonly token: string;
+  readonly api: string;
+  readonly repository: string;
+  readonly pullRequest: number | null;
+  readonly summaryFile: string | null;
+}
+
+const MARKER = "<!-- showrunner-price-diff -->";
+const MOST_STEPS = 40;
+
+function settings(env: NodeJS.ProcessEnv): Settings {
+  const pipelines = (env["INPUT_PIPELINES"] ?? "")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  if (pipelines.length === 0) throw new Error("pipelines: name one file a line.");
+  const event = JSON.parse(readFileSync(env["GITHUB_EVENT_PATH"] ?? "/dev/null", "utf8") || "{}") as {
+    readonly pull_request?: { readonly number: number };
+  };
+  return {
+    pipelines,
+    base: resolve(env["INPUT_BASE"] || "base"),
+    head: resolve(env["INPUT_HEAD"] || "head"),
+    token: env["INPUT_TOKEN"] ?? "",
+    api: env["GITHUB_API_URL"] ?? "https://api.github.com",
+    repository: env["GITHUB_REPOSITORY"] ?? "",
+    pullRequest: event.pull_request?.number ?? null,
+    summaryFile: env["GITHUB_STEP_SUMMARY"] || null,
+  };
+}
+
+/** Plans it in a checkout. Code of the pull request runs here: it gets neither the token nor any other secret. */
+function priced(checkout: string, pipeline: string): Promise<Priced> {
+  const file = join(checkout, pipeline.replace(/#[^#/]*$/, ""));
+  if (!existsSync(file)) return Promise.resolve(null);
+  const { PATH, HOME, SHOWRUNNER_FAMILIES } = process.env;
+  const env = { PATH, HOME, ...(SHOWRUNNER_FAMILIES !== undefined && { SHOWRUNNER_FAMILIES }) };
+  const command = join(checkout, "node_modules", "showrunner", "bin", "showrunner.js");
+  const args = [command, "plan", pipeline, "--json", "--local"];
+  return new Promise((done) => {
+    execFile(process.execPath, args, { cwd: checkout, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
+      try {
+        done(JSON.parse(stdout) as Plan);
+      } catch {
+        done({ failed: stderr.trim().split("\n")[0] ?? String(error) });
+      }
+    });
+  });
+}
+
+/** One pipeline's part of the comment. */
+function section(pipeline: string, before: Priced, after: Priced): string {
+  const title = `### ${code(pipeline)}`;
+  if (after === null)
+    return `${title}\n\n${before === null ? "There is no such file." : `Removed; it was ${total(before)}.`}`;
+  if ("failed" in after) return `${title}\n\nIt cannot be planned: ${code(after.failed)}`;
+  if (!after.ok) {
+    const problems = after.problems.map(
+      ({ step, message }) => `- ${step === null ? "" : `${code(step)}: `}${code(message)}`,
+    );
+    return `${title}\n\nThe plan has problems:\n\n${problems.slice(0, MOST_STEPS).join("\n")}`;
+  }
+  const was = before === null ? "new" : total(before);
+  const headline = was === total(after) ? `unchanged: ${was}` : `${was} → **${total(after)}**${change(before, after)}`;
+  const rows = changedRows(before, after);
+  if (rows.length === 0) return `${title}\n\n${headline}`;
+  const more = rows.length > MOST_STEPS ? `\n\n… and ${rows.length - MOST_STEPS} more steps.` : "";
+  return `${title}\n\n${headline}\n\n| Step | Before | After |\n|---|---:|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
+}
+
+function changedRows(before: Priced, after: Plan): readonly string[] {
+  const was = stepsOf(before);
+  const is = stepsOf(after);
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((step) => {
+    const [from = "–", to = "–"] = [was.get(step), is.get(step)];
+    return from === to ? [] : [`| ${code(step)} | ${from} | ${to} |`];
+  });
+}
+
+function stepsOf(plan: Priced): ReadonlyMap<string, string> {
+  const prices = plan !== null && "prices" in plan ? (plan.prices ?? []) : [];
+  return new Map(
+    prices.map(({ step, model, costMicros }) => [
+      step,
+      `${money(costMicros)}${model === null ? "" : ` ${code(model)}`}`,
+    ]),
+  );
+}
+
+function total(plan: Exclude<Priced, null>): string {
+  if ("failed" in plan || plan.totalMicros === undefined) return "not plannable";
+  const { min, max } = plan.totalMicros;
+  return min === max ? money(min) : `${money(min)} to ${max === null ? "unknown" : money(max)}`;
+}
+
+function change(before: Priced, after: Plan): string {
+  const was = before !== null && "totalMicros" in before ? before.totalMicros?.max : undefined;
+  const is = after.totalMicros?.max;
+  if (was == null || is == null || was === 0) return "";
+  const percent = Math.round(((is - was) / was) * 100);
+  return ` (${is > was ? "+" : "−"}${money(Math.abs(is - was))}, ${percent > 0 ? "+" : ""}${percent} %)`;
+}
+
+function money(micros: number | null): string {
+  return micros === null ? "no price" : `$${(micros / 1e6).toFixed(6).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
+}
+
+/** Text of the pull request as it stands, whatever marks it holds. */
+function code(text: string): string {
+  const plain = text.replaceAll(/[\r\n`|]/g, " ").slice(0, 300);
+  return `\`${plain}\``;
+}
+
+/** Writes the comment, or the one that this action wrote before; false where the token may not. */
+async function comment({ api, repository, pullRequest, token }: Settings, body: string): Promise<boolean> {
+  if (pullRequest === null || token === "" || repository === "") return false;
+  const call = async (method: string, path: string, sent?: object) => {
+    const answer = await fetch(`${api}/repos/${repository}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        Accept: "application/vnd.github+json",
+        "Content-Type": "application/json",
+      },
+      ...(sent !== undefined && { body: JSON.stringify(sent) }),
+    });
+    if (answer.status === 401 || answer.status === 403 || answer.status === 404) return null;
+    if (!answer.ok)
+      throw new Error(`GitHub answered ${answer.status} to ${method} ${path}: ${(await answer.text()).slice(0, 300)}`);
+    return (await answer.json()) as unknown;
+  };
+  for (let page = 1; page <= 20; page++) {
+    const comments = await call("GET", `/issues/${pullRequest}/comments?per_page=100&page=${page}`);
+    if (comments === null) return false;
+    const list = comments as readonly {
+      readonly id: number;
+      readonly body?: string;
+      readonly user?: { readonly type?: string };
+    }[];
+    const own = list.find((one) => one.user?.type === "Bot" && one.body?.startsWith(MARKER));
+    if (own !== undefined) return (await call("PATCH", `/issues/comments/${own.id}`, { body })) !== null;
+    if (list.length < 100) break;
+  }
+  return (await call("POST", `/issues/${pullRequest}/comments`, { body })) !== null;
+}
+
+const given = settings(process.env);
+const sections: string[] = [];
+for (const pipeline of given.pipelines) {
+  // One after the other: both may start the local service on their folder.
+  sections.push(section(pipeline, await priced(given.base, pipeline), await priced(given.head, pipeline)));
+}
+const body = `${MARKER}\n## Prices of this pull request\n\n${sections.join("\n\n")}\n\n*By the local service's catalog, with each pipeline's default input.*`;
+if (given.summaryFile !== null) appendFileSync(given.summaryFile, `${body}\n`);
+if (await comment(given, body)) console.log("The comment is written.");
+else
+  console.log(
+    `::notice::The token may not comment, as in pull requests of forks; the table is in the job's summary.\n${body}`,
+  );

@@ -1,0 +1,34 @@
+import { join } from "node:path";
+import { file, pipeline } from "showrunner";
+import { z } from "zod";
+import { models } from "./models.ts";
+
+/** A minute of a podcast for a phone: its own recording, spoken by a drawn host, and a cover to announce it with. */
+export default pipeline("podcast-clip", {
+  input: z.object({
+    /** The recording, up to two minutes; it is what the host says, unchanged. */
+    recording: file("audio").default(join(import.meta.dirname, "assets", "voice-sample.wav")),
+    host: z
+      .string()
+      .min(1)
+      .default("A friendly radio host with headphones at a microphone, warm studio light, facing the camera"),
+    show: z.string().min(1).default("The night ferry"),
+  }),
+  consent: "the sample of this repository was synthesised; a recording of yours needs the consent of who speaks in it",
+  build({ input, upload, job }) {
+    const recording = upload("recording", input.recording);
+    const host = job("host", models.image, { prompt: input.host, aspect_ratio: "9:16" });
+    const clip = job("clip", models.avatar, {
+      start_image: host,
+      audio: recording,
+      prompt: "The host talks to the listener and nods now and then",
+      ...{ aspect_ratio: "9:16", resolution: "720p" },
+    });
+    const cover = job("cover", models.image, {
+      prompt: `Cover of a podcast called "${input.show}", bold and simple, the host on it`,
+      images: [host],
+      aspect_ratio: "1:1",
+    });
+    return { clip, cover };
+  },
+});

@@ -1,0 +1,49 @@
+import { pipeline } from "showrunner";
+import { z } from "zod";
+import { joinClips } from "./lib/film.ts";
+import { models } from "./models.ts";
+
+const SIDES = ["front", "right side", "back", "left side"] as const;
+
+/**
+ * A product turns once around itself: each side is drawn after the front, each clip goes from one side to the next, and the
+ * last one ends on the front again, so that the film loops.
+ */
+export default pipeline("product-spin", {
+  input: z.object({
+    product: z.string().min(1).default("A red toy car on a turntable, studio light"),
+  }),
+  build({ input, job, task }) {
+    const style = { aspect_ratio: "1:1" } as const;
+    const front = job("front", models.image, { prompt: `${input.product}, seen from the ${SIDES[0]}`, ...style });
+    const others = SIDES.slice(1).map((side) =>
+      job(side.replace(" ", "-"), models.image, {
+        prompt: `${input.product}, seen from the ${side}`,
+        images: [front],
+        ...style,
+      }),
+    );
+    const stops = [front, ...others, front];
+    const clips = stops.slice(1).map((end, index) =>
+      job(`turn-${index + 1}`, models.video, {
+        prompt: "The turntable turns evenly, nothing else moves",
+        start_image: stops[index]!,
+        end_image: end,
+        ...{ resolution: "720p", duration_ms: 3000, generate_audio: false, ...style },
+      }),
+    );
+    const spin = task(
+      "spin",
+      { clips },
+      ({ clips }, { file }) =>
+        joinClips(
+          clips.map(({ path }) => path),
+          file("spin"),
+        ),
+      {
+        files: { spin: "video" },
+      },
+    );
+    return { spin, front };
+  },
+});

@@ -1,0 +1,19 @@
+import { showrunner } from "../../../../lib/showrunner.ts";
+
+export const runtime = "nodejs";
+export const dynamic = "force-dynamic";
+
+/** `GET /api/films/{run}`: how far it is. Next hands the path's parts over as a promise. */
+export async function GET(
+  _request: Request,
+  { params }: { readonly params: Promise<{ readonly run: string }> },
+): Promise<Response> {
+  const { run } = await params;
+  const show = await showrunner();
+  // Orders alone: other runs of the journal are not for callers.
+  const report = run.startsWith("film-") ? await show.show(run).catch(() => null) : null;
+  if (report === null) return Response.json({ error: "no such order" }, { status: 404 });
+  const { status, message, cost, steps } = report;
+  const done = steps.filter(({ finished_at: finishedAt }) => finishedAt !== null).length;
+  return Response.json({ run, status, message, usd: cost, steps: { done, of: steps.length } });
+}
