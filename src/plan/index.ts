@@ -17,7 +17,7 @@ export {
 } from "./forecast.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
-export { filesOf, makePlan, modelsOf, type PlanOutcome, planExpansion } from "./make-plan.ts";
+export { filesOf, makePlan, modelsOf, type PlanOutcome, planExpansionStepwise, planStepwise } from "./make-plan.ts";
 export { criticalPath, makespan } from "./makespan.ts";
 export { fingerprint, plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";

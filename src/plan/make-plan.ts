@@ -51,9 +51,18 @@ export type PlanOutcome =
  * here. The same draft and context always give the same outcome.
  */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
+  const stepwise = planStepwise(draft, context);
+  for (;;) {
+    const { done, value } = stepwise.next();
+    if (done === true) return value;
+  }
+}
+
+/** {@link makePlan}, to be left for a moment after each step. */
+export function* planStepwise(draft: Draft, context: PlanContext): Generator<void, PlanOutcome> {
   const problems: Problem[] = [...draft.problems];
   const facts = new Map<string, StepFacts>();
-  const steps = planSteps(draft, context, { problems, facts });
+  const steps = yield* planSteps(draft, context, { problems, facts });
   const returns = completeReturns(draft.returns, facts, problems);
   const { onFailure, groups } = draft;
   if (onFailure !== null) problems.push(...checkReturnedQuorum(onFailure, returns));
@@ -66,7 +75,7 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   return { ok: true, plan, parsedInput: draft.parsedInput };
 }
 
-export interface Found {
+interface Found {
   /** Problems of the draft; those found are added. */
   readonly problems: Problem[];
   /** What is known of the steps before; that of the planned ones is added. */
@@ -74,12 +83,17 @@ export interface Found {
 }
 
 /** Plans the steps of a draft, one after the other. */
-export function planSteps(draft: Draft, context: PlanContext, { problems, facts }: Found): readonly PlanStep[] {
+function* planSteps(
+  draft: Draft,
+  context: PlanContext,
+  { problems, facts }: Found,
+): Generator<void, readonly PlanStep[]> {
   const keyOf = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(keyOf));
   const ofTakes = new Set<string>();
   const steps: PlanStep[] = [];
   for (const drafted of draft.steps) {
+    yield;
     const planning: Planning = {
       ...context,
       facts: (path) => facts.get(path),
@@ -156,12 +170,15 @@ export type ExpansionOutcome =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Plans the steps that a value led to, among those of the run's plan. Either they are all fine, or every problem. */
-export function planExpansion(
+/**
+ * Plans the steps that a value led to, among those of the run's plan, to be left for a moment after each of them. Either
+ * they are all fine, or every problem.
+ */
+export function* planExpansionStepwise(
   step: ExpandingStep,
   drafted: Draft,
   context: PlanContext & { readonly plan: Plan },
-): ExpansionOutcome {
+): Generator<void, ExpansionOutcome> {
   const { plan } = context;
   const facts = knownFacts(plan);
   const problems: Problem[] = [...drafted.problems];
@@ -170,7 +187,7 @@ export function planExpansion(
   if (drafted.steps.length > step.maxSteps) {
     report("too-many-steps", null, `leads to ${drafted.steps.length} steps, and maxSteps is ${step.maxSteps}`);
   }
-  const steps = planSteps(drafted, context, { problems, facts });
+  const steps = yield* planSteps(drafted, context, { problems, facts });
   const planning: Planning = { ...context, facts: (path) => facts.get(path), report };
   const returns = (drafted.returns as readonly DraftReference[]).map((given, index) => {
     return bindReturned(given, `returns[${index}]`, step, { planning, isRead: isReadLocally(step, plan) });

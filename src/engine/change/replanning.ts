@@ -49,7 +49,7 @@ export async function replanRun(
   if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
     return { ok: true, plan: planned.plan, input: drafted.parsedInput, expanded: {}, diff: noDiff(planned.plan), code };
   }
-  const produced = make();
+  const produced = await make();
   // What the input's schema asks for newly may be why.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);

@@ -1,7 +1,15 @@
 import type { Catalog } from "../../catalog/index.ts";
 import { formatUsd } from "../../money.ts";
-import { type AppliedProfile, applyProfile, type Draft, filesOf, modelsOf, planExpansion } from "../../plan/index.ts";
+import {
+  type AppliedProfile,
+  applyProfile,
+  type Draft,
+  filesOf,
+  modelsOf,
+  planExpansionStepwise,
+} from "../../plan/index.ts";
 import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import { Slices } from "../../slices.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { Quote } from "./quote.ts";
@@ -46,7 +54,8 @@ export async function expandPlan(
 ): Promise<Expansion> {
   const requested = profile === undefined ? drafted : applyProfile(drafted, profile);
   const files = await measureFiles(filesOf(requested), media);
-  const produced = planExpansion(step, requested, { catalog: await catalog(modelsOf(requested)), files, plan });
+  const context = { catalog: await catalog(modelsOf(requested)), files, plan };
+  const produced = await new Slices().finish(planExpansionStepwise(step, requested, context));
   if (!produced.ok) return produced;
   const groups = { ...plan.groups, ...produced.groups };
   const quote = await price({ ...plan, groups, steps: [...plan.steps, ...produced.steps] }, produced.steps);

@@ -7,15 +7,16 @@ import {
   applyProfile,
   filesOf,
   type JobLimits,
-  makePlan,
   modelsOf,
   type PlanOutcome,
+  planStepwise,
   profileModels,
   profileProblems,
 } from "../../plan/index.ts";
 import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
+import { Slices } from "../../slices.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -84,12 +85,14 @@ export class Planner {
     { profile: name }: { readonly profile?: string | undefined } = {},
   ): Promise<Planned | { readonly ok: false; readonly problems: readonly Problem[] }> {
     const drafted = draft(pipeline, input);
+    const slices = new Slices();
     const chosen = name === undefined ? { profile: null } : this.#profile(pipeline, name);
     const wrong = "problem" in chosen ? [chosen.problem] : [];
     if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
     const profile = "problem" in chosen ? null : chosen.profile;
     const { basis, make } = await this.planFrom(drafted.draft, profile);
-    const produced = make();
+    const produced = await make();
+    await slices.pause();
     const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems)];
     return produced.ok && problems.length === 0
       ? { ...produced, draft: drafted.draft, basis: basis(), profile }
@@ -101,13 +104,13 @@ export class Planner {
     drafted: Draft,
     profile: AppliedProfile | null,
     stored: readonly FileFacts[] = [],
-  ): Promise<{ readonly basis: () => string; readonly make: () => PlanOutcome }> {
+  ): Promise<{ readonly basis: () => string; readonly make: () => Promise<PlanOutcome> }> {
     const requested = profile === null ? drafted : applyProfile(drafted, profile);
     const files = await measureFiles(filesOf(requested), this.#parts.media, stored);
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
-    const make = (): PlanOutcome => {
-      const produced = makePlan(requested, { catalog, files });
+    const make = async (): Promise<PlanOutcome> => {
+      const produced = await new Slices().finish(planStepwise(requested, { catalog, files }));
       const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
       return wrong.length === 0
         ? produced

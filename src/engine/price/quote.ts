@@ -1,10 +1,10 @@
-import PQueue from "p-queue";
 import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
+import { Slices } from "../../slices.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -30,20 +30,19 @@ export async function voiceProblems(
   refused: readonly Problem[],
   estimates: EstimateCache,
 ): Promise<readonly Problem[]> {
-  const problems = steps.flatMap((step, index): readonly Promise<readonly Problem[]>[] => {
+  const told = new Set(refused.filter(({ field }) => field !== FIELD).map(({ step }) => step));
+  const open = steps.flatMap((step, index) => {
     const { submits } = traitsOf(step);
     const id = submits === null ? null : voiceOf(submits);
-    if (submits === null || id === null || isAccepted(prices[index]!)) return [];
-    const isTold = refused.some((problem) => problem.step === step.path && problem.field !== FIELD);
-    return isTold ? [] : [unlessKnown(step.path, id, submits.model)];
+    if (submits === null || id === null || told.has(step.path) || isAccepted(prices[index]!)) return [];
+    return [{ step: step.path, model: submits.model, id }];
   });
-  return (await Promise.all(problems)).flat();
-
-  async function unlessKnown(step: string, id: string, model: string): Promise<readonly Problem[]> {
+  const problems = open.map(async ({ step, model, id }): Promise<readonly Problem[]> => {
     const voices = await estimates.voices(model);
     if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
     return [{ code: "unknown-voice", step, field: FIELD, ...unknownVoice(id, model, voices) }];
-  }
+  });
+  return (await Promise.all(problems)).flat();
 }
 
 function isAccepted({ basis }: StepPrice): boolean {
@@ -120,6 +119,7 @@ const PRICES_AT_ONCE = 32;
 /** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
+  const slices = new Slices();
   const files = new Map(only.flatMap((step) => traitsOf(step).file ?? []).map((file) => [file.sha256, file]));
   await Promise.all([...files.values()].map(({ path, sha256 }) => pricing.media.put({ path, sha256 })));
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
@@ -161,15 +161,22 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     }
   };
 
-  const queue = new PQueue({ concurrency: PRICES_AT_ONCE });
-  const pricesOf = only.map((step): StepPrice | Promise<StepPrice> => {
-    const known = foreseen(step, pricing.reusePreview);
-    if (known !== null) return known;
-    const isQuoted = traitsOf(step).pricing.by === "quote" && "model" in step;
-    return isQuoted ? queue.add(() => price(step)) : unpriced(plan, step, pricing.maxUnquotedMicros);
+  const prices: StepPrice[] = [];
+  let next = 0;
+  const priceOthers = async () => {
+    while (next < only.length) {
+      const index = next++;
+      const step = only[index]!;
+      const known = foreseen(step, pricing.reusePreview);
+      const isQuoted = known === null && traitsOf(step).pricing.by === "quote" && "model" in step;
+      prices[index] = isQuoted ? await price(step) : (known ?? unpriced(plan, step, pricing.maxUnquotedMicros));
+      await slices.pause();
+    }
+  };
+  await Promise.all(Array.from({ length: PRICES_AT_ONCE }, priceOthers)).finally(() => {
+    // After a failure nothing more is asked: the quote has failed.
+    next = only.length;
   });
-  // After a failure nothing more is asked: the quote has failed.
-  const prices = await Promise.all(pricesOf).finally(() => queue.clear());
   const voices = await voiceProblems(only, prices, problems, pricing.estimates);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
@@ -177,12 +184,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
+  await slices.pause();
   const durationMs = (step: PlanStep) => pricing.durations.expectedMs(step);
   const critical = criticalPath(plan, durationMs);
   const isForeseen = critical.path.every((path) => {
     const step = steps.get(path)!;
     return traitsOf(step).pricing.by !== "quote" || pricing.durations.knownMs(step) !== null;
   });
+  await slices.pause();
   return {
     ok: problems.length === 0,
     problems,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Builder, draft, pipeline, type Returns } from "../../../src/define/index.ts";
-import { type Draft, makePlan, type PlanContext, planExpansion } from "../../../src/plan/index.ts";
+import { type Draft, makePlan, type PlanContext, planExpansionStepwise } from "../../../src/plan/index.ts";
 import type { ExpandStep, FileFacts, Json, Plan, PlanStep, Problem } from "../../../src/plan/plan.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 
@@ -55,5 +55,9 @@ export function expanded(tried: Tried, path: string, value: Json) {
   const code = tried.draft.functions.get(path);
   if (code?.kind !== "expand") throw new Error(`${path} has no function`);
   const step = tried.step(path) as ExpandStep;
-  return planExpansion(step, code.expand(value), { ...context, plan: tried.plan! });
+  const stepwise = planExpansionStepwise(step, code.expand(value), { ...context, plan: tried.plan! });
+  for (;;) {
+    const next = stepwise.next();
+    if (next.done === true) return next.value;
+  }
 }
