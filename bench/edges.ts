@@ -1,12 +1,10 @@
 /**
- * What people see of large runs: `node bench/edges.ts [show|report|dashboard|live|files …] [steps …]`. Each run is written into
- * a journal as an engine would have: layers of 100 jobs with two parents each, one output apiece, a tenth returned. CPU
- * milliseconds of this process and the growth from size to size; 1 is proportional to the steps.
+ * What people see of large runs, by processor time. Each run is written into a journal as an engine would have: layers of 100
+ * jobs with two parents each, one output apiece, a tenth returned.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { createClient } from "../src/api/index.ts";
 import { ownText } from "../src/clean-text.ts";
 import { stepTable } from "../src/cli/commands/show.ts";
@@ -27,8 +25,9 @@ import { snapshotOf } from "../src/journal/snapshot.ts";
 import type { JournalStore } from "../src/journal/store.ts";
 import type { JobStep, Json } from "../src/plan/plan.ts";
 import { writeReport } from "../src/report/index.ts";
+import type { Report } from "./harness.ts";
 
-export interface Measured {
+interface Measured {
   readonly what: string;
   readonly steps: number;
   readonly cpuMs: number;
@@ -41,7 +40,7 @@ const EVENTS_A_COMMIT = 10_000;
 const RUN = "large";
 
 /** A journal with one run of so many steps, and what reads it. */
-export class LargeRun implements AsyncDisposable {
+class LargeRun implements AsyncDisposable {
   readonly folder: string;
   readonly steps: number;
   readonly journal: JournalStore;
@@ -167,7 +166,7 @@ async function cpuOf<T>(work: () => Promise<T> | T): Promise<{ readonly cpuMs: n
 }
 
 /** The facts and the table of `showrunner show`. */
-export async function measureShow(run: LargeRun): Promise<readonly Measured[]> {
+async function measureShow(run: LargeRun): Promise<readonly Measured[]> {
   await using show = await run.open();
   const { cpuMs, result } = await cpuOf(async () => stepTable(await show.show(RUN), 120));
   const json = await cpuOf(async () => JSON.stringify(await show.show(RUN)).length);
@@ -177,7 +176,7 @@ export async function measureShow(run: LargeRun): Promise<readonly Measured[]> {
   ];
 }
 
-export async function measureReport(run: LargeRun): Promise<readonly Measured[]> {
+async function measureReport(run: LargeRun): Promise<readonly Measured[]> {
   await using show = await run.open();
   const file = join(run.folder, "report.html");
   const options = { file, mediaDir: join(run.folder, "media"), writtenAt: Date.now(), version: "bench" };
@@ -186,7 +185,7 @@ export async function measureReport(run: LargeRun): Promise<readonly Measured[]>
 }
 
 /** What the page gets first, and what one more event of the run brings it. */
-export async function measureDashboard(run: LargeRun): Promise<readonly Measured[]> {
+async function measureDashboard(run: LargeRun): Promise<readonly Measured[]> {
   await using show = await run.open();
   const media = await openMediaStore(join(run.folder, "media"));
   const token = "a-token-of-the-bench";
@@ -211,7 +210,7 @@ export async function measureDashboard(run: LargeRun): Promise<readonly Measured
 const FRAME_EVENTS = 20;
 
 /** The live terminal, as it follows the last 2,000 events of the run and draws a picture every 20 of them. */
-export async function measureLive(run: LargeRun): Promise<readonly Measured[]> {
+async function measureLive(run: LargeRun): Promise<readonly Measured[]> {
   const events = await run.journal.read(RUN);
   const live = new LiveRun();
   const last = Math.max(1, events.length - 2000);
@@ -233,7 +232,7 @@ const MOST_FILES = 10_000;
 const CONTENTS = 20;
 
 /** As many named files as steps, of a few contents, with what it takes to copy as many sources into the media store. */
-export async function measureFiles(run: LargeRun): Promise<readonly Measured[]> {
+async function measureFiles(run: LargeRun): Promise<readonly Measured[]> {
   if (run.steps > MOST_FILES) return [];
   const media = await openMediaStore(join(run.folder, "media"));
   const sources = Array.from({ length: run.steps }, (_, at) => ({ bytes: Buffer.from(`picture ${at}`) }));
@@ -248,40 +247,24 @@ export async function measureFiles(run: LargeRun): Promise<readonly Measured[]> 
   ];
 }
 
-export const MEASURES = {
-  show: measureShow,
-  report: measureReport,
-  dashboard: measureDashboard,
-  live: measureLive,
-  files: measureFiles,
-};
-
-/** How the work grows between two sizes: 1 in proportion, 2 with the square. */
-export function exponent(small: Measured, large: Measured): number {
-  return Math.log(large.cpuMs / small.cpuMs) / Math.log(large.steps / small.steps);
-}
-
-async function main(words: readonly string[]): Promise<void> {
-  const sizes = words.filter((word) => /^\d+$/.test(word)).map(Number);
-  const chosen = Object.entries(MEASURES).filter(([name]) => words.length === sizes.length || words.includes(name));
-  const rows: Measured[] = [];
-  for (const steps of [200, ...(sizes.length > 0 ? sizes : [1_000, 10_000])]) {
+export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
+  const rows = new Map<string, { size: number; value: number }[]>();
+  // The smallest run only warms up.
+  for (const steps of [200, ...(quick ? [500, 1_000] : [1_000, 10_000])]) {
     await using run = await LargeRun.write(steps);
-    for (const [, measure] of chosen) {
-      const found = await measure(run);
-      // The smallest run only warms up.
-      if (steps === 200) continue;
-      for (const row of found) {
-        const before = rows.findLast(({ what }) => what === row.what);
-        rows.push(row);
-        const growth = before === undefined ? "" : `growth ${exponent(before, row).toFixed(2)}`;
-        const size = row.bytes === undefined ? "" : `${(row.bytes / 1000).toFixed(0)} kB`;
-        console.log(
-          `${row.what.padEnd(30)} ${String(steps).padStart(7)} steps ${row.cpuMs.toFixed(0).padStart(8)} ms  ${size.padStart(10)}  ${growth}`,
-        );
+    for (const reader of [measureShow, measureReport, measureDashboard, measureLive, measureFiles]) {
+      for (const { what, cpuMs, bytes } of await reader(run)) {
+        if (steps === 200) continue;
+        const noted = (name: string, value: number) =>
+          void rows.set(name, [...(rows.get(name) ?? []), { size: steps, value }]);
+        noted(what, cpuMs);
+        if (bytes !== undefined) noted(`${what}, kB`, bytes / 1000);
       }
     }
   }
+  for (const [name, points] of rows) {
+    const isSize = name.endsWith(", kB");
+    const group = "Large runs of jobs: processor time of what people see, and its size";
+    report.curve(group, isSize ? name.slice(0, -", kB".length) : name, isSize ? "kB" : "ms", points);
+  }
 }
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(process.argv.slice(2));

@@ -1,18 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { openStore } from "../src/local-service/store/store.ts";
+import { openStore, type Store } from "../src/local-service/store/store.ts";
+import { inFolder, type Report } from "./harness.ts";
 import { percentiles, startServer } from "./local-service-process.ts";
 
-/* Pages of GET /jobs with 100,000 finished jobs in the store. Bar: under 10 ms. */
-const JOBS = Number(process.argv[2] ?? 100_000);
 const PAGES = 1_000;
-
-const dataDir = mkdtempSync(join(tmpdir(), "local-service-bench-"));
-const store = openStore(dataDir);
 const createdAt = Date.now() - 3_600_000;
 
-function addJob(index: number): void {
+function addJob(store: Store, index: number): void {
   const seq = store.jobs.insert({
     jobId: `job_${String(index).padStart(36, "0")}`,
     workspaceId: "workspace_local",
@@ -44,37 +37,40 @@ function addJob(index: number): void {
   });
 }
 
-for (let from = 0; from < JOBS; from += 10_000) {
-  await store.write(() => {
-    for (let index = from; index < Math.min(JOBS, from + 10_000); index++) addJob(index);
+/** Pages of `GET /jobs`, and usage by day, with many finished jobs in the store. */
+export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
+  const jobs = quick ? 10_000 : 100_000;
+  await inFolder(async (dataDir) => {
+    const store = openStore(dataDir);
+    for (let from = 0; from < jobs; from += 10_000) {
+      await store.write(() => {
+        for (let index = from; index < from + 10_000; index++) addJob(store, index);
+      });
+    }
+    store.close();
+    const server = await startServer({ dataDir });
+    const headers = { authorization: `Bearer ${server.apiKey}` };
+    const page = async (query: string): Promise<{ readonly ms: number; readonly next: string | null }> => {
+      const sent = performance.now();
+      const answer = await fetch(`${server.baseUrl}/jobs?limit=100${query}`, { headers });
+      const body = (await answer.json()) as { next_cursor: string | null };
+      return { ms: performance.now() - sent, next: body.next_cursor };
+    };
+    let { next } = await page("");
+    const times: number[] = [];
+    while (times.length < PAGES && next !== null) {
+      const found = await page(`&cursor=${next}`);
+      times.push(found.ms);
+      next = found.next;
+    }
+    const askedAt = performance.now();
+    await (await fetch(`${server.baseUrl}/usage?group_by=day`, { headers })).json();
+    const usageMs = performance.now() - askedAt;
+    await server.stop();
+    const group = `${jobs.toLocaleString("en")} finished jobs in the store`;
+    const { p50, p99 } = percentiles(times);
+    report.figure(group, "a page of 100 jobs, median", "ms", p50, { most: 10 });
+    report.figure(group, "a page of 100 jobs, 99th percentile", "ms", p99);
+    report.figure(group, "usage by day", "ms", usageMs);
   });
 }
-store.close();
-
-const server = await startServer({ dataDir });
-const headers = { authorization: `Bearer ${server.apiKey}` };
-
-async function page(query: string): Promise<{ ms: number; next: string | null }> {
-  const sent = performance.now();
-  const answer = await fetch(`${server.baseUrl}/jobs?limit=100${query}`, { headers });
-  const body = (await answer.json()) as { next_cursor: string | null };
-  return { ms: performance.now() - sent, next: body.next_cursor };
-}
-
-await page("");
-const times: number[] = [];
-for (let cursor: string | null = "", turn = 0; turn < PAGES && cursor !== null; turn++) {
-  const { ms, next } = await page(cursor === "" ? "" : `&cursor=${cursor}`);
-  times.push(ms);
-  cursor = next;
-}
-const usage = performance.now();
-await (await fetch(`${server.baseUrl}/usage?group_by=day`, { headers })).json();
-console.log({
-  jobs: JOBS,
-  pages: times.length,
-  pageMs: percentiles(times),
-  usageMs: Math.round(performance.now() - usage),
-});
-await server.stop();
-rmSync(dataDir, { recursive: true, force: true });

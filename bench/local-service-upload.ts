@@ -1,9 +1,8 @@
 import { request } from "node:http";
 import { PassThrough, Readable } from "node:stream";
+import type { Report } from "./harness.ts";
 import { startServer } from "./local-service-process.ts";
 
-/* An upload of 200 MB. Bar: under 200 MB of resident memory. The bytes are a WAV, which is measured after it came in. */
-const MEGABYTES = Number(process.argv[2] ?? 200);
 const RATE = 48_000;
 
 function wavHeader(dataBytes: number): Buffer {
@@ -25,47 +24,35 @@ function wavHeader(dataBytes: number): Buffer {
 
 const boundary = "bench-boundary";
 
-function* parts() {
+function* parts(megabytes: number) {
   yield Buffer.from(
     `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="blob"\r\nContent-Type: application/octet-stream\r\n\r\n`,
   );
-  const dataBytes = MEGABYTES * 1024 * 1024;
+  const dataBytes = megabytes * 1024 * 1024;
   yield wavHeader(dataBytes);
   const chunk = Buffer.alloc(65_536, 1);
   for (let sent = 0; sent < dataBytes; sent += chunk.length) yield chunk;
   yield Buffer.from(`\r\n--${boundary}--\r\n`);
 }
 
-const server = await startServer();
-const idleMb = server.rssMb();
-const started = performance.now();
-let duringMb = 0;
-const sampler = setInterval(() => {
-  duringMb = Math.max(duringMb, server.rssMb());
-}, 20);
-
-const status = await new Promise<string>((resolve, reject) => {
-  const upload = request(`${server.baseUrl}/files`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": `multipart/form-data; boundary=${boundary}` },
-  });
-  upload.on("response", (answer) => {
-    let text = "";
-    answer.on("data", (chunk) => {
-      text += chunk;
+/** A large upload: a WAV, which is measured after it came in. */
+export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
+  const megabytes = quick ? 50 : 200;
+  const server = await startServer();
+  const startedAt = performance.now();
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const type = `multipart/form-data; boundary=${boundary}`;
+    const headers = { authorization: `Bearer ${server.apiKey}`, "content-type": type };
+    const upload = request(`${server.baseUrl}/files`, { method: "POST", headers });
+    upload.on("response", (answer) => {
+      answer.resume().on("end", () => resolve(answer.statusCode));
     });
-    answer.on("end", () => resolve(`${answer.statusCode} ${text.slice(0, 300)}`));
+    upload.on("error", reject);
+    Readable.from(parts(megabytes)).pipe(new PassThrough()).pipe(upload);
   });
-  upload.on("error", reject);
-  Readable.from(parts()).pipe(new PassThrough()).pipe(upload);
-});
-clearInterval(sampler);
-console.log({
-  megabytes: MEGABYTES,
-  status,
-  seconds: Math.round((performance.now() - started) / 100) / 10,
-  idleMb,
-  duringMb,
-  peakMb: server.peakMb(),
-});
-await server.stop();
+  if (status !== 201 && status !== 200) throw new Error(`the upload was answered with ${status}`);
+  const group = `An upload of ${megabytes} MB`;
+  report.figure(group, "wall time", "s", (performance.now() - startedAt) / 1000);
+  report.figure(group, "resident memory at most", "MB", server.peakMb(), { most: 200 });
+  await server.stop();
+}

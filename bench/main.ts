@@ -17,6 +17,8 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   startup: () => import("./startup.ts"),
   client: () => import("./client.ts"),
   planning: () => import("./planning.ts"),
+  edges: () => import("./edges.ts"),
+  "local-service": () => import("./local-service.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -56,20 +56,29 @@ export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }
 
-/** A handle of these facts that points there, and refuses to become text. */
-export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
-  const handle: object = { ...facts };
-  pointAt(handle, pointer);
-  for (const key of ["toString", "toJSON", Symbol.toPrimitive]) Object.defineProperty(handle, key, refusing);
-  return Object.freeze(handle) as H;
+/** What all handles have in common: none becomes text. */
+class Unresolved {
+  declare readonly step: string;
+
+  toString(): never {
+    throw new HandleMisuseError(this.step);
+  }
+
+  toJSON(): never {
+    throw new HandleMisuseError(this.step);
+  }
+
+  [Symbol.toPrimitive](): never {
+    throw new HandleMisuseError(this.step);
+  }
 }
 
-const refusing = {
-  enumerable: false,
-  value(this: Handle): never {
-    throw new HandleMisuseError(this.step);
-  },
-};
+/** A handle of these facts that points there, and refuses to become text. */
+export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
+  const handle = Object.assign(new Unresolved(), facts);
+  pointAt(handle, pointer);
+  return Object.freeze(handle) as unknown as H;
+}
 
 /** Makes an object known as a handle. */
 export function pointAt(handle: object, pointer: Pointer): void {

@@ -130,32 +130,29 @@ const RESERVED = ["$ref", "$asset", "$text", "$file"];
  * is reported with its field and left out.
  */
 export function draftJson(value: unknown, context: Context & { readonly field: string }): DraftJson {
-  return convert(value, context.field, { ...context, depth: 0 }) ?? null;
+  return convert(value, context.field, context, 0) ?? null;
 }
 
-type Inner = Context & { readonly depth: number };
-
-function convert(value: unknown, field: string, context: Inner): DraftJson | undefined {
+function convert(value: unknown, field: string, context: Context, depth: number): DraftJson | undefined {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const pointer = pointerOf(value);
   if (pointer !== null) return convertPointer(pointer, field, context);
-  if (context.depth >= MAX_DEPTH) return refuse(field, context, "is nested too deeply, or contains itself");
-  const inner = { ...context, depth: context.depth + 1 };
-  if (Array.isArray(value)) return convertList(value, field, inner);
-  if (isPlainObject(value)) return convertObject(value, field, inner);
+  if (depth >= MAX_DEPTH) return refuse(field, context, "is nested too deeply, or contains itself");
+  if (Array.isArray(value)) return convertList(value, field, context, depth + 1);
+  if (isPlainObject(value)) return convertObject(value, field, context, depth + 1);
   return refuse(field, context, `is ${describe(value)}, which JSON cannot hold`);
 }
 
-function convertList(list: readonly unknown[], field: string, context: Inner): DraftJson {
+function convertList(list: readonly unknown[], field: string, context: Context, depth: number): DraftJson {
   return Array.from(list).flatMap((item, index): DraftJson => {
-    const converted = convert(item, `${field}[${index}]`, context) ?? null;
+    const converted = convert(item, `${field}[${index}]`, context, depth) ?? null;
     // Several results spread, as all outputs of one step do when the run puts them in.
     return pointerOf(item)?.to === "several" ? converted : [converted];
   });
 }
 
-function convertObject(value: object, field: string, context: Inner): DraftJson {
+function convertObject(value: object, field: string, context: Context, depth: number): DraftJson {
   const entries: [string, DraftJson][] = [];
   for (const [key, item] of Object.entries(value)) {
     const at = field === "" ? key : `${field}.${key}`;
@@ -164,7 +161,7 @@ function convertObject(value: object, field: string, context: Inner): DraftJson 
       refuse(at, context, "is a name kept for references; pass a handle instead", "reserved-field");
       continue;
     }
-    const converted = convert(item, at, context);
+    const converted = convert(item, at, context, depth);
     if (converted === undefined) continue;
     // In an input, a list handle alone resolves to a list.
     const wraps = context.step !== null && pointerOf(item)?.to === "step" && isListPointer(pointerOf(item));
@@ -173,7 +170,7 @@ function convertObject(value: object, field: string, context: Inner): DraftJson 
   return Object.fromEntries(entries);
 }
 
-function convertPointer(pointer: Pointer, field: string, context: Inner): DraftJson | undefined {
+function convertPointer(pointer: Pointer, field: string, context: Context): DraftJson | undefined {
   switch (pointer.to) {
     case "asset":
       return { $asset: { assetId: pointer.assetId, kind: pointer.kind } };
@@ -188,7 +185,7 @@ function convertPointer(pointer: Pointer, field: string, context: Inner): DraftJ
   }
 }
 
-function convertPiece(piece: unknown, field: string, context: Inner): DraftJson {
+function convertPiece(piece: unknown, field: string, context: Context): DraftJson {
   if (typeof piece === "string") return piece;
   if (typeof piece === "number" || typeof piece === "boolean") return String(piece);
   const pointer = pointerOf(piece);

@@ -37,14 +37,24 @@ export function isSnapshotDue(tail: number, weight: number, park: boolean): bool
   return tail >= (park ? SHORT_TAIL : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight));
 }
 
-export function snapshotOf(state: RunState): FoldSnapshot {
+/** To be left for a moment after each step, while nobody changes the state. */
+export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
-  const packed: PackedState = {
-    ...rest,
-    planned: isAsPlanned(planned) ? null : planned,
-    steps: Object.values(steps).map(packStep),
-  };
+  const packedSteps: PackedStep[] = [];
+  for (const step of Object.values(steps)) {
+    packedSteps.push(packStep(step));
+    yield;
+  }
+  const packed: PackedState = { ...rest, planned: isAsPlanned(planned) ? null : planned, steps: packedSteps };
   return { foldVersion: FOLD_VERSION, seq: state.seq, state: packed as unknown as Json };
+}
+
+export function snapshotOf(state: RunState): FoldSnapshot {
+  const stepwise = snapshotStepwise(state);
+  for (;;) {
+    const { done, value } = stepwise.next();
+    if (done === true) return value;
+  }
 }
 
 /** A run's state: of its snapshot and the events since, or of all events where the snapshot cannot be used. */

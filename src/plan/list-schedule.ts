@@ -127,8 +127,8 @@ class ReadySteps {
   /** The first step that the limits let start. */
   take(): number | null {
     let best: number | null = null;
-    for (const [group, waiting] of this.#groups.entries()) {
-      const step = waiting.peek();
+    for (let group = 0; group < this.#groups.length; group++) {
+      const step = this.#groups[group]!.peek();
       if (step === undefined || !this.#isFree(group)) continue;
       if (best === null || this.#order(step, best) < 0) best = step;
     }
@@ -155,6 +155,8 @@ class ReadySteps {
   }
 
   #isFree(group: number): boolean {
-    return this.#graph.slotsOfGroup[group]!.every((slot) => this.#used[slot]! < this.#graph.slotLimits[slot]!);
+    const { slotsOfGroup, slotLimits } = this.#graph;
+    for (const slot of slotsOfGroup[group]!) if (this.#used[slot]! >= slotLimits[slot]!) return false;
+    return true;
   }
 }

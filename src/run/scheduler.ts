@@ -65,6 +65,11 @@ export class Scheduler {
     if (changes === "step" && "step" in event) this.#index?.update(event.step);
   }
 
+  /** Counts over all steps what the first decision needs, which takes a while for a large run. */
+  prepare(): void {
+    this.#indexed();
+  }
+
   /** A command of this step ended, whatever came of it. */
   ended(path: string): void {
     this.#index?.update(path);

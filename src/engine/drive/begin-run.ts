@@ -57,7 +57,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   const rests = how.staysPaused !== true && isRunFinal(state.status) && !hasUncollectedWork(state);
   const { before, after } = rests || how.staysPaused === true ? { before: [], after: [] } : resumeEvents(state);
   return {
-    events: [...before, ...(how.quoted ?? []), ...budget, ...after],
+    events: [...before, ...budget, ...after],
     pending: null,
     rests: false,
   };

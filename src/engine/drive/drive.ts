@@ -3,6 +3,7 @@ import { apply } from "../../journal/fold.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, Lease } from "../../journal/store.ts";
+import { LongWork } from "../../long-work.ts";
 import { isSameLimit } from "../../run/headroom.ts";
 import { Scheduler } from "../../run/scheduler.ts";
 import { committedMicros } from "../change/drift.ts";
@@ -99,16 +100,23 @@ class Driver {
   }
 
   async #loop(): Promise<number | null> {
-    for (;;) {
+    for (let isPrepared = false; ; isPrepared = true) {
       if (this.#failure !== null) return this.#leave(this.#failure);
       try {
-        const parked = await this.#goOn();
+        const parked = isPrepared ? await this.#goOn() : await this.#prepare();
         if (parked !== null) return parked.wakeAt;
       } catch (error) {
         this.#isBehind = true;
         this.#failure ??= error;
       }
     }
+  }
+
+  /** What the first decision needs, in a turn of its own where it takes long. */
+  async #prepare(): Promise<null> {
+    this.#scheduler.prepare();
+    await new LongWork().pause(this.#state.planned.plan.steps.length);
+    return null;
   }
 
   /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */

@@ -6,6 +6,7 @@ import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
+import { LongWork } from "../../long-work.ts";
 import type { Json } from "../../plan/plan.ts";
 import { RunBusyError } from "../errors.ts";
 import { noticesOf } from "../notify/notifier.ts";
@@ -17,6 +18,9 @@ import type { DriveDependencies, SliceOptions } from "./drive-options.ts";
 import { RunScheduler } from "./run-scheduler.ts";
 import { storedEvent } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
+
+/** First prices of a large plan are written down so many at a time: what is not is asked for again. */
+const QUOTED_AT_ONCE = 1_000;
 
 export interface HolderParts {
   readonly store: JournalStore;
@@ -73,6 +77,12 @@ async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): 
   const { move } = how;
   if (move !== undefined && !repository.isOurs(state)) await write([move]);
   const goesOn = holding.slice !== undefined && state.status === "running";
+  const work = new LongWork();
+  const { quoted = [] } = how;
+  for (let from = 0; from < quoted.length; from += QUOTED_AT_ONCE) {
+    await write(quoted.slice(from, from + QUOTED_AT_ONCE));
+    await work.pause(QUOTED_AT_ONCE);
+  }
   const { events, pending, rests } = await beginRun(state, how);
   const outdated = new Set(how.outdatedStops);
   const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
@@ -85,9 +95,12 @@ async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): 
     return { pending, wakeAt: null };
   }
   if (!goesOn) await write(await learnedPrices(state, store));
+  const { length } = state.planned.plan.steps;
+  await work.pause(length);
   const scheduler = await RunScheduler.of(state, parts.durations);
   const slice = holding.slice?.(memo);
   const deps = parts.dependencies(state, how);
+  await work.pause(length);
   const polls = slice === undefined ? {} : { polls: { planned: slice.memory.polls, webhooks: slice.webhooks } };
   const wakeAt = await drive({ ...deps, ...polls }, state, lease, {
     ...(slice !== undefined && { slice }),

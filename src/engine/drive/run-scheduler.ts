@@ -1,6 +1,7 @@
 import type { StoredEvent } from "../../journal/events.ts";
 import { isStepFinal, lastAttempt, type RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
+import { LongWork } from "../../long-work.ts";
 import { type PlanGraph, planGraph } from "../../plan/list-schedule.ts";
 import { byRank, stepRanks } from "../../plan/makespan.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
@@ -31,8 +32,16 @@ export class RunScheduler {
   }
 
   static async of(state: RunState, durations: ExpectedDurations): Promise<RunScheduler> {
-    await durations.load(state.planned.plan.steps);
-    return new RunScheduler(state, durations);
+    const { plan } = state.planned;
+    await durations.load(plan.steps);
+    const scheduler = new RunScheduler(state, durations);
+    const work = new LongWork();
+    const ranked = new RankedPlan(state, plan, durations);
+    await work.pause(plan.steps.length);
+    ranked.current();
+    await work.pause(plan.steps.length);
+    scheduler.#ranked = ranked;
+    return scheduler;
   }
 
   schedule(plan: Plan): Schedule {

@@ -1,6 +1,7 @@
 import { verdictOf, verdicts } from "../../answers/index.ts";
 import { answerOf, type Client, sleep } from "../../api/index.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { LongWork } from "../../long-work.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { RerunRevision, Start } from "./begin-run.ts";
@@ -71,6 +72,7 @@ export class RunSupervisor {
     const goesOn =
       (await this.#awaitFunds(state, stop.signal, waitForFundsMs)) ||
       (await this.#awaitCap(state, stop.signal, waitForCapMs));
+    await new LongWork().pause(state.planned.plan.steps.length);
     if (!goesOn) return result(state, media, drift);
     const passedMs = clock.now() - at;
     const left = { waitForFundsMs: waitForFundsMs - passedMs, waitForCapMs: waitForCapMs - passedMs };

@@ -1,10 +1,11 @@
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
 import { ledgerChanges } from "../../journal/record.ts";
-import { isSnapshotDue, loadRun, snapshotOf, weightOf } from "../../journal/snapshot.ts";
+import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import type { Wake } from "../../journal/wakes.ts";
+import { LongWork } from "../../long-work.ts";
 import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
@@ -119,6 +120,7 @@ export class RunWriter {
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const isDue = isSnapshotDue(this.#tail + events.length, this.#weight, more.park === true);
+    const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;
     const outcome = await store.commit({
       ...{
         lease: this.#lease,
@@ -133,7 +135,7 @@ export class RunWriter {
         notices,
       },
       inbox: inbox.map((entry) => entry.id),
-      ...(isDue && { snapshot: snapshotOf(this.#state) }),
+      ...(snapshot !== undefined && { snapshot }),
       ...more,
     });
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);

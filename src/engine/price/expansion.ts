@@ -1,4 +1,5 @@
 import type { Catalog } from "../../catalog/index.ts";
+import { LongWork } from "../../long-work.ts";
 import { formatUsd } from "../../money.ts";
 import {
   type AppliedProfile,
@@ -9,7 +10,6 @@ import {
   planExpansionStepwise,
 } from "../../plan/index.ts";
 import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
-import { Slices } from "../../slices.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { Quote } from "./quote.ts";
@@ -55,7 +55,7 @@ export async function expandPlan(
   const requested = profile === undefined ? drafted : applyProfile(drafted, profile);
   const files = await measureFiles(filesOf(requested), media);
   const context = { catalog: await catalog(modelsOf(requested)), files, plan };
-  const produced = await new Slices().finish(planExpansionStepwise(step, requested, context));
+  const produced = await new LongWork().finish(planExpansionStepwise(step, requested, context));
   if (!produced.ok) return produced;
   const groups = { ...plan.groups, ...produced.groups };
   const quote = await price({ ...plan, groups, steps: [...plan.steps, ...produced.steps] }, produced.steps);

@@ -2,6 +2,7 @@ import type { Client } from "../../api/index.ts";
 import { type Catalog, fetchCatalog, withFamilies } from "../../catalog/index.ts";
 import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
+import { LongWork } from "../../long-work.ts";
 import {
   type AppliedProfile,
   applyProfile,
@@ -16,7 +17,6 @@ import {
 import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
-import { Slices } from "../../slices.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -85,14 +85,12 @@ export class Planner {
     { profile: name }: { readonly profile?: string | undefined } = {},
   ): Promise<Planned | { readonly ok: false; readonly problems: readonly Problem[] }> {
     const drafted = draft(pipeline, input);
-    const slices = new Slices();
     const chosen = name === undefined ? { profile: null } : this.#profile(pipeline, name);
     const wrong = "problem" in chosen ? [chosen.problem] : [];
     if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
     const profile = "problem" in chosen ? null : chosen.profile;
     const { basis, make } = await this.planFrom(drafted.draft, profile);
     const produced = await make();
-    await slices.pause();
     const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems)];
     return produced.ok && problems.length === 0
       ? { ...produced, draft: drafted.draft, basis: basis(), profile }
@@ -110,7 +108,10 @@ export class Planner {
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
     const make = async (): Promise<PlanOutcome> => {
-      const produced = await new Slices().finish(planStepwise(requested, { catalog, files }));
+      const work = new LongWork();
+      await work.pause(requested.steps.length);
+      const produced = await work.finish(planStepwise(requested, { catalog, files }));
+      await work.pause(requested.steps.length);
       const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
       return wrong.length === 0
         ? produced

@@ -1,10 +1,10 @@
 import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import { LongWork } from "../../long-work.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
-import { Slices } from "../../slices.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -119,7 +119,7 @@ const PRICES_AT_ONCE = 32;
 /** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
-  const slices = new Slices();
+  const work = new LongWork();
   const files = new Map(only.flatMap((step) => traitsOf(step).file ?? []).map((file) => [file.sha256, file]));
   await Promise.all([...files.values()].map(({ path, sha256 }) => pricing.media.put({ path, sha256 })));
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
@@ -170,7 +170,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       const known = foreseen(step, pricing.reusePreview);
       const isQuoted = known === null && traitsOf(step).pricing.by === "quote" && "model" in step;
       prices[index] = isQuoted ? await price(step) : (known ?? unpriced(plan, step, pricing.maxUnquotedMicros));
-      await slices.pause();
+      await work.pause();
     }
   };
   await Promise.all(Array.from({ length: PRICES_AT_ONCE }, priceOthers)).finally(() => {
@@ -183,22 +183,25 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   // A step that the service refused has no price for that reason.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
+  await work.pause(only.length);
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
-  await slices.pause();
+  await work.pause(only.length);
   const durationMs = (step: PlanStep) => pricing.durations.expectedMs(step);
   const critical = criticalPath(plan, durationMs);
   const isForeseen = critical.path.every((path) => {
     const step = steps.get(path)!;
     return traitsOf(step).pricing.by !== "quote" || pricing.durations.knownMs(step) !== null;
   });
-  await slices.pause();
+  await work.pause(only.length);
+  const totalMicros = total({ ...plan, steps: only }, prices);
+  await work.pause(only.length);
   return {
     ok: problems.length === 0,
     problems,
     warnings: unusedSteps(plan),
     plan,
     prices,
-    totalMicros: total({ ...plan, steps: only }, prices),
+    totalMicros,
     balanceMicros: null,
     budgetMicros: null,
     criticalPath: critical.path,
