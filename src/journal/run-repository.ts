@@ -54,15 +54,24 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /** Ids of the jobs that any run of the journal knows. */
+  /** Ids of the jobs that any run of the journal knows. One run after the other: together they may be large. */
   async knownJobs(): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
-    for (const { steps } of await this.all()) {
-      for (const { attempts, chats } of Object.values(steps)) {
-        for (const { jobId } of [...attempts, ...chats]) if (jobId !== null) known.add(jobId);
-      }
-    }
+    for (const { runId } of await this.#store.runs()) noteJobs(await this.load(runId), known);
     return known;
+  }
+}
+
+/** Ids of the jobs of these runs. */
+export function jobsOf(states: readonly RunState[]): ReadonlySet<string> {
+  const known = new Set<string>();
+  for (const state of states) noteJobs(state, known);
+  return known;
+}
+
+function noteJobs({ steps }: RunState, known: Set<string>): void {
+  for (const { attempts, chats } of Object.values(steps)) {
+    for (const { jobId } of [...attempts, ...chats]) if (jobId !== null) known.add(jobId);
   }
 }
 

@@ -115,6 +115,21 @@ export class RunIndex {
     return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);
   }
 
+  /** Steps of the plan that may read its results, also by way of steps that stand for it. */
+  readersOf(path: string): readonly PlanStep[] {
+    const node = this.nodes.get(path);
+    const found = new Set<StepNode>();
+    const sources = new Set(node === undefined ? [] : [node]);
+    for (const source of sources) {
+      for (const reader of source.readers) {
+        found.add(reader);
+        if (standsForOthers(reader.plan)) sources.add(reader);
+      }
+      for (const resolver of this.#resolvers.get(source.path) ?? []) sources.add(resolver);
+    }
+    return [...found].map(({ plan }) => plan);
+  }
+
   /** After a change of a step's state: counts it anew, and touches it and the steps that depend on it. */
   update(path: string): void {
     const node = this.nodes.get(path);

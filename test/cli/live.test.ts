@@ -324,3 +324,26 @@ describe("long work", () => {
     for (const line of shown) expect([...line].length).toBeLessThanOrEqual(29);
   });
 });
+
+test("what concerns all steps of a large run is computed once a second, of a small one for each picture", () => {
+  for (const [count, times] of [
+    [499, 4],
+    [500, 2],
+  ] as const) {
+    const live = new LiveRun();
+    live.add({
+      runId: "r",
+      seq: 1,
+      at: 0,
+      version: 1,
+      event: planned(Array.from({ length: count }, (_, n) => job(`s-${n}`))),
+    });
+    let computed = 0;
+    const plan = live.view!.state.planned.plan;
+    const values = [0, 900, 1_100, 1_200].map((now) => live.kept("sum", plan, now, () => ++computed));
+    expect(computed).toBe(times);
+    expect(values.at(-1)).toBe(times);
+    live.kept("sum", {}, 1_200, () => ++computed);
+    expect(computed).toBe(times + 1);
+  }
+});

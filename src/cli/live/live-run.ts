@@ -9,11 +9,31 @@ export interface StepProgress {
 
 const unknown: StepProgress = { fraction: null, etaAt: null };
 
+/** What concerns all steps is computed again after so long where there are many of them, milliseconds. */
+const KEPT_MS = 1_000;
+const MANY_STEPS = 500;
+
 /** A run as updates tell it: the view that its events make, and figures that are worth no event. */
 export class LiveRun {
   #view: RunView | null = null;
   /** By step, with the stage it belongs to. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
+
+  readonly #kept = new Map<string, { readonly of: unknown; readonly at: number; readonly value: unknown }>();
+
+  /**
+   * What was computed of all steps a moment ago, for a run of many steps; `of`: what it was computed from, where that may
+   * be another now.
+   */
+  kept<T>(what: string, of: unknown, now: number, compute: () => T): T {
+    const before = this.#kept.get(what);
+    const isMany = (this.#view?.state.planned.plan.steps.length ?? 0) >= MANY_STEPS;
+    if (isMany && before !== undefined && before.of === of && Math.abs(now - before.at) < KEPT_MS)
+      return before.value as T;
+    const value = compute();
+    this.#kept.set(what, { of, at: now, value });
+    return value;
+  }
 
   /** Null before the first event. */
   get view(): RunView | null {

@@ -104,7 +104,7 @@ export function renderTree(live: LiveRun, options: TreeOptions): string {
   const { view } = live;
   if (view === null) return "";
   const { steps } = view;
-  const depths = depthsOf(steps);
+  const depths = live.kept("depths", view.state.planned.plan, options.now, () => depthsOf(steps));
   const room = Math.max(1, options.height - 3);
   const shown = steps.length <= room ? steps : whatMoves(steps, room - 1);
   const nameWidth = Math.max(0, ...shown.map((step) => (depths.get(step.path) ?? 0) * 2 + widthOf(visible(step.path))));
@@ -113,7 +113,7 @@ export function renderTree(live: LiveRun, options: TreeOptions): string {
     stepLine(step, live, { ...options, depth: depths.get(step.path) ?? 0, nameWidth: width }),
   );
   if (shown.length < steps.length) lines.push(shorten(`  … ${restText(steps, shown)}`, options.width));
-  return [...lines, summary(live, view, options)].join("\n");
+  return [...lines, summary(live, steps, view.state, options)].join("\n");
 }
 
 function depthsOf(steps: readonly StepView[]): Map<string, number> {
@@ -205,7 +205,7 @@ function bar(fraction: number): string {
   return "█".repeat(full) + "░".repeat(barWidth - full);
 }
 
-function summary(live: LiveRun, { steps, state }: RunView, options: TreeOptions): string {
+function summary(live: LiveRun, steps: readonly StepView[], state: RunView["state"], options: TreeOptions): string {
   const { spentMicros, heldMicros, budgetMicros, status, pause, activeTime } = state;
   const done = steps.filter((step) => step.finishedAt !== null).length;
   const parts = [
@@ -214,7 +214,10 @@ function summary(live: LiveRun, { steps, state }: RunView, options: TreeOptions)
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
   parts.push(duration(activeTime.ms + (activeTime.since === null ? 0 : Math.max(0, options.now - activeTime.since))));
-  const left = status === "running" ? remainingOf(live, options) : null;
+  const isRunning = status === "running";
+  const left = isRunning
+    ? live.kept("remaining", state.planned.plan, options.now, () => remainingOf(live, options))
+    : null;
   if (left !== null) parts.push(...remainingText(left));
   if (options.rate !== undefined) {
     const { perMinute, limitPerMinute } = options.rate;

@@ -2,7 +2,7 @@ import type { Client } from "../../api/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import { accountOf } from "../../journal/record.ts";
-import type { RunRepository } from "../../journal/run-repository.ts";
+import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import type { Tags } from "../../journal/tags.ts";
@@ -147,7 +147,7 @@ export abstract class StoredRuns {
 
   async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
     const states = runId === undefined ? await this.repository.all() : [await this.loadOurs(runId)];
-    const known = await this.repository.knownJobs();
+    const known = runId === undefined ? jobsOf(states) : await this.repository.knownJobs();
     const ours = states.filter((state) => this.repository.isOurs(state));
     return compareWithService({ client: this.client, store: this.store, now: this.now, known, onProgress }, ours);
   }

@@ -1,13 +1,6 @@
 import { ownText } from "../../clean-text.ts";
 import { raisedHold } from "../../journal/overcharge.ts";
-import {
-  type AttemptState,
-  isStepFinal,
-  lastAttempt,
-  RESENT_EVERY_MS,
-  type RunState,
-  type StepState,
-} from "../../journal/state.ts";
+import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
@@ -22,8 +15,8 @@ import { type ProducedOutput, referenced } from "../resolve.ts";
 import type { RunKind } from "./kind.ts";
 
 /** Whether the pipeline's own code could begin, were it not for the copy of this very output. */
-export function isBlockingDownload(state: RunState, { step, output }: ProducedOutput): boolean {
-  return state.planned.plan.steps.some((plan) => {
+function isBlockingDownload({ state, index }: DecisionBuilder, { step, output }: ProducedOutput): boolean {
+  return index.readersOf(step).some((plan) => {
     const { readsFiles, uses: refs } = traitsOf(plan);
     if (!readsFiles || isStepFinal(state.steps[plan.path]!.status) || gateOf(state, plan) !== null) return false;
     return refs.some(
@@ -248,7 +241,7 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
       if (output.phase !== "available" || output.voiceId !== null) continue;
       const download = { type: "download", ...target, index: output.index } as const;
       if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
-      else if (builder.mayStart && isBlockingDownload(builder.state, { step: plan.path, output })) {
+      else if (builder.mayStart && isBlockingDownload(builder, { step: plan.path, output })) {
         builder.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
       } else builder.watch();
     }
