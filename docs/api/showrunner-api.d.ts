@@ -169,6 +169,7 @@ interface PaceOptions {
 interface PaceSnapshot {
   readonly inFlight: number;
   readonly sent: number;
+  readonly limited: number;
   readonly queued: number;
   readonly pausedUntil: number | null;
   readonly limit: RateLimit | null;

@@ -22,6 +22,7 @@ interface RateLimit {
 interface PaceSnapshot {
   readonly inFlight: number;
   readonly sent: number;
+  readonly limited: number;
   readonly queued: number;
   readonly pausedUntil: number | null;
   readonly limit: RateLimit | null;

@@ -83,6 +83,8 @@ export interface PaceSnapshot {
   readonly inFlight: number;
   /** API requests admitted since the client was created, without downloads of media. */
   readonly sent: number;
+  /** Answers 429 since then. */
+  readonly limited: number;
   readonly queued: number;
   /** Epoch milliseconds until which nothing is sent in some class, or null. */
   readonly pausedUntil: number | null;
@@ -134,6 +136,7 @@ class KeyPacer implements Pacer {
   #order = 0;
   #inFlight = 0;
   #sent = 0;
+  #limited = 0;
   #wake: Timer | null = null;
   #closed = false;
 
@@ -187,6 +190,7 @@ class KeyPacer implements Pacer {
     return {
       inFlight: this.#inFlight,
       sent: this.#sent,
+      limited: this.#limited,
       queued: lanes.reduce((sum, lane) => sum + lane.waiting.length, 0),
       pausedUntil: pausedUntil > this.#clock.now() ? pausedUntil : null,
       limit: this.#shared.bucket.limit,
@@ -221,6 +225,7 @@ class KeyPacer implements Pacer {
   #observe(lane: Lane, sentAt: number, result: Paced | null): void {
     const now = this.#clock.now();
     if (result?.kind !== "answer") return lane.bucket.end(sentAt, now, null, 0);
+    if (result.status === 429) this.#limited++;
     this.#serviceClock.observe(headerText(result.headers, "date"), sentAt, now);
     const news = readLimitNews(result.status, result.headers, now + this.#serviceClock.offsetMs);
     lane.bucket.end(sentAt, now, news, this.#random());

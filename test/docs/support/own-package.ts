@@ -7,6 +7,7 @@ const entries: Readonly<Record<string, string>> = {
   "showrunner/migrate": "../../../src/migrate/index.ts",
   "showrunner/statecharts": "../../../src/statecharts/index.ts",
   "showrunner/testing": "../../../src/testing/index.ts",
+  "showrunner/telemetry": "../../../src/telemetry/index.ts",
   "showrunner-local": "../../../src/local-service/index.ts",
 };
 

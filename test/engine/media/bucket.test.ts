@@ -165,13 +165,12 @@ describe.runIf(hasS3Server("media in a bucket"))("Media in a bucket of a real S3
       ["the end", /^POST .*uploadId=/, PART + 1],
     ] as const;
 
-    test.each(
-      spots.flatMap(([what, pattern, size]) =>
-        passing.map(
-          (fault) => [fault.type, "status" in fault ? fault.code : "", what, { pattern, size, fault }] as const,
-        ),
+    const cases = spots.flatMap(([what, pattern, size]) =>
+      passing.map(
+        (fault) => [fault.type, "status" in fault ? fault.code : "", what, { pattern, size, fault }] as const,
       ),
-    )(
+    );
+    test.each(cases)(
       "%s %s once while %s goes up: it is there, whole, and no part is left",
       async (_type, _code, _what, { pattern, size, fault }) => {
         faults(pattern, fault);
