@@ -175,9 +175,13 @@ export function journalContract(name: string, open: Open): void {
           await commit(lease, lastSeq, events, { at: 300 + lastSeq });
           const left = { lastSeq: lastSeq + 2, updatedAt: 300 + lastSeq, status: "running" };
           expect(await row()).toMatchObject({ ...left, listed: left });
+          await commit(lease, lastSeq + 2, [], { at: 400 });
+          expect(await row()).toMatchObject({ ...left, updatedAt: 400, listed: { ...left, updatedAt: 400 } });
+          await commit(lease, lastSeq + 2, [started("c")], { at: 500 });
+          const last = { ...left, lastSeq: lastSeq + 3, updatedAt: 500, lease: null };
           if (end === "release") await journal.releaseLease(lease);
-          else await commit(lease, lastSeq + 2, [], { at: 300 + lastSeq, park: true });
-          expect(await row()).toMatchObject({ ...left, lease: null, listed: { ...left, lease: null } });
+          else await commit(lease, lastSeq + 3, [], { at: 500, park: true });
+          expect(await row()).toMatchObject({ ...last, listed: last });
         }
       });
 

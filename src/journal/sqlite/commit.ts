@@ -50,7 +50,7 @@ export function releaseLease(db: Database, lease: Lease): void {
   const run = requireRun(db, lease.runId);
   if (!holdsLease(run, lease)) return;
   db.run(
-    "UPDATE runs SET lease_holder = NULL, last_seq = e.seq, updated_at = max(updated_at, e.at) FROM (SELECT seq, at FROM events WHERE run_key = ? ORDER BY seq DESC LIMIT 1) e WHERE run_key = ?",
+    "UPDATE runs SET lease_holder = NULL, last_seq = e.seq, updated_at = iif(e.seq > last_seq, e.at, updated_at) FROM (SELECT seq, at FROM events WHERE run_key = ? ORDER BY seq DESC LIMIT 1) e WHERE run_key = ?",
     ...[run.key, run.key],
   );
 }

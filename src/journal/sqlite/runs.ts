@@ -29,7 +29,7 @@ export interface RunRecord {
 
 /**
  * While a run is leased, most commits write its events and leave its row alone, so that one page changes: then the last
- * event says what the row may not yet.
+ * event after those that the row knows of says what the row does not yet.
  */
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
@@ -37,7 +37,8 @@ const wakeAt = "(SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wak
 const summary = `run_id, pipeline, account, created_at, ${updatedAt}, ${lastSeq}, status, tags, resume_at, lease_holder, lease_expires_at, ${wakeAt}`;
 
 function ofLeased(column: string, ofEvent: string): string {
-  return `iif(lease_holder IS NULL, ${column}, (SELECT ${ofEvent} FROM events e WHERE e.run_key = runs.run_key ORDER BY seq DESC LIMIT 1)) AS ${column}`;
+  const newer = `SELECT ${ofEvent} FROM events e WHERE e.run_key = runs.run_key AND e.seq > last_seq ORDER BY seq DESC LIMIT 1`;
+  return `iif(lease_holder IS NULL, ${column}, coalesce((${newer}), ${column})) AS ${column}`;
 }
 
 export function createRun(
