@@ -154,6 +154,21 @@ describe("A run that is driven in slices", () => {
     expect((await world.journal.read("x")).filter(({ event }) => event.type === "task.completed")).toHaveLength(1);
   });
 
+  test("goes on although its delegated work was performed before the engine said that it has it", async () => {
+    const world = await fake();
+    const code = counted([]);
+    await begin(world, code);
+    const findPipeline = async () => code;
+    const delegate = async (work: LocalWork) => {
+      await world.show.work(work, { findPipeline });
+      // The driver looks into its inbox meanwhile.
+      await world.clock.advance(2_500);
+    };
+    const slice = await during(world.clock, world.show.slice("x", { findPipeline, delegate }));
+    expect(slice.wakeAt! - world.clock.now()).toBeLessThan(60_000);
+    expect((await runOut(world, { findPipeline, delegate })).at(-1)).toMatchObject({ status: "succeeded" });
+  });
+
   test("whose delegated work is lost asks for it again", async () => {
     const world = await fake();
     const code = counted([]);

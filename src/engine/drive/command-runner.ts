@@ -7,7 +7,7 @@ import { asksService, type EffectContext, type EffectResult, hearsService, perfo
 import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
 import { DriveMemory } from "./drive-memory.ts";
-import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
+import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
 
 /** What comes of commands, for whoever drives the run. */
 interface Listener {
@@ -33,6 +33,8 @@ export class CommandRunner {
   /** Ids of commands under way, here or in other jobs of an engine. */
   readonly active = new Set<string>();
   readonly memory: DriveMemory;
+  /** Commands that were performed elsewhere before it was known here that they are. */
+  readonly #performed = new Set<string>();
   readonly service: ServiceWatch;
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
@@ -99,17 +101,18 @@ export class CommandRunner {
   /** What a message says of commands, beside the events that follow from it. */
   hear(message: InboxMessage): void {
     if (message.type === "hint") this.memory.hint(message);
-    else if (message.type === "performed" && this.memory.delegated.delete(message.command))
-      this.active.delete(message.command);
-    else return;
+    else if (message.type !== "performed") return;
+    else if (this.memory.delegated.delete(message.command)) this.active.delete(message.command);
+    else if (this.active.has(message.command)) this.#performed.add(message.command);
     this.#on.touch(message.step);
   }
 
   async #perform(command: Command, context: EffectContext): Promise<void> {
     const id = commandId(command);
     try {
-      if (await this.#delegated(command)) return this.#on.answer([]);
-      this.#ended(command, await perform(command, context));
+      const { slice } = this.#options;
+      if (slice?.isDelegated(command) !== true) this.#ended(command, await perform(command, context));
+      else if (await this.#hand(command, slice)) return this.#on.answer([]);
     } catch (error) {
       if (!this.#interrupt.signal.aborted)
         this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
@@ -119,12 +122,12 @@ export class CommandRunner {
     this.#on.answer([]);
   }
 
-  /** True once another job of the engine has it: it stays under way until that answers. */
-  async #delegated(command: Command): Promise<boolean> {
-    const { slice } = this.#options;
-    if (slice === undefined || !slice.isDelegated(command)) return false;
-    await slice.delegate(command);
-    this.memory.delegated.set(commandId(command), this.#deps.now());
+  /** True once another job of the engine has it: it stays under way until that answers, which may have happened meanwhile. */
+  async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
+    const id = commandId(command);
+    await delegate(command);
+    if (this.#performed.delete(id)) return false;
+    this.memory.delegated.set(id, this.#deps.now());
     return true;
   }
 
