@@ -47,7 +47,7 @@ function columnTable(kind: RequestKind, before: SentBefore, isOneOfTwo: boolean)
   });
   const title = `${requestKinds[kind]}${isOneOfTwo ? `, ${before}` : ""}`;
   return [
-    `#### ${title[0]!.toUpperCase()}${title.slice(1)}`,
+    `### ${title[0]!.toUpperCase()}${title.slice(1)}`,
     "",
     "| Answer | Means | Job | Hold | Step | Run |",
     "|---|---|---|---|---|---|",

@@ -1,0 +1,113 @@
+/**
+ * Builds the site into site/dist: the pages of docs/, the API from docstrings by typedoc, and search. VitePress fails on a dead link.
+ * With GITHUB_REPOSITORY, links to sources lead there; without, they are shown as names of files.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, posix, relative } from "node:path";
+import { GROUPS } from "./pages.ts";
+
+const site = import.meta.dirname;
+const root = join(site, "..");
+const pages = join(site, ".pages");
+const repository = process.env.GITHUB_REPOSITORY;
+
+/** Where a file of the tree stands in the site; null where it is no page. */
+function placeOf(file: string): string | null {
+  const named: Readonly<Record<string, string>> = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "recipes/README.md": "recipes.md",
+  };
+  return named[file] ?? (/^docs\/[\w-]+\.md$/.test(file) ? file.slice("docs/".length) : null);
+}
+
+rmSync(pages, { recursive: true, force: true });
+mkdirSync(join(pages, "public"), { recursive: true });
+writeApi();
+for (const file of globSync(["*.md", "docs/*.md", "recipes/README.md"], { cwd: root })) {
+  const place = placeOf(file);
+  if (place !== null) writeFileSync(join(pages, place), page(file, readFileSync(join(root, file), "utf8")));
+}
+cpSync(join(root, "docs/pictures"), join(pages, "pictures"), { recursive: true });
+cpSync(join(root, "docs/llms.txt"), join(pages, "public/llms.txt"));
+writeFileSync(
+  join(pages, "public/llms-full.txt"),
+  GROUPS.flatMap(({ pages: of }) => of.map(([name]) => whole(name))).join("\n\n"),
+);
+run("node_modules/vitepress/bin/vitepress.js", "build");
+
+function whole(name: string): string {
+  return name.startsWith("api/") ? "" : readFileSync(join(pages, `${name}.md`), "utf8");
+}
+
+/** A page with its links as they have to be in the site. */
+function page(file: string, text: string): string {
+  const linked = text.replaceAll(
+    /(!?)\[([^\]]*)\]\(([^)\s]+)\)/g,
+    (link, mark: string, label: string, target: string) => {
+      if (/^([a-z]+:|#)/.test(target)) return link;
+      const [path = "", anchor] = target.split("#");
+      const aim = posix.normalize(posix.join(posix.dirname(file), path));
+      const place = placeOf(aim) ?? (aim.startsWith("docs/pictures/") ? aim.slice("docs/".length) : null);
+      if (place !== null) return `${mark}[${label}](./${place}${anchor === undefined ? "" : `#${anchor}`})`;
+      return repository === undefined ? label : `[${label}](https://github.com/${repository}/blob/main/${aim})`;
+    },
+  );
+  // VitePress makes anchors of headings in its own way; the docs use GitHub's.
+  return linked.replaceAll(/^(#{1,4}) (.+)$/gm, (line, marks: string, heading: string) =>
+    insideCode(linked, line) ? line : `${marks} ${heading} {#${anchorOf(heading)}}`,
+  );
+}
+
+function insideCode(text: string, line: string): boolean {
+  return (text.slice(0, text.indexOf(`${line}\n`)).match(/^```/gm)?.length ?? 0) % 2 === 1;
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+/** One page for each entry of the package, from its docstrings. */
+function writeApi(): void {
+  run(
+    "node_modules/typedoc/bin/typedoc",
+    ...["--plugin", "typedoc-plugin-markdown", "--tsconfig", join(root, "tsconfig.build.json"), "--skipErrorChecking"],
+    ...[
+      "--readme",
+      "none",
+      "--disableSources",
+      "--hideBreadcrumbs",
+      "--hidePageHeader",
+      "--excludeInternal",
+      "--excludePrivate",
+    ],
+    ...[
+      "--router",
+      "module",
+      "--entryFileName",
+      "index.md",
+      "--logLevel",
+      "Error",
+      "--name",
+      "API",
+      "--out",
+      join(pages, "api"),
+    ],
+    ...["index", "api/index", "migrate/index", "statecharts/index", "testing/index"].map((name) =>
+      join(root, "src", `${name}.ts`),
+    ),
+  );
+}
+
+function run(program: string, ...args: readonly string[]): void {
+  const file = join(site, program);
+  if (!existsSync(file)) throw new Error(`${relative(root, dirname(file))} is not there: npm ci --prefix site`);
+  const { status } = spawnSync(process.execPath, [file, ...args], { cwd: site, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}

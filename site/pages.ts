@@ -1,0 +1,63 @@
+/** The pages of the site by kind: what the sidebar and llms.txt list. Every page of docs/ must be here; a test compares. */
+export interface Group {
+  readonly title: string;
+  readonly pages: readonly (readonly [file: string, title: string])[];
+}
+
+export const GROUPS: readonly Group[] = [
+  {
+    title: "Tutorial",
+    pages: [
+      ["tutorial", "From nothing to a film"],
+      ["pipelines", "Pipelines by example"],
+      ["recipes", "Recipes"],
+    ],
+  },
+  {
+    title: "How-to guides",
+    pages: [
+      ["how-to", "One task each"],
+      ["changing-a-run", "Changing a run"],
+      ["testing", "Testing your pipelines"],
+      ["dashboard", "The dashboard"],
+      ["notifications", "Being notified"],
+      ["webhooks", "Webhooks"],
+      ["agents", "For agents"],
+      ["caps", "Caps and tags"],
+      ["monitoring", "Monitoring"],
+      ["scaling", "Beyond one process"],
+      ["shared-media", "Shared media"],
+      ["migrating-from-v2", "Migrating from v2"],
+    ],
+  },
+  {
+    title: "Reference",
+    pages: [
+      ["cli", "Command line"],
+      ["api/index", "API"],
+      ["configuration", "Configuration"],
+      ["errors", "Errors"],
+      ["events", "Events"],
+      ["journal", "The journal's schema"],
+      ["lifecycle", "Statecharts"],
+      ["client", "The client"],
+      ["local-service", "The local service"],
+      ["coverage", "The API rule by rule"],
+      ["model-families", "Model families"],
+    ],
+  },
+  {
+    title: "Explanation",
+    pages: [
+      ["guarantees", "Guarantees"],
+      ["architecture", "Architecture"],
+      ["comparison", "Comparison"],
+      ["performance", "Performance"],
+      ["decisions", "Decisions"],
+      ["support", "Support and versions"],
+      ["changelog", "Changelog"],
+      ["contributing", "Contributing"],
+      ["security", "Security"],
+    ],
+  },
+];
