@@ -80,6 +80,8 @@ export {
 export { formatDuration } from "./duration.ts";
 export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
+export { type BulkQuote, type BulkRow, quoteEach } from "./engine/bulk/quote-each.ts";
+export { type BulkOptions, type RowOutcome, runEach } from "./engine/bulk/run-each.ts";
 export type { Drift, RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
 // Run, resume, look.

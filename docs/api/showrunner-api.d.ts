@@ -157,11 +157,27 @@ interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
+interface SharedPace {
+  share(request: ShareRequest): Promise<ShareGrant>;
+}
+interface ShareRequest {
+  readonly limit: RateLimit | null;
+  readonly pauseMs: number;
+  readonly used: number;
+  readonly wanted: number;
+  readonly ttlMs: number;
+}
+interface ShareGrant {
+  readonly limit: RateLimit | null;
+  readonly share: number | null;
+  readonly pauseMs: number;
+}
 type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 interface PaceOptions {
   readonly maxInFlight?: number | undefined;
   readonly maxPerSecond?: number | undefined;
   readonly limit?: RateLimit | undefined;
+  readonly shared?: SharedPace | undefined;
   readonly buckets?: Readonly<Partial<Record<RequestClass, {
     readonly limit?: RateLimit | undefined;
   }>>> | undefined;
@@ -1108,6 +1124,7 @@ export {
   type SeenEvents,
   type ServiceError,
   type ServiceErrorCode,
+  type SharedPace,
   type StatusClass,
   type StatusOptions,
   type StreamFrame,

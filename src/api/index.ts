@@ -73,6 +73,7 @@ export type { Listing, PageQuery } from "./http/endpoints.ts";
 export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
 export type { ClientOptions, RetryOptions } from "./options.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
+export type { SharedPace } from "./pace/shared-pace.ts";
 export type { Logger } from "./redactor.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
 // Receive webhooks and log drains.

@@ -26,6 +26,7 @@ export interface ServiceFlags {
   readonly json?: boolean | undefined;
   /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
   readonly rateLimit?: string | undefined;
+  readonly sharePace?: boolean | undefined;
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
   readonly walletFloor?: string | undefined;
@@ -67,6 +68,7 @@ export async function withShowrunner<T>(
     spendingCap,
     caps: cap,
     capTimeZone,
+    sharePace: flags.sharePace ?? more.sharePace,
     walletFloor,
     notify,
     families,

@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
-import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
+import type { Quote, RunRow, Showrunner } from "../../index.ts";
 import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
-import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "../input/flag-values.ts";
 import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
+import { agreedPrice, runOptions } from "../input/run-options.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible } from "../text/escape.ts";
-import { repeatedCommand } from "../text/next-line.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
@@ -21,6 +20,9 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   const { io, output } = context;
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
+  if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags, flags.each);
+  if (flags.atOnce !== undefined)
+    throw new CliError("USAGE", "--at-once is for --each", { next: "--concurrency N limits the jobs of one run" });
   const input = await readInput(flags, io.cwd);
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
@@ -90,36 +92,4 @@ async function startsAnyway({ balanceMicros, totalMicros }: Quote, flags: RunFla
 
 async function runNamed(show: Showrunner, id: string | undefined): Promise<RunRow | undefined> {
   return id === undefined ? undefined : (await show.runs()).find(({ runId }) => runId === id);
-}
-
-function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly exportName: string }): RunOptions {
-  checkAmount("--budget", flags.budget);
-  checkAmount("--max-unquoted", flags.maxUnquoted);
-  return {
-    source: { file: loaded.file, exportName: loaded.exportName },
-    ...quoteOptions(flags),
-    ...giveUpAfter(flags.giveUpAfter),
-    ...waitForCap(flags.waitForCap),
-    tags: tagsOf(flags.tag),
-    id: flags.id,
-    onExisting: flags.onExisting,
-    outDir: flags.out,
-  };
-}
-
-/** Real money needs a cap or a yes: the price agreed to on the terminal becomes the budget. Null at the local service. */
-async function agreedPrice(show: Showrunner, quote: Quote, context: Context): Promise<string | null> {
-  if (show.service.kind === "local") return null;
-  const { io } = context;
-  const most = quote.totalMicros.max ?? quote.totalMicros.min;
-  const amount = dollars(most).slice(1);
-  if (io.ask === null || quote.totalMicros.max === null) {
-    throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
-      next: repeatedCommand(context, "--budget", amount),
-    });
-  }
-  if (await isAgreed(io, `Start, spending at most $${amount}?`)) return amount;
-  throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {
-    next: repeatedCommand(context, "--budget", amount),
-  });
 }

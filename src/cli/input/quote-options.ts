@@ -28,6 +28,9 @@ export interface RunFlags extends QuoteFlags {
   /** Goes on in the workers of an engine. */
   readonly engine?: EngineFlags["engine"];
   readonly engineUrl?: EngineFlags["engineUrl"];
+  /** A file with one row a run. */
+  readonly each?: string;
+  readonly atOnce?: string;
 }
 
 /** A profile that is for the local service takes it by itself, unless an address was named. */

@@ -27,7 +27,9 @@ export function withService(command: Command): Command {
 /** The key's limit, for commands that send or foretell many requests. */
 export function withRateLimit(command: Command): Command {
   const said = "what the key may send, e.g. 600/60 (default: learnt from the service)";
-  return command.option("--rate-limit <requests/seconds>", said);
+  return command
+    .option("--rate-limit <requests/seconds>", said)
+    .option("--share-pace", "divide that limit between all processes on the journal that say so");
 }
 
 /** Limits over all runs of the account, for commands that may spend. */

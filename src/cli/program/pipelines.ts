@@ -39,6 +39,11 @@ export function addRunning(program: Command, act: Act): void {
       "--give-up-after <duration>",
       "pause when the service is unavailable for this long: 5m (default), 90s, never",
     )
+    .option(
+      "--each <file>",
+      "one run for each row of a .csv, .tsv or .jsonl file; repeating it goes on, and starts no row twice",
+    )
+    .option("--at-once <n>", "with --each: runs at a time (default: 4)")
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
     .addOption(
       new Option("--engine <name>", "with --detach: leave the run to the workers of this engine").choices([

@@ -64,6 +64,8 @@ export interface RunPause {
   readonly balanceMicros: number | null;
   /** From when on the run may go on without a person, epoch milliseconds; set for `cap`. */
   readonly resumeAt: number | null;
+  /** The option that would have done, where a cap over several runs is reached. */
+  readonly flag: string | null;
 }
 
 /**
@@ -142,4 +144,5 @@ const AT_REST: RunPause = {
   requiredMicros: null,
   balanceMicros: null,
   resumeAt: null,
+  flag: null,
 };

@@ -38,6 +38,12 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly clock?: Clock | undefined;
   /** A frozen holder keeps a run this long, milliseconds. Default 30 000. A dead one is replaced at once. */
   readonly leaseMs?: number | undefined;
+  /**
+   * Divides the key's request limit between all processes on the journal that say so, so that together they never exceed
+   * it; what one is told of it (a limit, Retry-After) holds for all. Costs one short write every two seconds in which
+   * requests are sent. Default false: the limit is this process's alone.
+   */
+  readonly sharePace?: boolean | undefined;
   /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**

@@ -1,12 +1,16 @@
 import { join } from "node:path";
+import { systemClock } from "../../api/index.ts";
 import { readFamilies } from "../../families/index.ts";
 import { openJournal } from "../../journal/open.ts";
+import { accountOf } from "../../journal/record.ts";
 import { folderOfJournal } from "../../journal-location.ts";
+import { InvalidOptionError } from "../errors.ts";
 import { openMedia } from "../media/open-media.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import type { OpenOptions } from "../options/options.ts";
 import { openService } from "../service/embedded-service.ts";
+import { StorePace } from "../service/store-pace.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
 import type { Showrunner } from "./showrunner.ts";
 
@@ -22,11 +26,23 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
     const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";
     const { media: location, mediaDir = join(folder, "media"), env } = options;
     const media = await openMedia({ media: location, mediaDir, env });
-    const service = await openService({ ...options, families: ownFamilies });
+    const pace = options.sharePace === true ? new StorePace(store, options.clock ?? systemClock) : undefined;
+    const service = await openService({ ...options, families: ownFamilies, ...(pace && sharing(pace, options)) });
+    pace?.of(accountOf({ baseUrl: service.origin, keyId: service.client.keyId }));
     const ownsStore = typeof journal === "string";
     return new EmbeddedShowrunner({ options, limits, notifications, families, store, ownsStore, media, service });
   } catch (error) {
     if (typeof journal === "string") await store.close();
     throw error;
   }
+}
+
+function sharing(shared: StorePace, { client, clientOptions }: OpenOptions): Pick<OpenOptions, "clientOptions"> {
+  if (client !== undefined) {
+    throw new InvalidOptionError(
+      "sharePace",
+      "is for the client that is made here; give `clientOptions`, not `client`.",
+    );
+  }
+  return { clientOptions: { ...clientOptions, pace: { ...clientOptions?.pace, shared } } };
 }

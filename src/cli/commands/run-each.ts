@@ -1,0 +1,161 @@
+import { type BulkQuote, quoteEach, type RowOutcome, runEach, type Showrunner } from "../../index.ts";
+import { dollars } from "../../money.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import { type Context, sayWhere, withShowrunner } from "../context.ts";
+import { quoteOptions, type RunFlags } from "../input/quote-options.ts";
+import { readInput } from "../input/read-input.ts";
+import { type FileRow, type RowMistake, readRows } from "../input/rows-file.ts";
+import { agreedPrice, runOptions } from "../input/run-options.ts";
+import type { LoadedPipeline } from "../load/pipeline-file.ts";
+import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
+
+/** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
+export async function runRows(
+  context: Context,
+  loaded: LoadedPipeline,
+  flags: RunFlags,
+  file: string,
+): Promise<ExitCode> {
+  const { io, output } = context;
+  if (flags.detach) throw new CliError("USAGE", "--each takes no --detach", { next: "leave one of them out" });
+  const atOnce = readCount(flags.atOnce);
+  const { id: name, outDir, onExisting: _, budget: __, ...options } = runOptions(flags, loaded);
+  const read = await readRows(file, {
+    ...{ cwd: io.cwd, name, pipeline: loaded.pipeline.name, profile: flags.profile },
+    schema: await schemaOf(loaded),
+    base: (await readInput(flags, io.cwd)) as { readonly [field: string]: unknown },
+  });
+  if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
+  const { rows } = read;
+  return withShowrunner(flags, async (show): Promise<ExitCode> => {
+    sayWhere(show, context);
+    const { budget: ___, ...quoting } = quoteOptions(flags);
+    const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
+    if (!quote.ok)
+      return sayMistakes(
+        quote.problems.map((problem) => ofRow(problem, rows)),
+        file,
+        context,
+        flags,
+      );
+    sayQuote(quote, context);
+    const rest = { totalMicros: { min: quote.mostMicros, max: quote.mostMicros } };
+    const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
+    const outcomes = await drive(show, context, {
+      loaded,
+      quote,
+      rows,
+      flags,
+      options: { ...options, budget, atOnce, outDir },
+    });
+    return sayEnd(outcomes, context);
+  });
+}
+
+function readCount(text: string | undefined): number | undefined {
+  if (text === undefined || /^[1-9]\d{0,3}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new CliError("USAGE", `--at-once ${visible(text)} is no number of runs`, { next: "write it as --at-once 4" });
+}
+
+/** What cells have to be, as far as JSON Schema can say it; an empty schema where it cannot say anything. */
+async function schemaOf({ pipeline }: LoadedPipeline): Promise<unknown> {
+  const { z } = await import("zod");
+  try {
+    return z.toJSONSchema(pipeline.input, { io: "input", unrepresentable: "any" });
+  } catch {
+    return {};
+  }
+}
+
+interface Drive {
+  readonly loaded: LoadedPipeline;
+  readonly quote: BulkQuote & { readonly ok: true };
+  readonly rows: readonly FileRow[];
+  readonly flags: RunFlags;
+  readonly options: Parameters<typeof runEach>[3];
+}
+
+async function drive(show: Showrunner, context: Context, { loaded, quote, rows, flags, options }: Drive) {
+  const { io, output } = context;
+  let over = 0;
+  let spentMicros = 0;
+  const onInterrupt = () => output.say("\nStopping: waiting for submits on their way to be answered.");
+  io.interrupt.addEventListener("abort", onInterrupt, { once: true });
+  const onRow = (outcome: RowOutcome) => {
+    const { id, status, costMicros, message } = outcome;
+    if (status !== "waiting") over += 1;
+    spentMicros += costMicros;
+    const { line } = rows[outcome.index]!;
+    if (flags.json) {
+      output.print(JSON.stringify({ line, id, status, cost: dollars(costMicros).slice(1), message }));
+    } else if (status !== "waiting") output.print(`${visible(id)}\t${status}\t${dollars(costMicros)}`);
+    if (status === "waiting") return;
+    const why = message === null ? "" : `: ${visible(message)}`;
+    output.say(`${over} of ${rows.length}, ${dollars(spentMicros)} spent  line ${line} ${status}${why}`);
+  };
+  try {
+    return await runEach(show, loaded.pipeline, quote, { ...options, signal: io.interrupt, onRow });
+  } finally {
+    io.interrupt.removeEventListener("abort", onInterrupt);
+  }
+}
+
+function sayQuote({ rows, mostMicros }: BulkQuote & { readonly ok: true }, { output }: Context): void {
+  const there = rows.filter(({ known }) => known !== null).length;
+  const known = there === 0 ? "" : `; ${there} of them ran or runs already`;
+  output.say(`${counted(rows.length, "row")} cost ${dollars(mostMicros)} at most${known}`);
+}
+
+function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context): ExitCode {
+  const counts = new Map<RowOutcome["status"], number>();
+  for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1);
+  output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
+  const waiting = outcomes.find(({ status }) => status === "waiting");
+  if (waiting !== undefined) output.say(`  not started: ${visible(waiting.message ?? "")}`);
+  const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
+  const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
+  if (isOpen) output.next(`showrunner ${args.map(visible).join(" ")}   (goes on; no row is started twice)`);
+  if (isOpen || isFailed) output.next("showrunner runs");
+  if (io.interrupt.aborted) return ExitCode.interrupted;
+  return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
+}
+
+function ofRow(
+  {
+    index,
+    step,
+    field,
+    message,
+  }: { readonly index: number; readonly step: string | null; readonly field: string | null; readonly message: string },
+  rows: readonly FileRow[],
+): RowMistake {
+  const { line } = rows[index]!;
+  const other = /^is row (\d+) again$/.exec(message);
+  if (other !== null) {
+    const said = `is line ${rows[Number(other[1]) - 1]!.line} again; a column that begins with # tells rows apart`;
+    return { line, column: null, message: said };
+  }
+  const column = step === null && field !== null ? field.replace(/^input\./, "") : null;
+  return {
+    line,
+    column,
+    message: step === null ? message : `step ${step}${field === null ? "" : `, ${field}`}: ${message}`,
+  };
+}
+
+function sayMistakes(
+  mistakes: readonly RowMistake[],
+  file: string,
+  { output }: Context,
+  flags: Pick<RunFlags, "json">,
+): ExitCode {
+  const sorted = [...mistakes].sort((a, b) => a.line - b.line);
+  if (flags.json) output.printJson({ ok: false, file, mistakes: sorted });
+  output.say(`${counted(mistakes.length, "mistake")} in ${visible(file)}; nothing was started:`);
+  for (const { line, column, message } of sorted) {
+    output.say(`  line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`);
+  }
+  output.next("correct the file and try again");
+  return ExitCode.refused;
+}

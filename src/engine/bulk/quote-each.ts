@@ -1,0 +1,127 @@
+import PQueue from "p-queue";
+import type { Pipeline } from "../../define/index.ts";
+import { parseUsd } from "../../money.ts";
+import type { Problem } from "../../plan/plan.ts";
+import type { RunReport } from "../../run/view/report.ts";
+import type { RunOptions } from "../options/options.ts";
+import type { Showrunner } from "../showrunner/showrunner.ts";
+
+/** One run of a bulk start. */
+export interface BulkRow {
+  /** Of its run: the same row has the same one, so that a repeated start goes on with it. */
+  readonly id: string;
+  readonly input: unknown;
+  readonly tags?: RunOptions["tags"];
+}
+
+export interface QuotedRow {
+  readonly row: BulkRow;
+  /** What its run costs at most, micro-dollars; of a run that is there, what it has spent or may still spend. */
+  readonly mostMicros: number;
+  /** Status of the run that is there already; null for a new one. */
+  readonly known: RunReport["status"] | null;
+}
+
+export interface BulkProblem extends Problem {
+  /** Position of the row, from 0. */
+  readonly index: number;
+}
+
+export type BulkQuote =
+  | {
+      readonly ok: true;
+      readonly rows: readonly QuotedRow[];
+      /** Of all rows together, micro-dollars. */
+      readonly mostMicros: number;
+    }
+  /** Every problem of every row. */
+  | { readonly ok: false; readonly problems: readonly BulkProblem[] };
+
+export type BulkQuoteOptions = Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal">;
+
+/** Rows planned or priced at a time: prices are requests, which the pace of the key spreads. */
+const AT_ONCE = 8;
+
+/** Checks all rows before any is priced, and prices all before any is started. Spends nothing. */
+export async function quoteEach(
+  show: Showrunner,
+  pipeline: Pipeline,
+  rows: readonly BulkRow[],
+  options: BulkQuoteOptions = {},
+): Promise<BulkQuote> {
+  const { profile, signal, ...quoting } = options;
+  const known = await knownRuns(show, rows);
+  const plans = await inOrder(rows, signal, async (row, index) => {
+    if (known.has(row.id)) return [];
+    const planned = await show.plan(pipeline, row.input, { profile });
+    return planned.ok ? [] : planned.problems.map((problem) => ({ ...problem, index }));
+  });
+  const problems = [...repeatedIds(rows), ...plans.flat()];
+  if (problems.length > 0) return { ok: false, problems };
+  const quoted = await inOrder(rows, signal, async (row, index): Promise<QuotedRow | readonly BulkProblem[]> => {
+    const report = known.get(row.id);
+    if (report !== undefined) return { row, mostMicros: mostOf(report), known: report.status };
+    const quote = await show.quote(pipeline, row.input, { profile, ...quoting });
+    if (!quote.ok) return quote.problems.map((problem) => ({ ...problem, index }));
+    const { max } = quote.totalMicros;
+    return max === null ? [{ ...UNPRICED, index }] : { row, mostMicros: max, known: null };
+  });
+  const refused = quoted.flatMap((one) => ("row" in one ? [] : one));
+  if (refused.length > 0) return { ok: false, problems: refused };
+  const priced = quoted as readonly QuotedRow[];
+  return { ok: true, rows: priced, mostMicros: priced.reduce((sum, { mostMicros }) => sum + mostMicros, 0) };
+}
+
+const UNPRICED: Problem = {
+  code: "unpriced",
+  step: null,
+  field: null,
+  message: "cannot be priced in advance; set maxCost on its steps, or say what one job without a price may cost",
+};
+
+function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {
+  const first = new Map<string, number>();
+  return rows.flatMap(({ id }, index): readonly BulkProblem[] => {
+    const other = first.get(id);
+    if (other === undefined) {
+      first.set(id, index);
+      return [];
+    }
+    return [{ code: "repeated-row", step: null, field: null, message: `is row ${other + 1} again`, index }];
+  });
+}
+
+async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<ReadonlyMap<string, RunReport>> {
+  const wanted = new Set(rows.map(({ id }) => id));
+  const there = (await show.runs()).filter(({ runId }) => wanted.has(runId));
+  const reports = await inOrder(there, undefined, ({ runId }) => show.show(runId));
+  return new Map(reports.map((report) => [report.id, report]));
+}
+
+const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
+
+/** What counts of a run for the budget of all. */
+export function mostOf({ status, cost, held, budget, quote }: RunReport): number {
+  const spentMicros = micros(cost) + micros(held);
+  return FINAL.has(status) ? spentMicros : Math.max(spentMicros, micros(budget ?? quote ?? "0"));
+}
+
+function micros(usd: string): number {
+  return parseUsd(usd) ?? 0;
+}
+
+async function inOrder<T, R>(
+  all: readonly T[],
+  signal: AbortSignal | undefined,
+  work: (one: T, index: number) => Promise<R>,
+): Promise<readonly R[]> {
+  const queue = new PQueue({ concurrency: AT_ONCE });
+  return Promise.all(
+    all.map((one, index) =>
+      queue.add(() => {
+        signal?.throwIfAborted();
+        return work(one, index);
+      }),
+    ),
+  ) as Promise<readonly R[]>;
+}

@@ -1,0 +1,155 @@
+import { join } from "node:path";
+import type { Pipeline } from "../../define/index.ts";
+import { isShowrunnerError } from "../../errors.ts";
+import { formatUsd } from "../../money.ts";
+import type { RunResult } from "../drive/run-result.ts";
+import { InvalidOptionError } from "../errors.ts";
+import { type RunOptions, usdOption } from "../options/options.ts";
+import type { Showrunner } from "../showrunner/showrunner.ts";
+import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
+
+export interface BulkOptions extends Omit<RunOptions, "id" | "budget" | "onExisting"> {
+  /** The most that all rows may cost together, a decimal of US dollars. Default: no limit. */
+  readonly budget?: string | undefined;
+  /** Runs at a time. Default 4. */
+  readonly atOnce?: number | undefined;
+  /** Folder of the runs' folders, each named after its run. Default `out`. */
+  readonly outDir?: string | undefined;
+  readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
+}
+
+export interface RowOutcome {
+  /** Position of the row, from 0. */
+  readonly index: number;
+  readonly id: string;
+  /** `refused`: its run could not be driven. `waiting`: not started, see `message`. */
+  readonly status: RunResult["status"] | "refused" | "waiting";
+  readonly costMicros: number;
+  /** Why it is paused, failed, was refused, or waits; null where it succeeded. */
+  readonly message: string | null;
+}
+
+/** A pause that the next row would meet as well. */
+const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
+/** Failures of one row alone. */
+const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
+
+/**
+ * One run a row, in order, so many at a time. A row is started only while all that was started, at its highest price, leaves
+ * room for it in the budget; each run gets its price as its own. Rows whose runs are there already go on. Answers in
+ * the order of the rows.
+ */
+export async function runEach(
+  show: Showrunner,
+  pipeline: Pipeline,
+  { rows }: BulkQuote & { readonly ok: true },
+  options: BulkOptions = {},
+): Promise<readonly RowOutcome[]> {
+  const { budget, atOnce = 4 } = options;
+  if (!Number.isSafeInteger(atOnce) || atOnce < 1) {
+    throw new InvalidOptionError("atOnce", `${atOnce} is no number of runs; use a whole number from 1.`);
+  }
+  const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
+  return new Bulk(show, pipeline, rows, { ...options, budgetMicros, atOnce }).run();
+}
+
+interface Settings extends BulkOptions {
+  readonly budgetMicros: number;
+  readonly atOnce: number;
+}
+
+class Bulk {
+  readonly #show: Showrunner;
+  readonly #pipeline: Pipeline;
+  readonly #rows: readonly QuotedRow[];
+  readonly #settings: Settings;
+  readonly #outcomes: (RowOutcome | undefined)[];
+  readonly #running = new Set<Promise<void>>();
+  /** What the runs that are there, and those that were started, have spent or may still spend. */
+  #committedMicros: number;
+  /** Why no further row is started; null while rows are. */
+  #stopped: string | null = null;
+  #failure: unknown = null;
+
+  constructor(show: Showrunner, pipeline: Pipeline, rows: readonly QuotedRow[], settings: Settings) {
+    this.#show = show;
+    this.#pipeline = pipeline;
+    this.#rows = rows;
+    this.#settings = settings;
+    this.#outcomes = rows.map(() => undefined);
+    const there = rows.filter(({ known }) => known !== null);
+    this.#committedMicros = there.reduce((sum, { mostMicros }) => sum + mostMicros, 0);
+  }
+
+  async run(): Promise<readonly RowOutcome[]> {
+    for (const [index, quoted] of this.#rows.entries()) {
+      await this.#room(quoted);
+      if (this.#stopped !== null) break;
+      const driven = this.#drive(index, quoted).finally(() => this.#running.delete(driven));
+      this.#running.add(driven);
+    }
+    await Promise.all(this.#running);
+    if (this.#failure !== null) throw this.#failure;
+    for (const [index, { row }] of this.#rows.entries()) {
+      if (this.#outcomes[index] !== undefined) continue;
+      this.#told({ index, id: row.id, status: "waiting", costMicros: 0, message: this.#stopped });
+    }
+    return this.#outcomes as readonly RowOutcome[];
+  }
+
+  /** Waits until the row may start; where it never may, says why. */
+  async #room({ known, mostMicros }: QuotedRow): Promise<void> {
+    const { atOnce, budgetMicros, signal } = this.#settings;
+    const neededMicros = known === null ? mostMicros : 0;
+    for (;;) {
+      if (signal?.aborted) this.#stopped ??= "stopped on request";
+      if (this.#stopped !== null) return;
+      const fits = this.#committedMicros + neededMicros <= budgetMicros;
+      if (fits && this.#running.size < atOnce) return;
+      if (this.#running.size === 0) {
+        const left = `${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budgetMicros)} USD`;
+        this.#stopped = `may cost ${formatUsd(neededMicros)} USD; ${left} are spent or reserved by the rows before it`;
+        return;
+      }
+      await Promise.race(this.#running);
+    }
+  }
+
+  async #drive(index: number, quoted: QuotedRow): Promise<void> {
+    const { row, known, mostMicros } = quoted;
+    const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, ...options } = this.#settings;
+    const isLimited = Number.isFinite(budgetMicros) && known === null;
+    const { budget: ___, ...rest } = options;
+    if (known === null) this.#committedMicros += mostMicros;
+    try {
+      const handle = await this.#show.run(this.#pipeline, row.input, {
+        ...rest,
+        ...{ id: row.id, outDir: join(outDir, row.id), tags: { ...tags, ...row.tags } },
+        ...(isLimited && { budget: formatUsd(mostMicros) }),
+      });
+      const result = await handle.result();
+      this.#committedMicros += mostOf(result.report) - mostMicros;
+      const message = result.pause?.message ?? result.report.message;
+      this.#told({ index, id: row.id, status: result.status, costMicros: result.cost.micros, message });
+      const isForAll = result.pause !== null && (FOR_ALL.has(result.pause.reason) || result.pause.flag !== null);
+      if (isForAll) this.#stopped ??= `${row.id}: ${result.pause.message}`;
+    } catch (error) {
+      this.#failed(index, row.id, error);
+    }
+  }
+
+  #failed(index: number, id: string, error: unknown): void {
+    const code = isShowrunnerError(error) ? error.code : null;
+    const message = error instanceof Error ? error.message : String(error);
+    this.#told({ index, id, status: "refused", costMicros: 0, message });
+    if (code !== null && OF_ONE.has(code)) return;
+    this.#stopped ??= `${id}: ${message}`;
+    // A wallet that is short is no failure of the bulk: what was started goes on.
+    if (code !== "WALLET_SHORT") this.#failure ??= error;
+  }
+
+  #told(outcome: RowOutcome): void {
+    this.#outcomes[outcome.index] = outcome;
+    this.#settings.onRow?.(outcome);
+  }
+}
