@@ -29,7 +29,7 @@ interface Schema {
  */
 export function columnsOf(name: string, schema: unknown): Column | string {
   if (name.startsWith("#")) {
-    return { put: (cell, { notes }) => ((notes[name] = "text" in cell ? cell.text : cell.json), null) };
+    return { put: (cell, { notes }) => putNote(name, cell, notes) };
   }
   if (name.startsWith("tag:")) return { put: (cell, { tags }) => putTag(name.slice(4), cell, tags) };
   const keys = name.split(".");
@@ -41,6 +41,11 @@ export function columnsOf(name: string, schema: unknown): Column | string {
     return `is no field of the input; ${hint}. A column that only tells rows apart begins with #`;
   }
   return { put: (cell, { input }) => putField(keys, cell, found, input) };
+}
+
+function putNote(name: string, cell: Cell, notes: Target["notes"]): null {
+  notes[name] = "text" in cell ? cell.text : cell.json;
+  return null;
 }
 
 function putTag(key: string, cell: Cell, tags: { [key: string]: string }): string | null {
