@@ -17,7 +17,7 @@ export async function runRows(
   flags: RunFlags,
   file: string,
 ): Promise<ExitCode> {
-  const { io, output } = context;
+  const { io } = context;
   if (flags.detach) throw new CliError("USAGE", "--each takes no --detach", { next: "leave one of them out" });
   const atOnce = readCount(flags.atOnce);
   const { id: name, outDir, onExisting: _, budget: __, ...options } = runOptions(flags, loaded);
