@@ -1660,158 +1660,6 @@ interface UnresolvedStep {
     readonly jobId: string | null;
   } | null;
 }
-interface Notifications {
-  readonly target: string | null;
-  publicKey(): Promise<string>;
-  test(): Promise<string | null>;
-}
-interface DriveOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly source?: {
-    readonly file: string;
-    readonly exportName: string;
-  } | undefined;
-  readonly giveUpAfterMs?: number | undefined;
-  readonly waitForCapMs?: number | undefined;
-}
-interface RunOptions extends DriveOptions {
-  readonly onExisting?: "resume" | "fail" | undefined;
-  readonly id?: string | undefined;
-  readonly tags?: {
-    readonly [key: string]: string;
-  } | undefined;
-  readonly budget?: string | undefined;
-  readonly concurrency?: number | {
-    readonly [name: string]: number | undefined;
-  } | undefined;
-  readonly startAnyway?: boolean | undefined;
-  readonly maxUnquoted?: string | undefined;
-  readonly outDir?: string | undefined;
-  readonly profile?: string | undefined;
-  readonly reuse?: boolean | undefined;
-  readonly manifests?: boolean | undefined;
-}
-interface PlanOptions {
-  readonly profile?: string | undefined;
-}
-interface QuoteOptions extends PlanOptions {
-  readonly budget?: string | undefined;
-  readonly maxUnquoted?: string | undefined;
-  readonly reuse?: boolean | undefined;
-  readonly concurrency?: RunOptions["concurrency"];
-}
-interface CompareOptions extends QuoteOptions {
-  readonly against: string;
-}
-interface ResumeOptions extends DriveOptions {
-  readonly budget?: string | undefined;
-  readonly maxUnquoted?: string | undefined;
-  readonly pipeline?: Pipeline | undefined;
-  readonly compare?: boolean | undefined;
-  readonly acceptChanges?: boolean | undefined;
-  readonly input?: {
-    readonly [field: string]: unknown;
-  } | undefined;
-  readonly rerunFailed?: boolean | undefined;
-  readonly rerun?: readonly string[] | undefined;
-  readonly requestId?: string | undefined;
-  readonly accountMoved?: boolean | undefined;
-  readonly unattended?: boolean | undefined;
-  readonly waitForFundsMs?: number | undefined;
-}
-interface ApproveDecision {
-  readonly pick?: number | string | undefined;
-  readonly note?: string | undefined;
-}
-interface StepExplanation {
-  readonly step: string;
-  readonly verdict: "reused" | "executed" | "unknown";
-  readonly from: {
-    readonly runId: string;
-    readonly step: string;
-  } | null;
-  readonly why: string;
-  readonly nearest: {
-    readonly runId: string;
-    readonly step: string;
-    readonly changes: readonly FieldChange[];
-  } | null;
-}
-interface ExpiryRisk {
-  readonly step: string;
-  readonly uses: string;
-  readonly why: string;
-  readonly heals: boolean;
-}
-interface RequestForecast {
-  readonly expansions: readonly {
-    readonly step: string;
-    readonly maxSteps: number;
-  }[];
-  readonly perMinute: number | null;
-  readonly byStrategy: { readonly [S in FollowStrategy]: {
-    readonly requests: number; 
-    readonly makespanMs: number; 
-    readonly requestsAtMost: number;
-    readonly makespanAtMostMs: number;
-  } };
-}
-interface StepPrice {
-  readonly step: string;
-  readonly model: string | null;
-  readonly costMicros: number | null;
-  readonly basis: PriceBasis | "free" | "reused";
-  readonly maxCostMicros: number | null;
-  readonly reason: string | null;
-  readonly anew?: string;
-}
-interface PlanWarning {
-  readonly code: "unused";
-  readonly step: string;
-  readonly message: string;
-}
-interface Quote {
-  readonly ok: boolean;
-  readonly problems: readonly Problem[];
-  readonly warnings: readonly PlanWarning[];
-  readonly plan: Plan | null;
-  readonly prices: readonly StepPrice[];
-  readonly totalMicros: {
-    readonly min: number;
-    readonly max: number | null;
-  };
-  readonly balanceMicros: number | null;
-  readonly budgetMicros: number | null;
-  readonly criticalPath: readonly string[];
-  readonly forecastMs: number | null;
-  readonly requests: RequestForecast | null;
-  readonly risks: readonly ExpiryRisk[];
-}
-interface RerunScope {
-  readonly runId: string;
-  readonly stale: readonly string[];
-  readonly problems: readonly Problem[];
-  readonly prices: readonly StepPrice[];
-  readonly totalMicros: {
-    readonly min: number;
-    readonly max: number | null;
-  };
-  readonly committedMicros: number;
-  readonly budgetMicros: number | null;
-  readonly seenThroughFirst: readonly string[];
-}
-interface RerunQuote extends RerunScope {
-  readonly inProgress: readonly RerunRequest[];
-}
-interface Drift extends PlanDiff, RerunScope {
-  readonly stale: readonly string[];
-  readonly isSame: boolean;
-}
-interface OpenJob {
-  readonly step: string;
-  readonly jobId: string | null;
-  readonly holdMicros: number;
-}
 interface NextCommand {
   readonly command: string;
   readonly note: string | null;
@@ -1986,6 +1834,178 @@ interface OutputReport {
   readonly duration_ms: number | null;
   readonly fps: number | null;
 }
+interface Notifications {
+  readonly target: string | null;
+  publicKey(): Promise<string>;
+  test(): Promise<string | null>;
+}
+interface DriveOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly source?: {
+    readonly file: string;
+    readonly exportName: string;
+  } | undefined;
+  readonly giveUpAfterMs?: number | undefined;
+  readonly waitForCapMs?: number | undefined;
+}
+interface RunOptions extends DriveOptions {
+  readonly onExisting?: "resume" | "fail" | undefined;
+  readonly id?: string | undefined;
+  readonly tags?: {
+    readonly [key: string]: string;
+  } | undefined;
+  readonly budget?: string | undefined;
+  readonly concurrency?: number | {
+    readonly [name: string]: number | undefined;
+  } | undefined;
+  readonly startAnyway?: boolean | undefined;
+  readonly maxUnquoted?: string | undefined;
+  readonly outDir?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly reuse?: boolean | undefined;
+  readonly manifests?: boolean | undefined;
+}
+interface PlanOptions {
+  readonly profile?: string | undefined;
+}
+interface QuoteOptions extends PlanOptions {
+  readonly budget?: string | undefined;
+  readonly maxUnquoted?: string | undefined;
+  readonly reuse?: boolean | undefined;
+  readonly concurrency?: RunOptions["concurrency"];
+}
+interface CompareOptions extends QuoteOptions {
+  readonly against: string;
+}
+interface ResumeOptions extends DriveOptions {
+  readonly budget?: string | undefined;
+  readonly maxUnquoted?: string | undefined;
+  readonly pipeline?: Pipeline | undefined;
+  readonly compare?: boolean | undefined;
+  readonly acceptChanges?: boolean | undefined;
+  readonly input?: {
+    readonly [field: string]: unknown;
+  } | undefined;
+  readonly rerunFailed?: boolean | undefined;
+  readonly rerun?: readonly string[] | undefined;
+  readonly requestId?: string | undefined;
+  readonly accountMoved?: boolean | undefined;
+  readonly unattended?: boolean | undefined;
+  readonly waitForFundsMs?: number | undefined;
+}
+interface ApproveDecision {
+  readonly pick?: number | string | undefined;
+  readonly note?: string | undefined;
+}
+interface StepPrice {
+  readonly step: string;
+  readonly model: string | null;
+  readonly costMicros: number | null;
+  readonly basis: PriceBasis | "free" | "reused";
+  readonly maxCostMicros: number | null;
+  readonly reason: string | null;
+  readonly anew?: string;
+}
+interface PlanWarning {
+  readonly code: "unused";
+  readonly step: string;
+  readonly message: string;
+}
+interface StaleStep {
+  readonly path: string;
+  readonly because: "changed" | "new" | "uses" | "unmade";
+  readonly why: string;
+  readonly fields: readonly FieldChange[];
+}
+interface Comparison {
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  readonly against: string;
+  readonly plan: Plan | null;
+  readonly diff: PlanDiff;
+  readonly stale: readonly StaleStep[];
+  readonly prices: readonly StepPrice[];
+  readonly totalMicros: {
+    readonly min: number;
+    readonly max: number | null;
+  };
+  readonly summary: string;
+}
+interface StepExplanation {
+  readonly step: string;
+  readonly verdict: "reused" | "executed" | "unknown";
+  readonly from: {
+    readonly runId: string;
+    readonly step: string;
+  } | null;
+  readonly why: string;
+  readonly nearest: {
+    readonly runId: string;
+    readonly step: string;
+    readonly changes: readonly FieldChange[];
+  } | null;
+}
+interface ExpiryRisk {
+  readonly step: string;
+  readonly uses: string;
+  readonly why: string;
+  readonly heals: boolean;
+}
+interface RequestForecast {
+  readonly expansions: readonly {
+    readonly step: string;
+    readonly maxSteps: number;
+  }[];
+  readonly perMinute: number | null;
+  readonly byStrategy: { readonly [S in FollowStrategy]: {
+    readonly requests: number; 
+    readonly makespanMs: number; 
+    readonly requestsAtMost: number;
+    readonly makespanAtMostMs: number;
+  } };
+}
+interface Quote {
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly PlanWarning[];
+  readonly plan: Plan | null;
+  readonly prices: readonly StepPrice[];
+  readonly totalMicros: {
+    readonly min: number;
+    readonly max: number | null;
+  };
+  readonly balanceMicros: number | null;
+  readonly budgetMicros: number | null;
+  readonly criticalPath: readonly string[];
+  readonly forecastMs: number | null;
+  readonly requests: RequestForecast | null;
+  readonly risks: readonly ExpiryRisk[];
+}
+interface RerunScope {
+  readonly runId: string;
+  readonly stale: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly prices: readonly StepPrice[];
+  readonly totalMicros: {
+    readonly min: number;
+    readonly max: number | null;
+  };
+  readonly committedMicros: number;
+  readonly budgetMicros: number | null;
+  readonly seenThroughFirst: readonly string[];
+}
+interface RerunQuote extends RerunScope {
+  readonly inProgress: readonly RerunRequest[];
+}
+interface Drift extends PlanDiff, RerunScope {
+  readonly stale: readonly string[];
+  readonly isSame: boolean;
+}
+interface OpenJob {
+  readonly step: string;
+  readonly jobId: string | null;
+  readonly holdMicros: number;
+}
 type RunUpdate = StoredEvent | ({
   readonly type: "progress";
 } & Progress);
@@ -1996,6 +2016,7 @@ interface RunPause {
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
   readonly resumeAt: number | null;
+  readonly flag: string | null;
 }
 type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 interface AnyRun {
@@ -2030,26 +2051,6 @@ interface RunHandle<O = unknown, P = unknown> {
   stop(): Promise<void>;
 }
 type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
-interface StaleStep {
-  readonly path: string;
-  readonly because: "changed" | "new" | "uses" | "unmade";
-  readonly why: string;
-  readonly fields: readonly FieldChange[];
-}
-interface Comparison {
-  readonly ok: boolean;
-  readonly problems: readonly Problem[];
-  readonly against: string;
-  readonly plan: Plan | null;
-  readonly diff: PlanDiff;
-  readonly stale: readonly StaleStep[];
-  readonly prices: readonly StepPrice[];
-  readonly totalMicros: {
-    readonly min: number;
-    readonly max: number | null;
-  };
-  readonly summary: string;
-}
 interface GcOptions {
   readonly olderThanMs?: number | undefined;
   readonly dryRun?: boolean | undefined;

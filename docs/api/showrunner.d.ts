@@ -326,11 +326,27 @@ interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
+interface SharedPace {
+  share(request: ShareRequest): Promise<ShareGrant>;
+}
+interface ShareRequest {
+  readonly limit: RateLimit | null;
+  readonly pauseMs: number;
+  readonly used: number;
+  readonly wanted: number;
+  readonly ttlMs: number;
+}
+interface ShareGrant {
+  readonly limit: RateLimit | null;
+  readonly share: number | null;
+  readonly pauseMs: number;
+}
 type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 interface PaceOptions {
   readonly maxInFlight?: number | undefined;
   readonly maxPerSecond?: number | undefined;
   readonly limit?: RateLimit | undefined;
+  readonly shared?: SharedPace | undefined;
   readonly buckets?: Readonly<Partial<Record<RequestClass, {
     readonly limit?: RateLimit | undefined;
   }>>> | undefined;
@@ -2769,272 +2785,6 @@ interface UnresolvedStep {
     readonly jobId: string | null;
   } | null;
 }
-interface Delivery {
-  readonly id: string;
-  readonly event: string;
-  readonly body: string;
-  readonly attempt: number;
-  readonly at: number;
-}
-type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
-type NotifyOption = string | {
-  readonly url: string;
-} | {
-  readonly command: readonly string[];
-} | false;
-interface NotifyOptions {
-  readonly notify?: NotifyOption | undefined;
-  readonly journal?: string | JournalStore | undefined;
-  readonly mediaDir?: string | undefined;
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-}
-interface Notifications {
-  readonly target: string | null;
-  publicKey(): Promise<string>;
-  test(): Promise<string | null>;
-}
-declare function openNotifications(options?: NotifyOptions): Notifications & {
-  readonly send: Send | null;
-};
-interface ServiceOptions {
-  readonly client?: Client | undefined;
-  readonly baseUrl?: string | undefined;
-  readonly apiKey?: string | undefined;
-  readonly local?: boolean | undefined;
-  readonly journalOnly?: boolean | undefined;
-  readonly localDir?: string | undefined;
-  readonly families?: FamiliesOption | undefined;
-  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly clientOptions?: Partial<ClientOptions> | undefined;
-}
-interface CapOption {
-  readonly usd: string;
-  readonly per?: "day" | undefined;
-  readonly tag?: string | undefined;
-}
-interface OpenOptions extends ServiceOptions, NotifyOptions {
-  readonly journal?: string | JournalStore | undefined;
-  readonly media?: string | undefined;
-  readonly mediaDir?: string | undefined;
-  readonly follow?: "auto" | "stream" | "poll" | undefined;
-  readonly clock?: Clock | undefined;
-  readonly leaseMs?: number | undefined;
-  readonly idempotencyWindowMs?: number | undefined;
-  readonly spendingCap?: string | undefined;
-  readonly caps?: readonly (CapOption | string)[] | undefined;
-  readonly capTimeZone?: string | undefined;
-  readonly walletFloor?: string | undefined;
-}
-interface DriveOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly source?: {
-    readonly file: string;
-    readonly exportName: string;
-  } | undefined;
-  readonly giveUpAfterMs?: number | undefined;
-  readonly waitForCapMs?: number | undefined;
-}
-interface RunOptions extends DriveOptions {
-  readonly onExisting?: "resume" | "fail" | undefined;
-  readonly id?: string | undefined;
-  readonly tags?: {
-    readonly [key: string]: string;
-  } | undefined;
-  readonly budget?: string | undefined;
-  readonly concurrency?: number | {
-    readonly [name: string]: number | undefined;
-  } | undefined;
-  readonly startAnyway?: boolean | undefined;
-  readonly maxUnquoted?: string | undefined;
-  readonly outDir?: string | undefined;
-  readonly profile?: string | undefined;
-  readonly reuse?: boolean | undefined;
-  readonly manifests?: boolean | undefined;
-}
-interface PlanOptions {
-  readonly profile?: string | undefined;
-}
-interface QuoteOptions extends PlanOptions {
-  readonly budget?: string | undefined;
-  readonly maxUnquoted?: string | undefined;
-  readonly reuse?: boolean | undefined;
-  readonly concurrency?: RunOptions["concurrency"];
-}
-interface CompareOptions extends QuoteOptions {
-  readonly against: string;
-}
-interface ResumeOptions extends DriveOptions {
-  readonly budget?: string | undefined;
-  readonly maxUnquoted?: string | undefined;
-  readonly pipeline?: Pipeline | undefined;
-  readonly compare?: boolean | undefined;
-  readonly acceptChanges?: boolean | undefined;
-  readonly input?: {
-    readonly [field: string]: unknown;
-  } | undefined;
-  readonly rerunFailed?: boolean | undefined;
-  readonly rerun?: readonly string[] | undefined;
-  readonly requestId?: string | undefined;
-  readonly accountMoved?: boolean | undefined;
-  readonly unattended?: boolean | undefined;
-  readonly waitForFundsMs?: number | undefined;
-}
-interface ApproveDecision {
-  readonly pick?: number | string | undefined;
-  readonly note?: string | undefined;
-}
-interface HeldMedia extends AsyncDisposable {
-  path(sha256: string): string;
-  sizeBytes(sha256: string): number;
-}
-interface NamedCopy {
-  readonly sha256: string;
-  readonly name: string;
-}
-interface StoredMedia {
-  readonly sha256: string;
-  readonly sizeBytes: number;
-}
-type MediaSource = {
-  readonly path: string;
-  readonly sha256?: string;
-} | {
-  readonly bytes: Uint8Array;
-} | {
-  readonly stream: AsyncIterable<Uint8Array>;
-};
-interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
-interface LinkOptions {
-  readonly contentType: string;
-  readonly disposition: "inline" | "attachment";
-}
-interface MediaStore {
-  readonly location: string;
-  put(source: MediaSource): Promise<StoredMedia>;
-  has(sha256: string): Promise<boolean>;
-  touch(sha256: string): Promise<boolean>;
-  sizeOf(sha256: string): Promise<number | null>;
-  path(sha256: string): string | null;
-  hold(hashes: Iterable<string>): Promise<HeldMedia>;
-  read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
-  linkOrigin(): Promise<string | null>;
-  link(sha256: string, options: LinkOptions): Promise<string | null>;
-  tmpPath(): string;
-  adopt(tmpPath: string): Promise<StoredMedia>;
-  place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
-  verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
-  checkWritable(): Promise<void>;
-  readonly garbage: MediaGarbage;
-}
-interface ListedMedia extends StoredMedia {
-  readonly ageMs: number;
-}
-interface DiscardedMedia extends ListedMedia {
-  readonly id: string;
-}
-interface MediaGarbage {
-  readonly purgeAfterMs: number;
-  list(): AsyncIterable<ListedMedia>;
-  discard(sha256: string): Promise<boolean>;
-  discarded(): AsyncIterable<DiscardedMedia>;
-  restore(sha256: string): Promise<boolean>;
-  purge(discarded: DiscardedMedia): Promise<void>;
-  removeLeftovers(options: {
-    readonly dryRun: boolean;
-  }): Promise<number>;
-}
-interface StepExplanation {
-  readonly step: string;
-  readonly verdict: "reused" | "executed" | "unknown";
-  readonly from: {
-    readonly runId: string;
-    readonly step: string;
-  } | null;
-  readonly why: string;
-  readonly nearest: {
-    readonly runId: string;
-    readonly step: string;
-    readonly changes: readonly FieldChange[];
-  } | null;
-}
-interface ExpiryRisk {
-  readonly step: string;
-  readonly uses: string;
-  readonly why: string;
-  readonly heals: boolean;
-}
-interface RequestForecast {
-  readonly expansions: readonly {
-    readonly step: string;
-    readonly maxSteps: number;
-  }[];
-  readonly perMinute: number | null;
-  readonly byStrategy: { readonly [S in FollowStrategy]: {
-    readonly requests: number; 
-    readonly makespanMs: number; 
-    readonly requestsAtMost: number;
-    readonly makespanAtMostMs: number;
-  } };
-}
-interface StepPrice {
-  readonly step: string;
-  readonly model: string | null;
-  readonly costMicros: number | null;
-  readonly basis: PriceBasis | "free" | "reused";
-  readonly maxCostMicros: number | null;
-  readonly reason: string | null;
-  readonly anew?: string;
-}
-interface PlanWarning {
-  readonly code: "unused";
-  readonly step: string;
-  readonly message: string;
-}
-interface Quote {
-  readonly ok: boolean;
-  readonly problems: readonly Problem[];
-  readonly warnings: readonly PlanWarning[];
-  readonly plan: Plan | null;
-  readonly prices: readonly StepPrice[];
-  readonly totalMicros: {
-    readonly min: number;
-    readonly max: number | null;
-  };
-  readonly balanceMicros: number | null;
-  readonly budgetMicros: number | null;
-  readonly criticalPath: readonly string[];
-  readonly forecastMs: number | null;
-  readonly requests: RequestForecast | null;
-  readonly risks: readonly ExpiryRisk[];
-}
-interface RerunScope {
-  readonly runId: string;
-  readonly stale: readonly string[];
-  readonly problems: readonly Problem[];
-  readonly prices: readonly StepPrice[];
-  readonly totalMicros: {
-    readonly min: number;
-    readonly max: number | null;
-  };
-  readonly committedMicros: number;
-  readonly budgetMicros: number | null;
-  readonly seenThroughFirst: readonly string[];
-}
-interface RerunQuote extends RerunScope {
-  readonly inProgress: readonly RerunRequest[];
-}
-interface Drift extends PlanDiff, RerunScope {
-  readonly stale: readonly string[];
-  readonly isSame: boolean;
-}
-interface OpenJob {
-  readonly step: string;
-  readonly jobId: string | null;
-  readonly holdMicros: number;
-}
 interface NextCommand {
   readonly command: string;
   readonly note: string | null;
@@ -3249,6 +2999,293 @@ interface OutputReport {
   readonly fps: number | null;
 }
 declare const INTERRUPTED = "the process that drove it has ended; jobs already paid for continue at the service and are collected when the run is resumed";
+interface Delivery {
+  readonly id: string;
+  readonly event: string;
+  readonly body: string;
+  readonly attempt: number;
+  readonly at: number;
+}
+type Send = (delivery: Delivery, signal: AbortSignal) => Promise<string | null>;
+type NotifyOption = string | {
+  readonly url: string;
+} | {
+  readonly command: readonly string[];
+} | false;
+interface NotifyOptions {
+  readonly notify?: NotifyOption | undefined;
+  readonly journal?: string | JournalStore | undefined;
+  readonly mediaDir?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+interface Notifications {
+  readonly target: string | null;
+  publicKey(): Promise<string>;
+  test(): Promise<string | null>;
+}
+declare function openNotifications(options?: NotifyOptions): Notifications & {
+  readonly send: Send | null;
+};
+interface ServiceOptions {
+  readonly client?: Client | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly local?: boolean | undefined;
+  readonly journalOnly?: boolean | undefined;
+  readonly localDir?: string | undefined;
+  readonly families?: FamiliesOption | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly clientOptions?: Partial<ClientOptions> | undefined;
+}
+interface CapOption {
+  readonly usd: string;
+  readonly per?: "day" | undefined;
+  readonly tag?: string | undefined;
+}
+interface OpenOptions extends ServiceOptions, NotifyOptions {
+  readonly journal?: string | JournalStore | undefined;
+  readonly media?: string | undefined;
+  readonly mediaDir?: string | undefined;
+  readonly follow?: "auto" | "stream" | "poll" | undefined;
+  readonly clock?: Clock | undefined;
+  readonly leaseMs?: number | undefined;
+  readonly sharePace?: boolean | undefined;
+  readonly idempotencyWindowMs?: number | undefined;
+  readonly spendingCap?: string | undefined;
+  readonly caps?: readonly (CapOption | string)[] | undefined;
+  readonly capTimeZone?: string | undefined;
+  readonly walletFloor?: string | undefined;
+}
+interface DriveOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly source?: {
+    readonly file: string;
+    readonly exportName: string;
+  } | undefined;
+  readonly giveUpAfterMs?: number | undefined;
+  readonly waitForCapMs?: number | undefined;
+}
+interface RunOptions extends DriveOptions {
+  readonly onExisting?: "resume" | "fail" | undefined;
+  readonly id?: string | undefined;
+  readonly tags?: {
+    readonly [key: string]: string;
+  } | undefined;
+  readonly budget?: string | undefined;
+  readonly concurrency?: number | {
+    readonly [name: string]: number | undefined;
+  } | undefined;
+  readonly startAnyway?: boolean | undefined;
+  readonly maxUnquoted?: string | undefined;
+  readonly outDir?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly reuse?: boolean | undefined;
+  readonly manifests?: boolean | undefined;
+}
+interface PlanOptions {
+  readonly profile?: string | undefined;
+}
+interface QuoteOptions extends PlanOptions {
+  readonly budget?: string | undefined;
+  readonly maxUnquoted?: string | undefined;
+  readonly reuse?: boolean | undefined;
+  readonly concurrency?: RunOptions["concurrency"];
+}
+interface CompareOptions extends QuoteOptions {
+  readonly against: string;
+}
+interface ResumeOptions extends DriveOptions {
+  readonly budget?: string | undefined;
+  readonly maxUnquoted?: string | undefined;
+  readonly pipeline?: Pipeline | undefined;
+  readonly compare?: boolean | undefined;
+  readonly acceptChanges?: boolean | undefined;
+  readonly input?: {
+    readonly [field: string]: unknown;
+  } | undefined;
+  readonly rerunFailed?: boolean | undefined;
+  readonly rerun?: readonly string[] | undefined;
+  readonly requestId?: string | undefined;
+  readonly accountMoved?: boolean | undefined;
+  readonly unattended?: boolean | undefined;
+  readonly waitForFundsMs?: number | undefined;
+}
+interface ApproveDecision {
+  readonly pick?: number | string | undefined;
+  readonly note?: string | undefined;
+}
+interface StepPrice {
+  readonly step: string;
+  readonly model: string | null;
+  readonly costMicros: number | null;
+  readonly basis: PriceBasis | "free" | "reused";
+  readonly maxCostMicros: number | null;
+  readonly reason: string | null;
+  readonly anew?: string;
+}
+interface PlanWarning {
+  readonly code: "unused";
+  readonly step: string;
+  readonly message: string;
+}
+interface StaleStep {
+  readonly path: string;
+  readonly because: "changed" | "new" | "uses" | "unmade";
+  readonly why: string;
+  readonly fields: readonly FieldChange[];
+}
+interface Comparison {
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  readonly against: string;
+  readonly plan: Plan | null;
+  readonly diff: PlanDiff;
+  readonly stale: readonly StaleStep[];
+  readonly prices: readonly StepPrice[];
+  readonly totalMicros: {
+    readonly min: number;
+    readonly max: number | null;
+  };
+  readonly summary: string;
+}
+interface HeldMedia extends AsyncDisposable {
+  path(sha256: string): string;
+  sizeBytes(sha256: string): number;
+}
+interface NamedCopy {
+  readonly sha256: string;
+  readonly name: string;
+}
+interface StoredMedia {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+type MediaSource = {
+  readonly path: string;
+  readonly sha256?: string;
+} | {
+  readonly bytes: Uint8Array;
+} | {
+  readonly stream: AsyncIterable<Uint8Array>;
+};
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+interface LinkOptions {
+  readonly contentType: string;
+  readonly disposition: "inline" | "attachment";
+}
+interface MediaStore {
+  readonly location: string;
+  put(source: MediaSource): Promise<StoredMedia>;
+  has(sha256: string): Promise<boolean>;
+  touch(sha256: string): Promise<boolean>;
+  sizeOf(sha256: string): Promise<number | null>;
+  path(sha256: string): string | null;
+  hold(hashes: Iterable<string>): Promise<HeldMedia>;
+  read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
+  linkOrigin(): Promise<string | null>;
+  link(sha256: string, options: LinkOptions): Promise<string | null>;
+  tmpPath(): string;
+  adopt(tmpPath: string): Promise<StoredMedia>;
+  place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
+  verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
+  checkWritable(): Promise<void>;
+  readonly garbage: MediaGarbage;
+}
+interface ListedMedia extends StoredMedia {
+  readonly ageMs: number;
+}
+interface DiscardedMedia extends ListedMedia {
+  readonly id: string;
+}
+interface MediaGarbage {
+  readonly purgeAfterMs: number;
+  list(): AsyncIterable<ListedMedia>;
+  discard(sha256: string): Promise<boolean>;
+  discarded(): AsyncIterable<DiscardedMedia>;
+  restore(sha256: string): Promise<boolean>;
+  purge(discarded: DiscardedMedia): Promise<void>;
+  removeLeftovers(options: {
+    readonly dryRun: boolean;
+  }): Promise<number>;
+}
+interface StepExplanation {
+  readonly step: string;
+  readonly verdict: "reused" | "executed" | "unknown";
+  readonly from: {
+    readonly runId: string;
+    readonly step: string;
+  } | null;
+  readonly why: string;
+  readonly nearest: {
+    readonly runId: string;
+    readonly step: string;
+    readonly changes: readonly FieldChange[];
+  } | null;
+}
+interface ExpiryRisk {
+  readonly step: string;
+  readonly uses: string;
+  readonly why: string;
+  readonly heals: boolean;
+}
+interface RequestForecast {
+  readonly expansions: readonly {
+    readonly step: string;
+    readonly maxSteps: number;
+  }[];
+  readonly perMinute: number | null;
+  readonly byStrategy: { readonly [S in FollowStrategy]: {
+    readonly requests: number; 
+    readonly makespanMs: number; 
+    readonly requestsAtMost: number;
+    readonly makespanAtMostMs: number;
+  } };
+}
+interface Quote {
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly PlanWarning[];
+  readonly plan: Plan | null;
+  readonly prices: readonly StepPrice[];
+  readonly totalMicros: {
+    readonly min: number;
+    readonly max: number | null;
+  };
+  readonly balanceMicros: number | null;
+  readonly budgetMicros: number | null;
+  readonly criticalPath: readonly string[];
+  readonly forecastMs: number | null;
+  readonly requests: RequestForecast | null;
+  readonly risks: readonly ExpiryRisk[];
+}
+interface RerunScope {
+  readonly runId: string;
+  readonly stale: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly prices: readonly StepPrice[];
+  readonly totalMicros: {
+    readonly min: number;
+    readonly max: number | null;
+  };
+  readonly committedMicros: number;
+  readonly budgetMicros: number | null;
+  readonly seenThroughFirst: readonly string[];
+}
+interface RerunQuote extends RerunScope {
+  readonly inProgress: readonly RerunRequest[];
+}
+interface Drift extends PlanDiff, RerunScope {
+  readonly stale: readonly string[];
+  readonly isSame: boolean;
+}
+interface OpenJob {
+  readonly step: string;
+  readonly jobId: string | null;
+  readonly holdMicros: number;
+}
 type RunUpdate = StoredEvent | ({
   readonly type: "progress";
 } & Progress);
@@ -3259,6 +3296,7 @@ interface RunPause {
   readonly requiredMicros: number | null;
   readonly balanceMicros: number | null;
   readonly resumeAt: number | null;
+  readonly flag: string | null;
 }
 type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
 interface AnyRun {
@@ -3293,6 +3331,171 @@ interface RunHandle<O = unknown, P = unknown> {
   stop(): Promise<void>;
 }
 type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
+interface GcOptions {
+  readonly olderThanMs?: number | undefined;
+  readonly dryRun?: boolean | undefined;
+}
+interface GcReport {
+  readonly dryRun: boolean;
+  readonly runs: readonly string[];
+  readonly skipped: readonly {
+    readonly runId: string;
+    readonly reason: "leased" | "holds";
+  }[];
+  readonly reusable: number;
+  readonly media: {
+    readonly count: number;
+    readonly sizeBytes: number; 
+    readonly deletedAfterMs: number;
+  };
+  readonly handles: number;
+  readonly leftovers: number;
+}
+interface SpendingTotals {
+  readonly capMicros: number | null;
+  readonly floorMicros: number | null;
+  readonly caps: readonly {
+    readonly tag: string | null;
+    readonly capMicros: number;
+    readonly spentMicros: number;
+    readonly heldMicros: number;
+    readonly endsAt: number | null;
+  }[];
+  readonly spentMicros: number;
+  readonly heldMicros: number;
+}
+type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
+interface LocalWork {
+  readonly runId: string;
+  readonly command: Command & {
+    readonly step: string;
+  };
+  readonly of: string;
+}
+interface SliceOptions {
+  readonly resume?: ResumeOptions | undefined;
+  readonly findPipeline?: FindPipeline | undefined;
+  readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
+  readonly webhooks?: boolean | undefined;
+  readonly maxMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+interface Slice {
+  readonly status: RunStatus | "busy" | "left";
+  readonly wakeAt: number | null;
+  readonly message: string | null;
+}
+interface Showrunner {
+  readonly client: Client;
+  readonly service: {
+    readonly kind: "hosted" | "local";
+    readonly baseUrl: string;
+  };
+  readonly notifications: Notifications & {
+    start(): void;
+  };
+  plan<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: PlanOptions): Promise<{
+    readonly ok: true;
+    readonly plan: Plan;
+  } | {
+    readonly ok: false;
+    readonly problems: readonly Problem[];
+  }>;
+  quote<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: QuoteOptions): Promise<Quote>;
+  compare<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options: CompareOptions): Promise<Comparison>;
+  explain(of: string | Plan, step: string): Promise<StepExplanation>;
+  run<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<RunHandleOf<R>>;
+  resume<S extends z.ZodType, R extends Returns>(runId: string, options: ResumeOptions & {
+    readonly pipeline: Pipeline<S, R>;
+  }): Promise<RunHandleOf<R>>;
+  resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
+    readonly id: string;
+  }>;
+  slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  dueRuns(options?: {
+    readonly lateMs?: number;
+    readonly limit?: number;
+  }): Promise<readonly string[]>;
+  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
+  drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
+  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
+  expectedMs(step: PlanStep): number | null;
+  runs(options?: {
+    readonly tags?: Tags;
+  }): Promise<readonly RunRow[]>;
+  due(): Promise<readonly RunRow[]>;
+  show(runId: string): Promise<RunReport>;
+  events(runId: string, options?: {
+    readonly follow?: boolean;
+    readonly afterSeq?: number;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<StoredEvent>;
+  stop(runId: string): Promise<void>;
+  unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
+  candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
+  approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
+  reject(runId: string, step: string, options?: {
+    readonly note?: string | undefined;
+  }): Promise<void>;
+  adopt(runId: string, step: string, jobId: string | null): Promise<void>;
+  adoptAll(runId: string): Promise<readonly {
+    readonly step: string;
+    readonly jobId: string;
+  }[]>;
+  reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
+  gc(options?: GcOptions): Promise<GcReport>;
+  spending(): Promise<SpendingTotals>;
+  balance(): Promise<{
+    readonly balanceMicros: number;
+    readonly currency: string;
+  }>;
+  requests(): {
+    readonly total: number;
+  };
+  close(): Promise<void>;
+}
+interface BulkRow {
+  readonly id: string;
+  readonly input: unknown;
+  readonly tags?: RunOptions["tags"];
+}
+interface QuotedRow {
+  readonly row: BulkRow;
+  readonly mostMicros: number;
+  readonly known: RunReport["status"] | null;
+}
+interface BulkProblem extends Problem {
+  readonly index: number;
+}
+type BulkQuote = {
+  readonly ok: true;
+  readonly rows: readonly QuotedRow[]; 
+  readonly mostMicros: number;
+} | {
+  readonly ok: false;
+  readonly problems: readonly BulkProblem[];
+};
+type BulkQuoteOptions = Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal">;
+declare function quoteEach(show: Showrunner, pipeline: Pipeline, rows: readonly BulkRow[], options?: BulkQuoteOptions): Promise<BulkQuote>;
+interface BulkOptions extends Omit<RunOptions, "id" | "budget" | "onExisting"> {
+  readonly budget?: string | undefined;
+  readonly atOnce?: number | undefined;
+  readonly outDir?: string | undefined;
+  readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
+}
+interface RowOutcome {
+  readonly index: number;
+  readonly id: string;
+  readonly status: RunResult["status"] | "refused" | "waiting";
+  readonly costMicros: number;
+  readonly message: string | null;
+}
+declare function runEach(show: Showrunner, pipeline: Pipeline, {
+  rows
+}: BulkQuote & {
+  readonly ok: true;
+}, options?: BulkOptions): Promise<readonly RowOutcome[]>;
 declare function statusNow(row: RunRow, now: number): RunRow;
 declare function whileLoading<T>(load: () => Promise<T>): Promise<T>;
 declare class PlanProblemsError extends ShowrunnerError {
@@ -3419,150 +3622,29 @@ declare const manifestSchema: z.ZodObject<{
   }, z.core.$strip>>;
 }, z.core.$strip>;
 type Manifest = z.output<typeof manifestSchema>;
-interface StaleStep {
-  readonly path: string;
-  readonly because: "changed" | "new" | "uses" | "unmade";
-  readonly why: string;
-  readonly fields: readonly FieldChange[];
+interface Schedule {
+  readonly name: string;
+  readonly cron: string;
+  readonly timeZone?: string | undefined;
+  readonly pipeline: Pipeline;
+  readonly input: unknown;
+  readonly options?: Omit<RunOptions, "id" | "onExisting" | "signal"> | undefined;
+  readonly missed?: "skip" | "last" | "all" | undefined;
 }
-interface Comparison {
-  readonly ok: boolean;
-  readonly problems: readonly Problem[];
-  readonly against: string;
-  readonly plan: Plan | null;
-  readonly diff: PlanDiff;
-  readonly stale: readonly StaleStep[];
-  readonly prices: readonly StepPrice[];
-  readonly totalMicros: {
-    readonly min: number;
-    readonly max: number | null;
-  };
-  readonly summary: string;
-}
-interface GcOptions {
-  readonly olderThanMs?: number | undefined;
-  readonly dryRun?: boolean | undefined;
-}
-interface GcReport {
-  readonly dryRun: boolean;
-  readonly runs: readonly string[];
-  readonly skipped: readonly {
-    readonly runId: string;
-    readonly reason: "leased" | "holds";
-  }[];
-  readonly reusable: number;
-  readonly media: {
-    readonly count: number;
-    readonly sizeBytes: number; 
-    readonly deletedAfterMs: number;
-  };
-  readonly handles: number;
-  readonly leftovers: number;
-}
-interface SpendingTotals {
-  readonly capMicros: number | null;
-  readonly floorMicros: number | null;
-  readonly caps: readonly {
-    readonly tag: string | null;
-    readonly capMicros: number;
-    readonly spentMicros: number;
-    readonly heldMicros: number;
-    readonly endsAt: number | null;
-  }[];
-  readonly spentMicros: number;
-  readonly heldMicros: number;
-}
-type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
-interface LocalWork {
+interface Firing {
+  readonly name: string;
+  readonly at: number;
   readonly runId: string;
-  readonly command: Command & {
-    readonly step: string;
-  };
-  readonly of: string;
+  readonly outcome: "started" | "elsewhere" | "missed" | "failed";
+  readonly error?: unknown;
 }
-interface SliceOptions {
-  readonly resume?: ResumeOptions | undefined;
-  readonly findPipeline?: FindPipeline | undefined;
-  readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
-  readonly webhooks?: boolean | undefined;
-  readonly maxMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
+interface ScheduleOptions {
+  readonly signal: AbortSignal;
+  readonly handOver?: boolean | undefined;
+  readonly onFiring?: ((firing: Firing) => void) | undefined;
+  readonly clock?: Clock | undefined;
 }
-interface Slice {
-  readonly status: RunStatus | "busy" | "left";
-  readonly wakeAt: number | null;
-  readonly message: string | null;
-}
-interface Showrunner {
-  readonly client: Client;
-  readonly service: {
-    readonly kind: "hosted" | "local";
-    readonly baseUrl: string;
-  };
-  readonly notifications: Notifications & {
-    start(): void;
-  };
-  plan<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: PlanOptions): Promise<{
-    readonly ok: true;
-    readonly plan: Plan;
-  } | {
-    readonly ok: false;
-    readonly problems: readonly Problem[];
-  }>;
-  quote<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: QuoteOptions): Promise<Quote>;
-  compare<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options: CompareOptions): Promise<Comparison>;
-  explain(of: string | Plan, step: string): Promise<StepExplanation>;
-  run<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<RunHandleOf<R>>;
-  resume<S extends z.ZodType, R extends Returns>(runId: string, options: ResumeOptions & {
-    readonly pipeline: Pipeline<S, R>;
-  }): Promise<RunHandleOf<R>>;
-  resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
-  start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
-    readonly id: string;
-  }>;
-  slice(runId: string, options?: SliceOptions): Promise<Slice>;
-  dueRuns(options?: {
-    readonly lateMs?: number;
-    readonly limit?: number;
-  }): Promise<readonly string[]>;
-  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
-  drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
-  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
-  expectedMs(step: PlanStep): number | null;
-  runs(options?: {
-    readonly tags?: Tags;
-  }): Promise<readonly RunRow[]>;
-  due(): Promise<readonly RunRow[]>;
-  show(runId: string): Promise<RunReport>;
-  events(runId: string, options?: {
-    readonly follow?: boolean;
-    readonly afterSeq?: number;
-    readonly signal?: AbortSignal;
-  }): AsyncIterable<StoredEvent>;
-  stop(runId: string): Promise<void>;
-  unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
-  candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
-  approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
-  reject(runId: string, step: string, options?: {
-    readonly note?: string | undefined;
-  }): Promise<void>;
-  adopt(runId: string, step: string, jobId: string | null): Promise<void>;
-  adoptAll(runId: string): Promise<readonly {
-    readonly step: string;
-    readonly jobId: string;
-  }[]>;
-  reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
-  gc(options?: GcOptions): Promise<GcReport>;
-  spending(): Promise<SpendingTotals>;
-  balance(): Promise<{
-    readonly balanceMicros: number;
-    readonly currency: string;
-  }>;
-  requests(): {
-    readonly total: number;
-  };
-  close(): Promise<void>;
-}
+declare function runSchedules(show: Showrunner, schedules: readonly Schedule[], options: ScheduleOptions): Promise<void>;
 declare function openShowrunner(options?: OpenOptions): Promise<Showrunner>;
 declare function createMemoryJournal({
   now
@@ -3651,6 +3733,9 @@ export {
   type AttemptView,
   type AudioResult,
   type Builder,
+  type BulkOptions,
+  type BulkQuote,
+  type BulkRow,
   type Catalog,
   type CatalogChange,
   type Client,
@@ -3709,6 +3794,7 @@ export {
   type ResultOf,
   type ResumeOptions,
   type Returns,
+  type RowOutcome,
   RunDiffersError,
   type RunEvent,
   type RunHandle,
@@ -3720,6 +3806,7 @@ export {
   type RunState,
   type RunUpdate,
   RunView,
+  type Schedule,
   type Showrunner,
   ShowrunnerError,
   type Slice,
@@ -3797,9 +3884,12 @@ export {
   plannedStep,
   pullCatalog,
   quorum,
+  quoteEach,
   readFamilies,
   readSnapshot,
   requestKinds,
+  runEach,
+  runSchedules,
   statusNow,
   suggest,
   swap,
