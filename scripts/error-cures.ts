@@ -14,7 +14,7 @@ export const CURES: Readonly<Record<string, string>> = {
   HANDLE_MISUSE: "Pass the handle itself, `.at(key)` for a part of a value, or `` text`…` `` for a sentence.",
   INCLUDE: "Give the included pipeline an input that its schema accepts.",
   INVALID_OPTION: "The message names the option and what it takes; [configuration](configuration.md) lists them.",
-  JOURNAL_ACCESS: "Give this user the right to read and write the file and its folder.",
+  JOURNAL_ACCESS: "Correct what the message names: user, password, database, TLS, or what the role is granted.",
   JOURNAL_BUSY: "Another process holds the file: wait for it, or end it; `runs` says which.",
   JOURNAL_CLOSED: "Keep the store open for as long as runs go on.",
   JOURNAL_CORRUPT: "Restore a copy. `showrunner reconcile` then lists jobs that it does not know.",

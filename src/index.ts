@@ -112,7 +112,7 @@ export { eventText, liveText } from "./journal/events.ts";
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
 export type { NoticeRow } from "./journal/notices.ts";
-export { openJournal } from "./journal/open.ts";
+export { describeDatabase, openJournal } from "./journal/open.ts";
 // Look closer: what report and dashboard are made of.
 export { loadRun } from "./journal/snapshot.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";

@@ -3651,7 +3651,24 @@ declare function createMemoryJournal({
 }?: {
   readonly now?: () => number;
 }): JournalStore;
-declare function openJournal(location: string): Promise<JournalStore>;
+interface DatabaseFacts {
+  readonly version: string;
+  readonly isPooled: boolean;
+  readonly roundTripMs: number;
+}
+interface PostgresJournalOptions {
+  readonly schema?: string | undefined;
+  readonly poolSize?: number;
+  readonly connectTimeoutMs?: number;
+  readonly statementTimeoutMs?: number;
+  readonly lockTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+  readonly unreachableTimeoutMs?: number;
+  readonly pollIntervalMs?: number;
+  readonly now?: () => number;
+}
+declare function openJournal(location: string, options?: PostgresJournalOptions): Promise<JournalStore>;
+declare function describeDatabase(location: string): Promise<DatabaseFacts>;
 declare function loadRun(store: JournalStore, runId: string): Promise<RunState>;
 interface SqliteJournalOptions {
   readonly busyTimeoutMs?: number;
@@ -3845,6 +3862,7 @@ export {
   createClient,
   createMemoryJournal,
   criticalPath,
+  describeDatabase,
   diffCatalogs,
   diffPlans,
   equals,

@@ -27,8 +27,6 @@ import type {
 import type { Tags } from "./tags.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
-export type { PostgresJournalOptions } from "./postgres/settings.ts";
-
 /** Commits read in one go. */
 const pageRows = 1_000;
 

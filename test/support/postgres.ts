@@ -20,8 +20,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Folder of the server's programs; null: none is installed. */
+/** Folder of the server's programs, which SHOWRUNNER_TEST_POSTGRES names where another than the newest is tried; null: none. */
 export function postgresBin(): string | null {
+  if (process.env.SHOWRUNNER_TEST_POSTGRES) return process.env.SHOWRUNNER_TEST_POSTGRES;
   const root = "/usr/lib/postgresql";
   const newest = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a))[0] : undefined;
   if (newest !== undefined && existsSync(join(root, newest, "bin", "postgres"))) return join(root, newest, "bin");
@@ -99,6 +100,12 @@ export class PostgresCluster {
     return cluster;
   }
 
+  /** A server from npm has none. */
+  get #psql(): string {
+    const own = join(this.#bin, "psql");
+    return existsSync(own) ? own : "psql";
+  }
+
   /** A new, empty database. */
   async createDatabase(): Promise<string> {
     this.#databases += 1;
@@ -115,7 +122,7 @@ export class PostgresCluster {
   /** What a statement answers, as text. */
   psql(sql: string, database: string, port = this.port): string {
     const args = ["-X", "-v", "ON_ERROR_STOP=1", "-tAc", sql, this.url(database, port)];
-    return execFileSync(join(this.#bin, "psql"), args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+    return execFileSync(this.#psql, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
   }
 
   /** What the server wrote down. */
@@ -125,7 +132,7 @@ export class PostgresCluster {
 
   /** A session of its own, whose transactions stay open from one call to the next. */
   psqlSession(database: string) {
-    const child = spawn(join(this.#bin, "psql"), ["-X", "-qtA", this.url(database)], {
+    const child = spawn(this.#psql, ["-X", "-qtA", this.url(database)], {
       stdio: ["pipe", "pipe", "ignore"],
     });
     return {

@@ -25,7 +25,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       const rows = await store.runs();
       await readNewest(rows, (runId) => store.read(runId));
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await sizeOf(location)}the newest read whole: ${visible(shownJournal(location))}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, the newest read whole: ${visible(shownJournal(location))}`;
       return [
         fine("journal", said),
         await diskSpace(journalFolderOf(io, flags)),
@@ -40,9 +40,13 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
   }
 }
 
-/** Of a file; a database's is its server's matter. */
-async function sizeOf(location: string): Promise<string> {
-  return isPostgresUrl(location) ? "" : `${formatBytes((await stat(location)).size)}, `;
+/** The file's size, or what the database is. */
+async function factsOf(location: string): Promise<string> {
+  if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
+  const { describeDatabase } = await import("../../index.ts");
+  const { version, isPooled, roundTripMs } = await describeDatabase(location);
+  const pooled = isPooled ? " behind a pooler, which passes no notifications on" : "";
+  return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
 }
 
 /** Events number from 1 without a gap; anything else was damaged or cut. */

@@ -102,6 +102,18 @@ export class Database {
     });
   }
 
+  /** Whether a pooler stands before the server. */
+  isPooled(): Promise<boolean> {
+    return this.#retried(async () => {
+      const client = await this.#pool.connect();
+      try {
+        return await isPooled(client);
+      } finally {
+        client.release();
+      }
+    });
+  }
+
   /** From now on a database that is away is waited for; before, the URL may just be wrong. */
   noteOpened(): void {
     this.#waitMs = this.settings.unreachableTimeoutMs;
