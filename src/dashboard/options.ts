@@ -49,6 +49,15 @@ export interface DashboardOptions {
   readonly allowHosts?: readonly string[] | undefined;
   /** What the opened address must hold; at least 16 characters. Default: made up at each start. */
   readonly token?: string | undefined;
+  /** Opens it for looking only: a viewer sees everything and changes nothing. Default: there is none. */
+  readonly viewerToken?: string | undefined;
+  /**
+   * A reverse proxy that asks people who they are and names them in this header. It counts only from the addresses in
+   * `from` (default: this machine). `operators` may act; everybody else whom the proxy lets through sees only.
+   */
+  readonly userHeader?:
+    | { readonly name: string; readonly from?: readonly string[]; readonly operators: readonly string[] }
+    | undefined;
   /** Pipelines on offer to plan and start. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
   /** Folder for files that are picked in the browser as input; kept, so that a run from them can be resumed. Default: none can be picked. */
@@ -64,6 +73,8 @@ export interface DashboardOptions {
 export interface Dashboard {
   /** To be opened in a browser; holds the token. */
   readonly url: string;
+  /** Opens it for looking only; null without `viewerToken`. */
+  readonly viewerUrl: string | null;
   /** Without the token. */
   readonly origin: string;
   /** Where one run is shown, with the token. */

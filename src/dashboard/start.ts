@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
-import { allowedHosts, checkSender, createSession, login, ownNames, type Session } from "./http/guard.ts";
+import { allowedHosts, checkSender, ownNames, proxiedHosts } from "./http/guard.ts";
 import { badRequest, type Call, matchPath, notFound, Refusal, type Route, readJson } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
+import { createSession, type Session, type UserHeader, visitorOf } from "./http/visitor.ts";
 import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
 import { actionRoutes } from "./routes/action-routes.ts";
@@ -78,17 +79,20 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...pickRoutes(context),
     ...actionRoutes(context),
     ...serviceRoutes(context),
+    ...visitorRoutes,
     ...pageRoutes(folder),
   ];
   const host = options.host ?? "127.0.0.1";
   const server = createServer();
   const port = await listen(server, options.port ?? 0, host);
-  const session = createSession(options.token, port);
+  const session = createSession(options.token, port, options.viewerToken);
+  const userHeader = userHeaderOf(options.userHeader);
+  const proxied = proxiedHosts(options.allowHosts);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
   const headers = securityHeaders(await options.media.linkOrigin());
   server.on("request", (incoming, response) => {
-    const request = { incoming, response, routes, session, hosts, headers };
+    const request = { incoming, response, routes, session, userHeader, hosts, proxied, headers };
     void answer(request).catch((error: unknown) => {
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
@@ -97,10 +101,11 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     });
   });
   const origin = `http://${hosts[0]}`;
-  const address = (path: string) => `${origin}${path}?token=${encodeURIComponent(session.token)}`;
+  const address = (path: string, token = session.token) => `${origin}${path}?token=${encodeURIComponent(token)}`;
   return {
     origin,
     url: address("/"),
+    viewerUrl: options.viewerToken === undefined ? null : address("/", options.viewerToken),
     runUrl: (runId) => address(`/runs/${encodeURIComponent(runId)}`),
     async close() {
       for (const stream of context.streams) stream.end();
@@ -155,31 +160,58 @@ interface Request {
   readonly response: ServerResponse;
   readonly routes: readonly Route[];
   readonly session: Session;
+  readonly userHeader: UserHeader | null;
   readonly hosts: readonly string[];
+  readonly proxied: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function answer({ incoming, response, routes, session, hosts, headers }: Request): Promise<void> {
+async function answer({
+  incoming,
+  response,
+  routes,
+  session,
+  userHeader,
+  hosts,
+  proxied,
+  headers,
+}: Request): Promise<void> {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const method = incoming.method ?? "GET";
-  checkSender(method, incoming.headers, hosts);
+  checkSender(method, incoming.headers, { hosts, proxied });
   const url = parsedUrl(incoming.url ?? "/");
-  if (login(incoming, response, url, session)) return;
+  const visitor = await visitorOf({ incoming, response, url }, session, userHeader);
+  if (visitor === null) return;
   for (const route of routes) {
     if (route.method !== (method === "HEAD" ? "GET" : method)) continue;
     const params = matchPath(route.path, url.pathname);
     if (params === null) continue;
+    if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
     const body = await route.handle({
       incoming,
       response,
       params,
       query: url.searchParams,
+      visitor,
       json: () => readJson(incoming),
     });
     if (body !== undefined) sendJson(response, 200, body);
     return;
   }
   throw notFound("This address");
+}
+
+const visitorRoutes: readonly Route[] = [
+  { method: "GET", path: "/api/visitor", handle: async ({ visitor }) => visitor },
+];
+
+function readOnly(): Refusal {
+  return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
+}
+
+function userHeaderOf(given: DashboardOptions["userHeader"]): UserHeader | null {
+  if (given === undefined) return null;
+  return { name: given.name.toLowerCase(), from: given.from ?? ["127.0.0.1", "::1"], operators: given.operators };
 }
 
 function parsedUrl(target: string): URL {

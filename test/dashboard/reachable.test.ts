@@ -73,6 +73,7 @@ test("a dashboard on one address takes neither the machine's other names nor oth
     "10.0.0.7",
     "a.lan:80",
     "a.lan",
+    "a.lan:443",
   ]);
 });
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
+import { isIP } from "node:net";
 import { join, relative } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
 import type { Showrunner } from "../../index.ts";
@@ -64,6 +65,10 @@ export interface DashboardFlags extends ServiceFlags {
   readonly port?: string;
   readonly host: string;
   readonly allowHost?: readonly string[];
+  readonly viewers?: boolean;
+  readonly userHeader?: string;
+  readonly proxy?: readonly string[];
+  readonly operator?: readonly string[];
 }
 
 /** Used when it is free and no other port was requested. */
@@ -101,15 +106,20 @@ export async function dashboard(context: Context, files: readonly string[], flag
         pipelines,
         pickedDir: join(folder, "picked"),
         token,
+        ...(flags.viewers === true && {
+          viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), (text) => output.say(text)),
+        }),
+        ...userHeaderOf(flags),
         ...placeOf(flags),
         loadPipeline: codeFrom(pipelines, context),
       };
       const served = await start(options, port, flags.port === undefined);
-      if (flags.json) output.printJson({ url: served.url, origin: served.origin });
+      if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
       else output.print(served.url);
       output.say(
         "Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.",
       );
+      if (served.viewerUrl !== null) output.say(`For looking only, pass this one on: ${served.viewerUrl}`);
       if (!io.interrupt.aborted) await once(io.interrupt, "abort");
       output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
       await served.close();
@@ -168,6 +178,26 @@ function placeOf({ host, allowHost = [] }: DashboardFlags) {
   throw new CliError("USAGE", `--allow-host ${visible(wrong)} is no host name or address`, {
     next: "give the name alone, as --allow-host studio.lan",
   });
+}
+
+/** @throws CliError `USAGE` where flags of the proxy stand alone, or name no header or address */
+function userHeaderOf({ userHeader, proxy, operator = [] }: DashboardFlags) {
+  if (userHeader === undefined) {
+    if (proxy === undefined && operator.length === 0) return {};
+    throw new CliError("USAGE", "--proxy and --operator belong to --user-header", {
+      next: "name the header in which the proxy says who asks, as --user-header X-Forwarded-User",
+    });
+  }
+  if (!/^[\w-]{1,100}$/.test(userHeader)) {
+    throw new CliError("USAGE", `--user-header ${visible(userHeader)} is no name of a header`, {
+      next: "give the name alone, as --user-header X-Forwarded-User",
+    });
+  }
+  const wrong = proxy?.find((address) => isIP(address) === 0);
+  if (wrong !== undefined) {
+    throw new CliError("USAGE", `--proxy ${visible(wrong)} is no IP address`, { next: "as in --proxy 10.0.0.5" });
+  }
+  return { userHeader: { name: userHeader, operators: operator, ...(proxy !== undefined && { from: proxy }) } };
 }
 
 function portOf(text: string | undefined): number {

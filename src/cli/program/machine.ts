@@ -1,6 +1,8 @@
 import { Argument, type Command, Option } from "commander";
 import { type Act, withFamilies, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
 
+const repeated = (one: string, others: readonly string[] = []) => [...others, one];
+
 /** Commands that serve on this machine. */
 export function addServing(program: Command, act: Act): void {
   withFamilies(withService(program.command("dashboard [files...]")))
@@ -13,8 +15,12 @@ export function addServing(program: Command, act: Act): void {
     .option(
       "--allow-host <name>",
       "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
-      (name: string, others: readonly string[] = []) => [...others, name],
+      repeated,
     )
+    .option("--viewers", "print a second address too, for looking only: its holder changes nothing")
+    .option("--user-header <name>", "header in which a reverse proxy says who asks, as X-Forwarded-User")
+    .option("--proxy <address>", "address of that proxy; may be repeated (default: this machine)", repeated)
+    .option("--operator <user>", "user of the proxy who may act; others see only; may be repeated", repeated)
     .action(act(async () => (await import("../commands/dashboard.ts")).dashboard));
   withFamilies(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))
     .description("drive every run of the journal that could go on and that no process drives, as decisions come in")

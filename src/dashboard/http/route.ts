@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Visitor } from "./visitor.ts";
 
 export interface Call {
   readonly incoming: IncomingMessage;
@@ -6,6 +7,7 @@ export interface Call {
   /** Parts of the path that the pattern names, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  readonly visitor: Visitor;
   /** The body as a JSON object. @throws Refusal */
   json(): Promise<Readonly<Record<string, unknown>>>;
 }
@@ -73,6 +75,14 @@ export async function readJson(incoming: IncomingMessage): Promise<Readonly<Reco
   const body = parsed((await collected(incoming)).toString("utf8"));
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw badRequest("The body is no JSON object.");
   return body as Readonly<Record<string, unknown>>;
+}
+
+/** The fields of a plain form. @throws Refusal 413, 415, 400 */
+export async function readForm(incoming: IncomingMessage): Promise<URLSearchParams> {
+  if (!/^application\/x-www-form-urlencoded\b/i.test(incoming.headers["content-type"] ?? "")) {
+    throw new Refusal(415, "CONTENT_TYPE", "Send a form, as application/x-www-form-urlencoded.");
+  }
+  return new URLSearchParams((await collected(incoming)).toString("utf8"));
 }
 
 async function collected(incoming: IncomingMessage): Promise<Buffer> {

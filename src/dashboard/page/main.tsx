@@ -1,12 +1,12 @@
 import { type ComponentChildren, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Gauges } from "../views/action-wire.ts";
+import type { Gauges, VisitorView } from "../views/action-wire.ts";
 import { RunScreen } from "./run/screen.tsx";
 import { CostsScreen } from "./screens/costs.tsx";
 import { PlanScreen } from "./screens/plan.tsx";
 import { RunsScreen } from "./screens/runs.tsx";
 import { ServiceScreen } from "./screens/service.tsx";
-import { type Connection, connection, follow, gauges } from "./state/live.ts";
+import { type Connection, connection, follow, gauges, visitor } from "./state/live.ts";
 import { type Route, useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
 import { Empty, Icon, Link, Mark, Meter } from "./ui/bits.tsx";
@@ -106,6 +106,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
           ))}
         </nav>
         <GaugeBar gauges={useStore(gauges)} />
+        <Who visitor={useStore(visitor)} />
         <Beacon state={state} />
         <ThemeButton />
       </header>
@@ -138,6 +139,12 @@ function GaugeBar({ gauges }: { readonly gauges: Gauges | null }) {
       </div>
     </div>
   );
+}
+
+/** Nothing of a person who came with the address that the terminal printed. */
+function Who({ visitor: { role, user } }: { readonly visitor: VisitorView }) {
+  const text = [user, role === "viewer" && "read only"].filter(Boolean).join(" · ");
+  return text === "" ? null : <span class="who">{text}</span>;
 }
 
 const beacons: Readonly<Record<Connection, string>> = {

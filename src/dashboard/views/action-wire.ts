@@ -17,6 +17,12 @@ export interface Gauges {
   };
 }
 
+/** Who looks: a viewer sees everything and changes nothing. `user`: as a reverse proxy names the person. */
+export interface VisitorView {
+  readonly role: "operator" | "viewer";
+  readonly user: string | null;
+}
+
 export interface ServiceView {
   readonly kind: "hosted" | "local";
   readonly baseUrl: string;

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { CandidateView } from "../../views/action-wire.ts";
 import type { DecisionView, StepView } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
+import { useCanAct } from "../state/live.ts";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
@@ -22,7 +23,8 @@ interface Props {
 /** What is shown for a decision, and (while it is open) the decision itself. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const { shows, values, choose: isChoice, message, approved, note, pick } = decision;
-  const isOpen = step.phase === "approval";
+  const canAct = useCanAct();
+  const isOpen = canAct && step.phase === "approval";
   const deciding = useDecision(runId, step);
   const { chosen, choose } = deciding;
   const [goesOn, setGoesOn] = useState(true);
@@ -125,6 +127,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
       say((error as Error).message);
     }
   };
+  const canAct = useCanAct();
   return (
     <section class="decide" aria-label="Which job is it?">
       <p class="question">The submit got no answer, so it may or may not have made a paid job. Which one is it?</p>
@@ -139,7 +142,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
                 <br />
                 <b>{matches[match]}</b> {prompt}
               </span>
-              <button type="button" class="button small" onClick={() => adopt(jobId)}>
+              <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(jobId)}>
                 This one
               </button>
             </li>
@@ -150,7 +153,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
                 ? "The service lists no job of that time. This is no proof: giving it up may give up a job that was paid for."
                 : "None of them"}
             </span>
-            <button type="button" class="button small" onClick={() => adopt(null)}>
+            <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(null)}>
               No job was made
             </button>
           </li>

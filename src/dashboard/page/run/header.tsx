@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RunHead } from "../../views/run-wire.ts";
 import { pauseWord } from "../screens/runs.tsx";
+import { useCanAct } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, span, usd } from "../ui/format.ts";
@@ -14,6 +15,7 @@ type Asking = "stop" | "resume" | "funds" | null;
 /** What a glance should answer. */
 export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const { head } = model;
+  const canAct = useCanAct();
   const [asking, ask] = useState<Asking>(null);
   const shut = () => ask(null);
   return (
@@ -25,12 +27,12 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
         <h1>{head.id}</h1>
         <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauseWord(head.pause.reason)}</Pill>
         <div class="head-actions">
-          {head.status === "running" && (
+          {canAct && head.status === "running" && (
             <button type="button" class="button" onClick={() => ask("stop")}>
               Stop…
             </button>
           )}
-          {canResume(head) && (
+          {canAct && canResume(head) && (
             <button
               type="button"
               class={isResumedNext(head) ? "button primary" : "button"}
@@ -127,13 +129,14 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
   const [isReviewing, setReviewing] = useState(false);
+  const canAct = useCanAct();
   return (
     <div class="notes">
       {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
         <div class="note ask">
           <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
           <div>{head.pause.message}</div>
-          {head.pause.reason === "funds" && (
+          {canAct && head.pause.reason === "funds" && (
             <button type="button" class="button" onClick={onFunds}>
               Add funds…
             </button>
@@ -169,9 +172,11 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
         paths={decisions.map(({ path }) => path)}
         onOpen={onOpen}
       >
-        <button type="button" class="button" onClick={() => setReviewing(true)}>
-          Review
-        </button>
+        {canAct && (
+          <button type="button" class="button" onClick={() => setReviewing(true)}>
+            Review
+          </button>
+        )}
       </StepLinks>
       {isReviewing && (
         <Review runId={head.id} steps={decisions} isParked={canResume(head)} onClose={() => setReviewing(false)} />

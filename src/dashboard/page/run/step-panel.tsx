@@ -4,6 +4,7 @@ import type { WhyView } from "../../views/action-wire.ts";
 import type { AttemptView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
+import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
@@ -25,6 +26,7 @@ interface Props {
 
 /** One step: its outputs, its request, its cost and its actions. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
+  const canAct = useCanAct();
   const [isRerunOpen, setRerunOpen] = useState(false);
   const [enlarged, enlarge] = useState<number | null>(null);
   const progress = model.progress.get(step.path);
@@ -65,7 +67,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
         </p>
       )}
       <StepFacts step={step} head={model.head} />
-      {canBeReplaced(step) && (
+      {canAct && canBeReplaced(step) && (
         <p>
           <button type="button" class="button small" onClick={() => setRerunOpen(true)}>
             Rerun…

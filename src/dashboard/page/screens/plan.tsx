@@ -3,6 +3,7 @@ import type { OfferedView, PlanView } from "../../views/action-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
+import { useCanAct } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
 import { Empty, Fact, Problem } from "../ui/bits.tsx";
 import { count, span, usd } from "../ui/format.ts";
@@ -12,10 +13,12 @@ import { InputForm } from "./input-form.tsx";
 
 /** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
 export function PlanScreen() {
+  const canAct = useCanAct();
   const offered = useLoaded((signal) => get<readonly OfferedView[]>("/api/pipelines", signal), []);
   return (
     <div class="page">
       <h1>Plan</h1>
+      {!canAct && <p class="note">This login sees everything and changes nothing: it can neither price nor start.</p>}
       {offered.state === "loading" && <p class="quiet">Looking for pipelines…</p>}
       {offered.state === "failed" && <Problem title="The pipelines could not be read">{offered.error.message}</Problem>}
       {offered.state === "ready" && offered.value.length === 0 && (

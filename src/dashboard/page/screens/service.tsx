@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { LocalView, ServiceView } from "../../views/action-wire.ts";
 import { FundsDialog } from "../run/dialogs.tsx";
 import { get, post } from "../state/api.ts";
-import { gauges } from "../state/live.ts";
+import { gauges, useCanAct } from "../state/live.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Fact, Problem } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
@@ -57,15 +57,18 @@ function Account({ kind, baseUrl, keyId }: Pick<ServiceView, "kind" | "baseUrl" 
 }
 
 function Local({ local, onChange }: { readonly local: LocalView; readonly onChange: () => void }) {
+  const canAct = useCanAct();
   const [isFunding, setFunding] = useState(false);
   return (
     <>
       <section aria-labelledby="inside">
         <div class="section-head">
           <h2 id="inside">Local service</h2>
-          <button type="button" class="button" onClick={() => setFunding(true)}>
-            Add funds…
-          </button>
+          {canAct && (
+            <button type="button" class="button" onClick={() => setFunding(true)}>
+              Add funds…
+            </button>
+          )}
         </div>
         <dl class="facts">
           <Fact name="Jobs created">
@@ -132,6 +135,7 @@ const presets: readonly Preset[] = [
 ];
 
 function Faults({ local, onChange }: { readonly local: LocalView; readonly onChange: () => void }) {
+  const canAct = useCanAct();
   const [error, setError] = useState<string | null>(null);
   const set = async (rules: Preset["rules"]) => {
     setError(null);
@@ -147,7 +151,7 @@ function Faults({ local, onChange }: { readonly local: LocalView; readonly onCha
       <div class="section-head">
         <h2 id="faults">Faults</h2>
         {local.faults.length > 0 && (
-          <button type="button" class="button" onClick={() => set([])}>
+          <button type="button" class="button" disabled={!canAct} onClick={() => set([])}>
             Turn all off
           </button>
         )}
@@ -166,7 +170,7 @@ function Faults({ local, onChange }: { readonly local: LocalView; readonly onCha
       <ul class="presets">
         {presets.map(({ name, what, rules }) => (
           <li key={name}>
-            <button type="button" class="preset" onClick={() => set(rules)}>
+            <button type="button" class="preset" disabled={!canAct} onClick={() => set(rules)}>
               <b>{name}</b>
               <span>{what}</span>
             </button>

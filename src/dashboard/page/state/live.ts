@@ -1,8 +1,8 @@
-import type { Gauges } from "../../views/action-wire.ts";
+import type { Gauges, VisitorView } from "../../views/action-wire.ts";
 import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
 import { get, Refused, runPath } from "./api.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
-import { createStore } from "./store.ts";
+import { createStore, useStore } from "./store.ts";
 
 export type Connection = "connecting" | "live" | "lost" | "locked";
 
@@ -13,6 +13,13 @@ export type RunView =
 
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
+/** Who looks at the page. Until the server has said so, nobody who may act. */
+export const visitor = createStore<VisitorView>({ role: "viewer", user: null });
+get<VisitorView>("/api/visitor").then(visitor.set, () => {});
+
+/** Whether actions are offered. The server refuses a viewer's in any case. */
+export const useCanAct = (): boolean => useStore(visitor).role === "operator";
+
 /** Counts up whenever some run changed. */
 export const listVersion = createStore(0);
 export const run = createStore<RunView>({ state: "none" });

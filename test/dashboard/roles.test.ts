@@ -1,0 +1,165 @@
+import { request } from "node:http";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBrowser } from "../demo/support/browser.ts";
+import { violations } from "./support/browse.ts";
+import { plantHarbour } from "./support/harbour.ts";
+import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+
+const viewerToken = "a-token-for-looking-only";
+let served: Served;
+let browser: Browser;
+
+beforeAll(async () => {
+  served = await serveDashboard({ viewerToken, allowHosts: ["studio.test"] });
+  await plantHarbour(served);
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await served?.[Symbol.asyncDispose]();
+});
+
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+function ask(
+  origin: string,
+  { method = "GET", path, headers = {}, body = "" }: Ask,
+): Promise<{ status: number; body: string; cookie: string }> {
+  const { hostname, port, host } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    const own = { Host: host, ...(method === "POST" && { Origin: origin, "Content-Type": "application/json" }) };
+    const call = request({ hostname, port, method, path, headers: { ...own, ...headers } }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on("data", (piece: Buffer) => pieces.push(piece));
+      answer.on("end", () => {
+        const cookie = answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+        resolve({ status: answer.statusCode!, body: Buffer.concat(pieces).toString(), cookie });
+      });
+    });
+    call.on("error", reject).end(body);
+  });
+}
+
+/** Every route that changes something, as the server knows them. */
+const actions = [
+  "/api/runs/harbour-42/stop",
+  "/api/runs/harbour-42/resume",
+  "/api/runs/harbour-42/approve",
+  "/api/runs/harbour-42/reject",
+  "/api/runs/harbour-42/adopt",
+  "/api/plan",
+  "/api/runs",
+  "/api/service/funds",
+  "/api/service/faults",
+];
+
+describe("a viewer", () => {
+  test("reads everything and is refused every action by the server", async () => {
+    const { origin } = served.dashboard;
+    const { cookie } = await ask(origin, { path: `/?token=${viewerToken}` });
+    for (const path of ["/api/runs", "/api/runs/harbour-42", "/api/gauges", "/api/costs"]) {
+      expect([path, (await ask(origin, { path, headers: { Cookie: cookie } })).status]).toEqual([path, 200]);
+    }
+    for (const path of actions) {
+      const answer = await ask(origin, {
+        method: "POST",
+        path,
+        headers: { Cookie: cookie },
+        body: '{"step":"choose"}',
+      });
+      expect([path, answer.status, answer.body]).toEqual([path, 403, expect.stringContaining("READ_ONLY")]);
+    }
+    expect(await served.journal.inbox("harbour-42")).toEqual([]);
+    const visitor = await ask(origin, { path: "/api/visitor", headers: { Cookie: cookie } });
+    expect(JSON.parse(visitor.body)).toEqual({ role: "viewer", user: null });
+  });
+
+  test("is offered no action, and told so", async () => {
+    const page = await browser.newPage();
+    await page.goto(served.dashboard.viewerUrl!);
+    await page.getByText("read only").waitFor();
+    await page.goto(`${served.dashboard.origin}/runs/harbour-42?step=choose`);
+    await page.getByText("Which one begins the film?").waitFor();
+    for (const name of ["Review", "Stop…", "Resume…", "Approve", "Reject…", "Rerun…"]) {
+      expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
+    }
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  test("who opens the other address may act from then on", async () => {
+    const { origin } = served.dashboard;
+    const { cookie } = await ask(origin, { path: `/?token=${TOKEN}` });
+    const answer = await ask(origin, {
+      method: "POST",
+      path: "/api/service/funds",
+      headers: { Cookie: cookie },
+      body: "{}",
+    });
+    expect(answer.status).not.toBe(403);
+  });
+});
+
+test("the locked page takes the token, and no wrong one", async () => {
+  const page = await browser.newPage();
+  await page.goto(served.dashboard.origin);
+  await page.getByLabel("Token").fill("wrong-wrong-wrong-wrong");
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.getByRole("heading", { name: "This dashboard is locked" }).waitFor();
+  await page.getByLabel("Token").fill(TOKEN);
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await page.context().close();
+});
+
+describe("a reverse proxy that names people", () => {
+  const Host = "studio.test";
+  const proxied = { Host, Origin: `https://${Host}` };
+
+  test("its operators may act, others see; the header is bounded", async () => {
+    await using own = await serveDashboard({ allowHosts: [Host], userHeader: { name: "X-User", operators: ["mira"] } });
+    await plantHarbour(own);
+    const { origin } = own.dashboard;
+    const as = (user: string) => ask(origin, { path: "/api/visitor", headers: { ...proxied, "X-User": user } });
+    expect(JSON.parse((await as("mira")).body)).toEqual({ role: "operator", user: "mira" });
+    expect(JSON.parse((await as("jo")).body)).toEqual({ role: "viewer", user: "jo" });
+    expect((await as("x".repeat(300))).status).toBe(401);
+    expect((await as("")).status).toBe(401);
+    const stop = (user: string, headers = {}) =>
+      ask(origin, {
+        method: "POST",
+        path: "/api/runs/harbour-42/stop",
+        headers: { ...proxied, "X-User": user, ...headers },
+        body: "{}",
+      });
+    expect((await stop("jo")).status).toBe(403);
+    expect((await stop("mira", { Origin: "https://elsewhere.test" })).status).toBe(403);
+    expect((await stop("mira")).status).toBe(200);
+  });
+
+  test("the header of anybody else counts for nothing", async () => {
+    const userHeader = { name: "X-User", from: ["10.9.8.7"], operators: ["mira"] };
+    await using own = await serveDashboard({ allowHosts: [Host], userHeader });
+    const answer = await ask(own.dashboard.origin, { path: "/api/visitor", headers: { ...proxied, "X-User": "mira" } });
+    expect(answer.status).toBe(401);
+  });
+
+  test("without the option the header is not read", async () => {
+    const answer = await ask(served.dashboard.origin, {
+      path: "/api/visitor",
+      headers: { "X-Forwarded-User": "mira" },
+    });
+    expect(answer.status).toBe(401);
+  });
+});
+
+test("tokens that are short or the same are refused at the start", async () => {
+  await expect(serveDashboard({ viewerToken: "short" })).rejects.toThrow("viewerToken");
+  await expect(serveDashboard({ viewerToken: TOKEN })).rejects.toThrow("viewerToken");
+});
