@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Visitor } from "./visitor.ts";
+import type { VisitorView } from "../views/action-wire.ts";
 
 export interface Call {
   readonly incoming: IncomingMessage;
@@ -7,7 +7,7 @@ export interface Call {
   /** Parts of the path that the pattern names, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  readonly visitor: Visitor;
+  readonly visitor: VisitorView;
   /** The body as a JSON object. @throws Refusal */
   json(): Promise<Readonly<Record<string, unknown>>>;
 }

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { VisitorView } from "../views/action-wire.ts";
 import { Refusal, readForm } from "./route.ts";
 
-export type Visitor = VisitorView;
 type Role = VisitorView["role"];
 
 /** Tokens of the addresses that open the dashboard; a digest of them goes into cookies. */
@@ -79,7 +78,7 @@ export async function visitorOf(
   }: { readonly incoming: IncomingMessage; readonly response: ServerResponse; readonly url: URL },
   session: Session,
   userHeader: UserHeader | null,
-): Promise<Visitor | null> {
+): Promise<VisitorView | null> {
   const given = url.searchParams.get("token");
   if (given !== null && incoming.method === "GET" && !url.pathname.startsWith("/api/")) {
     return letIn(response, session, given, url.pathname);
