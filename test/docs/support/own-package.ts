@@ -8,6 +8,8 @@ const entries: Readonly<Record<string, string>> = {
   "showrunner/statecharts": "../../../src/statecharts/index.ts",
   "showrunner/testing": "../../../src/testing/index.ts",
   "showrunner/telemetry": "../../../src/telemetry/index.ts",
+  "showrunner/worker": "../../../src/worker/index.ts",
+  "showrunner/pg-boss": "../../../src/pg-boss/index.ts",
   "showrunner-local": "../../../src/local-service/index.ts",
 };
 
