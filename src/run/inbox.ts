@@ -1,9 +1,12 @@
+import { hash } from "node:crypto";
 import { ownText } from "../clean-text.ts";
 import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { traitsOf } from "../plan/index.ts";
 import { offered } from "./kinds/approve.ts";
+import { candidatesOf } from "./kinds/pick.ts";
+import { readiness } from "./readiness.ts";
 
 /** The events that follow from an inbox message; none for a message that no longer applies. */
 export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] {
@@ -41,11 +44,21 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
   }
 }
 
-/** Names the work that a step of local code is at: another try, or a rerun, is other work. Null where it is at none. */
+/**
+ * Names the work that a step of local code is at: another try, another version of the code, or other inputs are other work.
+ * Without any instant, which is not the same in every copy of the state. Null where it is at none.
+ */
 export function workOf(state: RunState, path: string): string | null {
-  const { status, startedAt, failures, value, chosen } = state.steps[path]!;
+  const { status, failures, value, chosen } = state.steps[path]!;
   if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;
-  return `${startedAt}.${failures.length}`;
+  const plan = planStep(state, path);
+  const inputs =
+    plan.kind === "task"
+      ? [plan.version, readiness(state, plan, plan.input, "local")]
+      : plan.kind === "pick"
+        ? candidatesOf(state, plan)
+        : [];
+  return `${failures.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
 }
 
 /** Stopped already, or waiting for a person with nothing in flight: a stop has nothing to do, and must not stay in the inbox. */
