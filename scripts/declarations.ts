@@ -1,5 +1,6 @@
 /** Declarations of the sources, and what of them belongs to an entry. */
 import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
@@ -28,6 +29,11 @@ export async function bundleDeclarations(folder: string, names: readonly string[
     logLevel: "silent",
     plugins: [dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
   });
-  await bundled.write({ dir: outDir, format: "es", chunkFileNames: "chunks/[name].d.ts" });
+  const { output } = await bundled.write({ dir: outDir, format: "es", chunkFileNames: "chunks/[name].d.ts" });
   await bundled.close();
+  for (const file of output) {
+    // Whatever `lib` the user's compile has: what `await using` takes is known to it then.
+    if (file.type !== "chunk" || !/\bAsyncDisposable\b|\basyncDispose\b/.test(file.code)) continue;
+    writeFileSync(join(outDir, file.fileName), `/// <reference lib="esnext.disposable" />\n${file.code}`);
+  }
 }

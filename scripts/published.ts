@@ -19,7 +19,7 @@ export const PUBLISHED: readonly Published[] = [
     bundled: [
       ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "@modelcontextprotocol/sdk", "ansi-regex"],
       ...["buffer-crc32"],
-      ...["canonicalize", "commander", "content-type"],
+      ...["canonicalize", "commander", "content-type", "croner", "csv-parse"],
       ...["eventsource-parser", "get-east-asian-width", "image-size", "mediabunny", "p-queue", "preact"],
       ...["string-width", "strip-ansi", "tinyqueue", "yazl"],
     ],
