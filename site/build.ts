@@ -107,7 +107,7 @@ function writeApi(): void {
 
 function run(program: string, ...args: readonly string[]): void {
   const file = join(site, program);
-  if (!existsSync(file)) throw new Error(`${relative(root, dirname(file))} is not there: npm ci --prefix site`);
+  if (!existsSync(file)) throw new Error(`${relative(root, dirname(file))} is not there: npm run site`);
   const { status } = spawnSync(process.execPath, [file, ...args], { cwd: site, stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);
 }
