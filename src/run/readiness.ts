@@ -68,8 +68,15 @@ export function whyNever(state: RunState, step: PlanStep): Never | null {
 }
 
 /** Whether the target of a reference may be missing although nothing failed: a field of a value, an item of a list. */
-function isForeseeable({ steps }: RunState, { as, step }: Ref): boolean {
-  return as === "value" || steps[step]!.expanded !== null;
+function isForeseeable(state: RunState, { as, step }: Ref): boolean {
+  if (as === "value" || state.steps[step]!.expanded !== null) return true;
+  return stoodForBy(state, step).some(({ $ref }) => isForeseeable(state, $ref));
+}
+
+/** The results that an approval or a pick passes on; none for every other step. */
+function stoodForBy(state: RunState, path: string): readonly Reference[] {
+  const plan = stepNamed(state.planned.plan, path);
+  return plan === undefined ? [] : traitsOf(plan).standsFor;
 }
 
 /** Whether a step can run without some of its inputs. */
@@ -113,8 +120,8 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
 function lackReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
-  if (step.expanded === null || ref.as === "value") return null;
-  if (ref.output !== "all")
+  if (ref.as === "value") return null;
+  if (step.expanded === null || ref.output !== "all")
     return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
   const lost = step.expanded.find((one) => lacks(state, one));
   return lost === undefined ? null : `needs all outputs of ${ref.step}, of which that of ${lost.$ref.step} failed`;
@@ -136,8 +143,14 @@ function attainable(state: RunState, ref: Ref): number {
     const sum = step.expanded.reduce((most, { $ref }) => most + attainable(state, $ref), 0);
     return ref.output === "all" ? sum : Number(Number(ref.output) < sum);
   }
-  if (ref.output !== "all") return 1;
   const plan = stepNamed(state.planned.plan, ref.step);
+  const passed = ref.as === "value" ? [] : stoodForBy(state, ref.step);
+  if (passed.length > 0) {
+    const sum = passed.reduce((most, { $ref }) => most + attainable(state, $ref), 0);
+    if (typeof ref.output === "number" && !traitsOf(plan!).isChoice) return Number(ref.output < sum);
+    return ref.output === "all" && !traitsOf(plan!).isChoice ? sum : Math.min(1, sum);
+  }
+  if (ref.output !== "all") return 1;
   return plan !== undefined && "outputs" in plan ? plan.outputs : Number.POSITIVE_INFINITY;
 }
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import type { StoredEvent } from "../../src/journal/events.ts";
 import { isStepFinal, type RunState } from "../../src/journal/state.ts";
+import { traitsOf } from "../../src/plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../src/plan/plan.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
 import { FakeRun, type Fate, PRICE, type World } from "./support/fake-run.ts";
@@ -181,6 +182,34 @@ describe("what takes the last root away", () => {
       total: 1,
     });
     expect(bought(kept)).toEqual(shots);
+  });
+
+  test.each([
+    ["one picture", { look: ref("gate") }, {}],
+    ["a quorum of pictures", { looks: [ref("gate", "all")] }, { onFailure: { quorum: 1 } }],
+  ] as const)("an approval that will have nothing to pass on, to a film of %s", (_, input, options) => {
+    const list: PlanStep = {
+      ...{ kind: "task", path: "list", needs: [], fingerprint: "t", input: {}, version: "1", files: [] },
+      ...{ yields: "value", policy },
+    };
+    const looks: PlanStep = {
+      ...{ kind: "expand", path: "looks", needs: ["list"], fingerprint: "e", on: value("list") },
+      ...{ maxSteps: 5, version: "1", yields: "image", maxCostMicros: null },
+    };
+    const gate: PlanStep = {
+      ...{ kind: "approve", path: "gate", needs: ["looks"], fingerprint: "g", shows: [ref("looks", "all")] },
+      ...{ choose: false, message: null, yields: "image" },
+    };
+    const steps = [
+      list,
+      looks,
+      gate,
+      job("f", {}, { after: ["looks"] }),
+      job("film", { ...input, f: ref("f") }, options),
+    ];
+    const expansions = { looks: { steps: [], returns: [] } };
+    const run = through({ plan: planOf(steps, { film: ref("film") }), expansions, values: { list: [] } });
+    expect(bought(run)).toEqual([]);
   });
 
   test("of two ways to the same picture the second is not tried for a film that is lost", () => {
@@ -384,17 +413,20 @@ function isContradictory({ plan, expansions = {} }: World): boolean {
   const steps = [...plan.steps, ...Object.values(expansions).flatMap((one) => one.steps)];
   const stepAt = new Map(steps.map((step) => [step.path, step]));
   return steps.some((step) => {
-    const above = new Set([step.path]);
-    for (const path of above) {
-      const { needs = [], when } = stepAt.get(path) ?? {};
-      for (const needed of needs)
-        if (when === undefined || !("failed" in when) || when.failed !== needed) above.add(needed);
-      for (const { $ref } of expansions[path]?.returns ?? []) above.add($ref.step);
+    const failed = new Set<string>();
+    const made = new Set([step.path]);
+    // A failure too needs all that its step is made of: else it never begins, which is no failure.
+    const begun = new Set(made);
+    for (const path of begun) {
+      const one = stepAt.get(path);
+      const target = one?.when !== undefined && "failed" in one.when ? one.when.failed : null;
+      if (target !== null) failed.add(target);
+      const used = one === undefined ? [] : traitsOf(one).uses.map(({ step: source }) => source);
+      for (const needed of one?.needs ?? []) if (needed !== target || used.includes(needed)) made.add(needed);
+      for (const { $ref } of made.has(path) ? (expansions[path]?.returns ?? []) : []) made.add($ref.step);
+      for (const other of [...made, ...failed]) begun.add(other);
     }
-    return [...above].some((path) => {
-      const when = stepAt.get(path)?.when;
-      return when !== undefined && "failed" in when && above.has(when.failed);
-    });
+    return [...failed].some((path) => made.has(path));
   });
 }
 
