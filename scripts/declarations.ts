@@ -29,7 +29,12 @@ export async function bundleDeclarations(folder: string, names: readonly string[
     logLevel: "silent",
     plugins: [dts({ dtsInput: true, emitDtsOnly: true, tsconfig: false })],
   });
-  const { output } = await bundled.write({ dir: outDir, format: "es", chunkFileNames: "chunks/[name].d.ts" });
+  const { output } = await bundled.write({
+    dir: outDir,
+    format: "es",
+    chunkFileNames: "chunks/[name].d.ts",
+    minifyInternalExports: false,
+  });
   await bundled.close();
   for (const file of output) {
     // Whatever `lib` the user's compile has: what `await using` takes is known to it then.

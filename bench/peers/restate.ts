@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import * as restate from "@restatedev/restate-sdk";
+import { freePort } from "../../test/support/free-port.ts";
 import type { Case } from "../engine.ts";
 import { layeredGraph } from "../graph.ts";
 import { type Peer, step } from "./peer.ts";
-import { freePort, stopper, until } from "./servers.ts";
+import { stopper, until } from "./servers.ts";
 import { versionOf } from "./version.ts";
 
 /** As `runLayers` does, with the waits that Restate writes down: it lets one place of a handler wait at a time. */

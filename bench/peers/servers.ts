@@ -1,24 +1,16 @@
 /** Servers of the peers, each in a folder of its own and gone with it. Nothing is installed and no system service touched. */
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../test/support/free-port.ts";
 
 export interface Server {
   readonly port: number;
   readonly version: string;
   stop(): Promise<void>;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Until `ready` no longer throws. */

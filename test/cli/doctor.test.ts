@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { freePort } from "../support/free-port.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
@@ -26,15 +25,6 @@ async function doctor(args: readonly string[] = [], cwd = emptyFolder(), env = s
   const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env });
   const findings = stdout === "" ? [] : (JSON.parse(stdout) as readonly Finding[]);
   return { code, stderr, find: (check: string) => findings.find((one) => one.check === check) };
-}
-
-/** A free port of the loopback, given back. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((listening) => server.once("listening", listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 describe("doctor", () => {

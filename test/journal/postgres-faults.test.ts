@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openPostgresJournal } from "../../src/journal/postgres.ts";
 import type { JournalStore, Lease } from "../../src/journal/store.ts";
-import { freePort, hasPostgres, PostgresCluster } from "../support/postgres.ts";
+import { freePort } from "../support/free-port.ts";
+import { hasPostgres, PostgresCluster } from "../support/postgres.ts";
 import { type Fate, tcpProxy } from "../support/tcp-proxy.ts";
 import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
 

@@ -4,7 +4,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { asServer, freePort, hasPostgres, type PostgresCluster } from "./postgres.ts";
+import { freePort } from "./free-port.ts";
+import { asServer, hasPostgres, type PostgresCluster } from "./postgres.ts";
 
 const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].find(existsSync);
 

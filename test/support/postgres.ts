@@ -2,6 +2,7 @@
  * A PostgreSQL cluster of a test's own: in a temporary folder, on a free port, gone with it. It runs Debian's newest server, or
  * the one on the path, with the durability of a production server.
  */
+
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { on, once } from "node:events";
 import {
@@ -15,10 +16,10 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 /** Folder of the server's programs, which SHOWRUNNER_TEST_POSTGRES names where another than the newest is tried; null: none. */
 export function postgresBin(): string | null {
@@ -42,15 +43,6 @@ export function hasPostgres(what: string): boolean {
   if (process.env.CI !== undefined) throw new Error(missing);
   console.error(`\n*** ${missing} ***\n`);
   return false;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The server refuses to be root. */
