@@ -17,9 +17,9 @@ export function stopClock(activeTime: ActiveTime, at: number): void {
   activeTime.since = null;
 }
 
-/** Whoever drove the run before did so up to its last event. */
-export function passClock(activeTime: ActiveTime, at: number): void {
-  if (activeTime.since === null) return;
+/** Whoever drove the run before did so up to its last event, or up to now, had it been parked. */
+export function passClock(activeTime: ActiveTime, at: number, wasParked: boolean): void {
+  if (activeTime.since === null || wasParked) return;
   stopClock(activeTime, activeTime.lastAt);
   activeTime.since = at;
 }
@@ -27,4 +27,9 @@ export function passClock(activeTime: ActiveTime, at: number): void {
 /** How long a run took up to its last event, milliseconds. */
 export function activeMs({ activeTime: { ms, since, lastAt } }: { readonly activeTime: ActiveTime }): number {
   return ms + (since === null ? 0 : Math.max(0, lastAt - since));
+}
+
+/** Since when the run is driven without a gap, epoch milliseconds. */
+export function drivenSince({ activeTime: { since, lastAt } }: { readonly activeTime: ActiveTime }): number {
+  return since ?? lastAt;
 }

@@ -17,9 +17,14 @@ export function accountOf(run: { readonly baseUrl: string; readonly keyId: strin
 }
 
 /** The event that says who writes from here on. */
-export function leaseAcquired(epoch: number, { host, pid, instance, program }: LeaseHolder): RunEvent {
+export function leaseAcquired(
+  epoch: number,
+  { host, pid, instance, program }: LeaseHolder,
+  { parked = false }: { readonly parked?: boolean } = {},
+): RunEvent {
   const holder = `${host}:${pid}:${instance}`;
-  return { type: "lease.acquired", epoch, holder, ...(program !== undefined && { program }) };
+  const how = { ...(program !== undefined && { program }), ...(parked && { parked: true as const }) };
+  return { type: "lease.acquired", epoch, holder, ...how };
 }
 
 /** Content hashes that an event names, so that `gc` knows which bytes are in use. */

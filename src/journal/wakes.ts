@@ -15,6 +15,9 @@ export interface Wake {
   readonly memo: Json;
 }
 
+/** A parked run whose slice begins no later than so after it was due was looked after all the time, milliseconds. */
+export const ON_TIME_MS = 10_000;
+
 /** Asks for the runs of an account that are due by an instant, the longest overdue first. */
 export interface DueQuery {
   readonly account: string;

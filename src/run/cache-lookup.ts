@@ -1,4 +1,4 @@
-import { activeMs } from "../journal/active-time.ts";
+import { activeMs, drivenSince } from "../journal/active-time.ts";
 import type { RunEvent } from "../journal/events.ts";
 import { lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
 import type { CacheEntry, StoredResult, Took } from "../journal/store.ts";
@@ -18,8 +18,8 @@ import {
 
 /**
  * How long a finished step took: its job from the acceptance on, so that waits for slots, money, people and rate limits do
- * not count. Null where nothing ran, or where it was in flight at `since`, when this process took the run over: nobody
- * looked for its end then.
+ * not count. Null where nothing ran, or where it was in flight before `since`, from when on the run was driven without a gap:
+ * nobody looked for its end then.
  */
 export function tookOf(state: RunState, plan: PlanStep, since: number): Took | null {
   const step = state.steps[plan.path]!;
@@ -84,7 +84,7 @@ export class ResultRecorder {
   #mayBeStored: boolean;
   /** Finished local functions: what they made was free, so that many are recorded at once. */
   readonly #free = new Set<string>();
-  /** When this process took the run over. */
+  /** Since when the run was driven without a gap. */
   readonly #since: number;
 
   /** Steps that finished before count as open: a crashed process may not have recorded them. */
@@ -92,7 +92,7 @@ export class ResultRecorder {
     const through = Object.values(state.steps).filter(({ status }) => status === "succeeded");
     this.#open = new Set(through.map(({ path }) => path));
     this.#mayBeStored = this.#open.size > 0;
-    this.#since = state.activeTime.lastAt;
+    this.#since = drivenSince(state);
   }
 
   /** Whether {@link noteStored} comes before {@link due} for these events: steps that finished before are looked at. */

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { LocalWork, Pipeline, Slice } from "../../src/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
+import { FoldedRun } from "../../src/run/view/run-history.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
@@ -53,6 +54,15 @@ async function runOut(world: FakeShow, more: Parameters<FakeShow["show"]["slice"
     if (slice.wakeAt === null) return slices;
     expect(slices.length).toBeLessThan(100);
     await world.clock.advance(Math.max(0, slice.wakeAt - world.clock.now()));
+  }
+}
+
+/** The same with time that stands still during a slice. */
+async function wakeUntilOver({ show, clock }: FakeShow): Promise<void> {
+  for (;;) {
+    const { wakeAt } = await show.slice("x");
+    if (wakeAt === null) return;
+    await clock.advance(Math.max(0, wakeAt - clock.now()));
   }
 }
 
@@ -180,6 +190,29 @@ describe("A run that is driven in slices", () => {
     await world.show.slice("x", how);
     expect(works).toHaveLength(2);
     expect(works[1]).toEqual(works[0]);
+  });
+
+  test("learns how long its jobs take, and counts the time in which it was parked as driven", async () => {
+    const world = await fake({ rendersMs: 60_000 });
+    await begin(world, chain);
+    await wakeUntilOver(world);
+    const took = (await world.journal.results({ runId: "x" })).map((result) => result.took?.ms ?? 0);
+    expect(took).toHaveLength(3);
+    // It is noticed with the poll after it.
+    for (const ms of took) expect(ms / 60_000).toSatisfy((ratio: number) => ratio >= 1 && ratio < 1.2);
+    const { view, history } = FoldedRun.of(await world.journal.read("x"));
+    expect(history.incidents(view!.state)).toEqual([]);
+    expect((await world.show.show("x")).took_ms).toBeGreaterThanOrEqual(120_000);
+  });
+
+  test("does not learn from a job that nobody looked at for a while", async () => {
+    const world = await fake({ rendersMs: 60_000 });
+    await begin(world, chain);
+    await world.show.slice("x");
+    await world.clock.advance(3_600_000);
+    await wakeUntilOver(world);
+    const took = (await world.journal.results({ runId: "x" })).map(({ step, took: of }) => [step, of !== undefined]);
+    expect(Object.fromEntries(took)).toEqual({ look: false, one: true, two: true });
   });
 
   test("is left to others, with a plain message, by a process that has not its code", async () => {

@@ -4,6 +4,7 @@ import { ownText } from "../../src/clean-text.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { accountOf } from "../../src/journal/record.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
+import { ON_TIME_MS } from "../../src/journal/wakes.ts";
 import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
 
 type Open = (options: { readonly now: () => number }) => Promise<JournalStore>;
@@ -388,6 +389,28 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.takeLease("r1", holder("b"), taking)).toMatchObject({ memo: { polls: [1, 2] } });
         expect(await journal.takeLease("r1", holder("c"), { ...taking, at: 400 })).toMatchObject({ memo: null });
         expect(await due(500)).toEqual(["r1"]);
+      });
+
+      test("tells the next holder whether it was parked and is looked at on time", async () => {
+        const takeAt = async (at: number) => {
+          const outcome = await journal.takeLease("r1", holder("b"), { at, ttlMs: 10, isDead: nobodyIsDead });
+          if (!outcome.acquired) throw new Error("the lease was not free");
+          const { event } = (await journal.read("r1")).at(-1)!;
+          return { lease: outcome.lease, parked: event.type === "lease.acquired" && event.parked === true };
+        };
+        await park(await held(), 500);
+        const onTime = await takeAt(900);
+        expect(onTime.parked).toBe(true);
+        await park(onTime.lease, 1_000);
+        const late = await takeAt(1_000 + ON_TIME_MS + 1);
+        expect(late.parked).toBe(false);
+        await park(late.lease, null);
+        const rested = await takeAt(30_000);
+        expect(rested.parked).toBe(false);
+        await park(rested.lease, 30_100);
+        expect((await takeAt(30_200)).parked).toBe(true);
+        // That slice died.
+        expect((await takeAt(30_300)).parked).toBe(false);
       });
 
       test("is due with a message at once, whether it waits for an instant or rests", async () => {

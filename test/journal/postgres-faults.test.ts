@@ -95,6 +95,37 @@ describe.runIf(hasPostgres("faults of the database"))("When the database or the 
     await proxy.close();
   });
 
+  test.each(["answer lost", "late"] as const)(
+    "a message that is read before its sending is repeated (%s) is delivered once",
+    async (fate) => {
+      let sendings = 0;
+      let isRead = false;
+      const fateOf = (piece: Buffer): Fate => {
+        if (!piece.includes("send_message")) return "pass";
+        sendings += 1;
+        if (sendings === 1) return fate;
+        return isRead ? "pass" : "cut";
+      };
+      const proxy = await tcpProxy(cluster.port, fateOf);
+      const schema = newSchema();
+      const direct = await open(url, schema);
+      const store = await open(cluster.url("db1", proxy.port), schema);
+      const lease = await held(direct, "r1");
+      const sending = store.send("r1", { type: "stop" }, 7);
+      await expect.poll(() => direct.inbox("r1"), { timeout: 20_000 }).toHaveLength(1);
+      const [message] = await direct.inbox("r1");
+      await direct.commit({ lease, afterSeq: 2, at: 8, status: "running", events: [], inbox: [message!.id] });
+      isRead = true;
+      expect(await sending).toBe(message!.id);
+      expect(sendings).toBeGreaterThan(1);
+      expect(await direct.inbox("r1")).toEqual([]);
+      expect(
+        await direct.commit({ lease, afterSeq: 2, at: 9, status: "running", events: [], park: true }),
+      ).toMatchObject({ committed: true });
+      await proxy.close();
+    },
+  );
+
   test("a server that is stopped as by a power cut, or restarted, in the middle of it loses and repeats nothing", async () => {
     const schema = newSchema();
     const stores = await Promise.all([1, 2, 3].map(() => open(url, schema)));

@@ -16,6 +16,7 @@ INSERT INTO big.events SELECT run_key, i, i, 2, '{"type":"step.started","step":"
 INSERT INTO big.snapshots SELECT run_key, 1, 1, '{}' FROM big.runs;
 INSERT INTO big.wakes SELECT run_key, account, 1000000 + run_key, 'null' FROM big.runs;
 INSERT INTO big.inbox (run_key, at, message, sending) SELECT run_key, 1, '{"type":"stop"}', gen_random_uuid() FROM big.runs;
+INSERT INTO big.inbox (run_key, at, sending) SELECT run_key, 1, gen_random_uuid() FROM big.runs, generate_series(1, 5) i;
 INSERT INTO big.ledger SELECT run_key, 's' || i, 1, account, 0, 5, -1 - i, 0 FROM big.runs, generate_series(1, 10) i;
 INSERT INTO big.accounts SELECT 'key_' || i || '@x', 1, 1, 0, 0 FROM generate_series(10, 3000) i;
 INSERT INTO big.spending SELECT '${account}', 'a=b', -i, 1, 1 FROM generate_series(1, 5000) i;

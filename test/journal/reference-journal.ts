@@ -42,7 +42,7 @@ import type {
 } from "../../src/journal/store.ts";
 import { type Tags, tagTexts } from "../../src/journal/tags.ts";
 import { Waiters } from "../../src/journal/waiters.ts";
-import type { DueQuery, Wake } from "../../src/journal/wakes.ts";
+import { type DueQuery, ON_TIME_MS, type Wake } from "../../src/journal/wakes.ts";
 
 interface MemoryRun {
   account: string;
@@ -162,9 +162,10 @@ class ReferenceJournal implements JournalStore {
     run.epoch += 1;
     run.holder = holder;
     run.leaseExpiresAt = at + ttlMs;
-    append(run, [encodeEvents([leaseAcquired(run.epoch, holder)])], at);
-    this.#waiters.notify(runId);
     const wake = wakeOf(run);
+    const parked = (wake?.memo ?? null) !== null && wake!.at !== null && at <= wake!.at + ON_TIME_MS;
+    append(run, [encodeEvents([leaseAcquired(run.epoch, holder, { parked })])], at);
+    this.#waiters.notify(runId);
     if (wake !== null) run.wake = JSON.stringify({ ...wake, memo: null });
     return { acquired: true, lease: leaseOf(run), memo: wake?.memo ?? null };
   }

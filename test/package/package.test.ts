@@ -131,6 +131,27 @@ describe("showrunner installed alone", () => {
     expectPicture(run.stdout);
   });
 
+  test.each([
+    ["runs", ["runs"], {}, "npm install pg"],
+    ["run", ["run", "poster.ts", "-i", "subject=x", "--budget", "1"], {}, "npm install pg"],
+    [
+      "worker --engine pg-boss",
+      ["worker", "--engine", "pg-boss"],
+      { SHOWRUNNER_JOURNAL: "journal.db", SHOWRUNNER_ENGINE_URL: "postgres://user:s3cret@127.0.0.1:1/db" },
+      "npm install pg-boss pg",
+    ],
+  ] as const)("%s on PostgreSQL, whose driver is not installed, names the one command", async (_, args, more, cure) => {
+    const { code, stdout, stderr } = await node([command, ...args], {
+      SHOWRUNNER_BASE_URL: service.baseUrl,
+      SHOWRUNNER_API_KEY: service.apiKey,
+      SHOWRUNNER_JOURNAL: "postgres://user:s3cret@127.0.0.1:1/db",
+      ...more,
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect([...new Set(stderr.match(/npm install [a-z -]+/g))]).toEqual([cure]);
+    expect(stderr).not.toMatch(/s3cret|ERR_MODULE_NOT_FOUND|at .*:\d+:\d+/);
+  });
+
   test("what its pipelines are inferred as can be declared by a package of the user's own", () => {
     for (const file of globSync("recipes/{*,lib/*}.ts", { cwd: root })) cpSync(join(root, file), join(folder, file));
     const flags = [

@@ -1,3 +1,4 @@
+import { drivenSince } from "../../journal/active-time.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import { isStepFinal, lastAttempt, type RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
@@ -21,14 +22,14 @@ const ALWAYS_RANKED = 256;
 export class RunScheduler {
   readonly #state: RunState;
   readonly #durations: ExpectedDurations;
-  /** When this process took the run over. */
+  /** Since when the run was driven without a gap. */
   readonly #since: number;
   #ranked: RankedPlan | null = null;
 
   private constructor(state: RunState, durations: ExpectedDurations) {
     this.#state = state;
     this.#durations = durations;
-    this.#since = state.activeTime.lastAt;
+    this.#since = drivenSince(state);
   }
 
   static async of(state: RunState, durations: ExpectedDurations): Promise<RunScheduler> {

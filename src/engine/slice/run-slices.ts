@@ -82,7 +82,7 @@ export class RunSlices {
     // The engine was faster, and asks for the prices itself.
     if (!outcome.acquired) return;
     const { lease } = outcome;
-    const wake = { at, memo: null };
+    const wake = { at, memo: {} };
     const commit = { lease, afterSeq: state.seq + 1, at, events: quoted, status: state.status, park: true, wake };
     const { committed } = await store.commit(commit);
     if (!committed) await store.releaseLease(lease);

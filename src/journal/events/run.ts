@@ -31,6 +31,8 @@ export type RunLevelEvent =
       readonly holder: string;
       /** Version of Showrunner that writes from here on. */
       readonly program?: string;
+      /** Set where the run was parked between two slices and is looked at when that was due: it was driven meanwhile. */
+      readonly parked?: true;
     }
   | { readonly type: "run.started" }
   /** The same account has another key, or its service another address; whoever resumed the run said so, and it was checked. */
@@ -58,14 +60,14 @@ export type RunLevelEvent =
 
 export const runLevelEvents: EventTable<RunLevelEvent> = {
   "lease.acquired": {
-    apply: ({ state, at }, { epoch }) => {
+    apply: ({ state, at }, { epoch, parked = false }) => {
       state.epoch = epoch;
-      passClock(state.activeTime, at);
+      passClock(state.activeTime, at, parked);
     },
     changes: "run",
     line: ({ holder, epoch }) => detail(`driven by ${holder} (epoch ${epoch})`),
-    incident: ({ epoch }) =>
-      epoch < 2
+    incident: ({ epoch, parked = false }) =>
+      epoch < 2 || parked
         ? null
         : {
             what: "driven by another process",

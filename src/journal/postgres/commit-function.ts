@@ -66,7 +66,7 @@ BEGIN${preamble}
         OR r.last_write IS DISTINCT FROM coalesce((c ->> 'after_write')::uuid, r.last_write) THEN
       outcome := 'fenced';
     ELSIF (c ->> 'park')::boolean AND EXISTS (SELECT FROM {s}.inbox WHERE run_key = r.run_key
-        AND id NOT IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e)) THEN
+        AND message IS NOT NULL AND id NOT IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e)) THEN
       outcome := 'inbox';
     END IF;
     IF outcome IS NOT NULL THEN
@@ -142,7 +142,9 @@ BEGIN${preamble}
       lease_holder = CASE WHEN (c ->> 'park')::boolean THEN NULL ELSE r.lease_holder END, last_write = (c ->> 'write')::uuid
       WHERE run_key = r.run_key;
     IF jsonb_array_length(c -> 'inbox') > 0 THEN
-      DELETE FROM {s}.inbox WHERE run_key = r.run_key AND id IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e);
+      -- The row stays, so that its sending is known when it is repeated.
+      UPDATE {s}.inbox SET message = NULL WHERE run_key = r.run_key AND message IS NOT NULL
+        AND id IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e);
     END IF;
     IF c ? 'memo' THEN
       INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (r.run_key, r.account, (c ->> 'wake_at')::bigint, c ->> 'memo')

@@ -1,3 +1,4 @@
+import { ON_TIME_MS } from "../wakes.ts";
 import { commitFunction, moveAccountFunction } from "./commit-function.ts";
 import { databaseNow as now, preamble, settings } from "./function-parts.ts";
 import { sharePaceFunction } from "./pace.ts";
@@ -28,7 +29,7 @@ BEGIN${preamble}
   RETURN true;
 END $function$`;
 
-/** The event is `p_head`, the epoch, `p_tail`; the memo is handed out once. A lease that is held is taken only where its holder, of `p_dead_epoch`, is dead. */
+/** The event is `p_head`, the epoch, where it applies `parked`, `p_tail`; the memo is handed out once. A lease that is held is taken only where its holder, of `p_dead_epoch`, is dead. */
 const takeLease = `
 CREATE OR REPLACE FUNCTION {s}.take_lease(
   p_version integer, p_run text, p_write uuid, p_holder text, p_at bigint, p_ttl bigint, p_now bigint,
@@ -39,6 +40,7 @@ DECLARE
   r {s}.runs;
   v_now bigint;
   v_memo text;
+  v_due_at bigint;
 BEGIN${preamble}
   SELECT * INTO r FROM {s}.runs WHERE run_id = p_run FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -53,11 +55,12 @@ BEGIN${preamble}
     RETURN QUERY SELECT false, r.epoch, r.last_seq, r.lease_holder, r.lease_expires_at - v_now, NULL;
     RETURN;
   END IF;
+  SELECT memo, at INTO v_memo, v_due_at FROM {s}.wakes WHERE run_key = r.run_key;
   INSERT INTO {s}.events (run_key, seq, at, version, body)
-    VALUES (r.run_key, r.last_seq + 1, p_at, p_event_version, p_head || (r.epoch + 1) || p_tail);
+    VALUES (r.run_key, r.last_seq + 1, p_at, p_event_version, p_head || (r.epoch + 1)
+      || CASE WHEN v_memo <> 'null' AND p_at <= v_due_at + ${ON_TIME_MS} THEN ',"parked":true' ELSE '' END || p_tail);
   UPDATE {s}.runs SET last_seq = r.last_seq + 1, updated_at = p_at, epoch = r.epoch + 1, lease_holder = p_holder,
     lease_expires_at = v_now + p_ttl, last_write = p_write WHERE run_key = r.run_key;
-  SELECT memo INTO v_memo FROM {s}.wakes WHERE run_key = r.run_key;
   IF v_memo <> 'null' THEN
     UPDATE {s}.wakes SET memo = 'null' WHERE run_key = r.run_key;
   END IF;
@@ -76,6 +79,7 @@ BEGIN${preamble}
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
+  -- Also one that was read meanwhile: its row stays, without the message.
   SELECT id INTO v_id FROM {s}.inbox WHERE run_key = v_key AND sending = p_sending;
   IF FOUND THEN
     RETURN v_id;

@@ -157,6 +157,10 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (tag, run_key)
   );
   ALTER TABLE {s}.ledger ADD COLUMN slot bigint NOT NULL DEFAULT 0;
+  -- A message that was read is NULL: its row stays with the run, so that a sending whose answer was lost is not made twice.
+  ALTER TABLE {s}.inbox ALTER COLUMN message DROP NOT NULL, DROP CONSTRAINT inbox_pkey, ADD PRIMARY KEY (run_key, sending);
+  DROP INDEX {s}.inbox_by_run;
+  CREATE INDEX inbox_unread ON {s}.inbox (run_key, id) WHERE message IS NOT NULL;
   -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
   CREATE TABLE {s}.spending (
     account text COLLATE "C" NOT NULL,

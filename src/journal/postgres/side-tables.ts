@@ -44,7 +44,7 @@ export async function sendMessage(
 
 export async function readInbox(db: Database, runId: string): Promise<readonly InboxEntry[]> {
   const sql =
-    "SELECT i.id, i.at, i.message FROM {s}.runs r LEFT JOIN {s}.inbox i USING (run_key) WHERE r.run_id = $1 ORDER BY i.id";
+    "SELECT i.id, i.at, i.message FROM {s}.runs r LEFT JOIN {s}.inbox i ON i.run_key = r.run_key AND i.message IS NOT NULL WHERE r.run_id = $1 ORDER BY i.id";
   return (await listOf(db, runId, sql, "id")).map((row) => inboxEntryOf(db.columns, row));
 }
 

@@ -26,12 +26,13 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   }
   const lease: Lease = { runId, epoch: run.epoch + 1, expiresAt: at + ttlMs };
   const lastSeq = run.lastSeq + 1;
-  writeEvents(db, run.key, { lastSeq, at, body: encodeEvents([leaseAcquired(lease.epoch, holder)]) });
+  const { memo, parked } = takeMemo(db, run.key, at);
+  writeEvents(db, run.key, { lastSeq, at, body: encodeEvents([leaseAcquired(lease.epoch, holder, { parked })]) });
   db.run(
     "UPDATE runs SET last_seq = ?, updated_at = ?, epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
     ...[lastSeq, at, lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
   );
-  return { acquired: true, lease, memo: takeMemo(db, run.key) };
+  return { acquired: true, lease, memo };
 }
 
 /** True while the lease is held: neither acquired by another process nor released. */

@@ -1,5 +1,5 @@
 import type { Json } from "../../plan/plan.ts";
-import type { DueQuery, Wake } from "../wakes.ts";
+import { type DueQuery, ON_TIME_MS, type Wake } from "../wakes.ts";
 import type { Database } from "./database.ts";
 
 export function writeWake(db: Database, runKey: number, { at, memo }: Wake): void {
@@ -16,13 +16,15 @@ export function hastenWake(db: Database, runKey: number, at: number): void {
   db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
 }
 
-/** Null also where no engine drives the run. */
-export function takeMemo(db: Database, runKey: number): Json {
-  const row = db.get("SELECT memo FROM wakes WHERE run_key = ?", runKey);
-  if (row === undefined) return null;
+/** The memo, null also where no engine drives the run; and whether the run was parked and is looked at on time. */
+export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
+  const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
+  if (row === undefined) return { memo: null, parked: false };
   db.run("UPDATE wakes SET memo = 'null' WHERE run_key = ?", runKey);
   // Written by `writeWake` only.
-  return db.columns.json(row, "memo") as Json;
+  const memo = db.columns.json(row, "memo") as Json;
+  const dueAt = db.columns.integerOrNull(row, "at");
+  return { memo, parked: memo !== null && dueAt !== null && now <= dueAt + ON_TIME_MS };
 }
 
 export function dueRuns(db: Database, { account, at, limit }: DueQuery): readonly string[] {
