@@ -585,7 +585,8 @@ type RunLevelEvent = {
   readonly type: "lease.acquired";
   readonly epoch: number; 
   readonly holder: string; 
-  readonly program?: string;
+  readonly program?: string; 
+  readonly parked?: true;
 } | {
   readonly type: "run.started";
 } | {
