@@ -63,7 +63,7 @@ export async function withShowrunner<T>(
     ...more,
     local,
     baseUrl,
-    journal,
+    journal: more.journal ?? journal,
     media,
     spendingCap,
     caps: cap,
@@ -72,7 +72,7 @@ export async function withShowrunner<T>(
     walletFloor,
     notify,
     families,
-    ...(rateLimit !== undefined && { clientOptions: { pace: { limit: paceOf(rateLimit) } } }),
+    ...(rateLimit !== undefined && { clientOptions: { ...more.clientOptions, pace: { limit: paceOf(rateLimit) } } }),
   };
   const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);

@@ -1,3 +1,4 @@
+import type { Delivery } from "./deliveries.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
@@ -6,6 +7,7 @@ import { ChangeFeed } from "./postgres/change-feed.ts";
 import { databaseClock, type LeaseClock } from "./postgres/clock.ts";
 import { CommitQueue } from "./postgres/commit-queue.ts";
 import { closedError, Database } from "./postgres/database.ts";
+import { deliver } from "./postgres/deliveries.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
 import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
@@ -133,6 +135,10 @@ class PostgresJournal implements JournalStore {
 
   async send(runId: string, message: InboxMessage, at: number) {
     return side.sendMessage(this.#open, this.#feed.channel, runId, message, at);
+  }
+
+  async deliver(delivery: Delivery) {
+    return deliver(this.#open, this.#feed.channel, delivery);
   }
 
   async inbox(runId: string) {

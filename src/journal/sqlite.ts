@@ -1,3 +1,4 @@
+import type { Delivery } from "./deliveries.ts";
 import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
@@ -8,6 +9,7 @@ import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
+import { deliver } from "./sqlite/deliveries.ts";
 import { isBusy } from "./sqlite/failure.ts";
 import { readInbox, sendMessage } from "./sqlite/inbox.ts";
 import { accountTotals, readCharges, spendingOf } from "./sqlite/ledger.ts";
@@ -135,6 +137,12 @@ export class SqliteJournal implements JournalStore {
     const id = await this.#writer.write(() => sendMessage(this.#db, runs.requireKey(this.#db, runId), message, at));
     this.#waiters.notify(runId);
     return id;
+  }
+
+  async deliver(delivery: Delivery) {
+    const delivered = await this.#writer.write(() => deliver(this.#db, delivery), { durable: false });
+    for (const runId of delivered.runIds) this.#waiters.notify(runId);
+    return delivered;
   }
 
   inbox(runId: string) {

@@ -1,4 +1,5 @@
 import type { Json } from "../plan/plan.ts";
+import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
 import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
@@ -244,6 +245,11 @@ export interface JournalStore {
 
   /** A run of an engine is due with it. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
+  /**
+   * What a webhook said reaches the runs that know its job, now or once one does. Deliveries are remembered for a day, the
+   * newest 50,000 of them. Ids are those of `isDeliverable`.
+   */
+  deliver(delivery: Delivery): Promise<DeliveryOutcome>;
   inbox(runId: string): Promise<readonly InboxEntry[]>;
 
   ledger(runId: string): Promise<LedgerTotals>;

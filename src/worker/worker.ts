@@ -12,6 +12,8 @@ export interface WorkerOptions {
   readonly local?: number | undefined;
   /** `delegated`: each local function is a job of its own. `inline`: within the slice. Default `delegated`. */
   readonly localWork?: "delegated" | "inline" | undefined;
+  /** Webhooks tell of the end of jobs (see `createWebhookReceiver`), so that polls only stand behind them. Default false. */
+  readonly webhooks?: boolean | undefined;
   /** How often the journal is searched for runs whose wake was lost, milliseconds. Default 5 000. */
   readonly sweepEveryMs?: number | undefined;
   /** Told how each slice ended. */
@@ -33,12 +35,12 @@ const MOST_AT_ONCE = 1_000;
 
 /** Drives the runs that an engine hands to this process. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { show, engine, findPipeline, slices = 16, local = 4, localWork = "delegated", sweepEveryMs = 5_000 } = options;
-  const delegate = localWork === "inline" ? undefined : engine.delegate.bind(engine);
+  const { show, engine, findPipeline, webhooks, slices = 16, local = 4, sweepEveryMs = 5_000 } = options;
+  const delegate = options.localWork === "inline" ? undefined : engine.delegate.bind(engine);
   await engine.process(
     {
       async slice(runId, signal) {
-        const slice = await show.slice(runId, { findPipeline, delegate, signal });
+        const slice = await show.slice(runId, { findPipeline, delegate, webhooks, signal });
         options.onSlice?.(runId, slice);
         return slice.wakeAt;
       },

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import type { RunEvent } from "../../src/journal/events.ts";
+import { isDeliverable, jobsOf } from "../../src/journal/deliveries.ts";
+import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
 import { accountOf } from "../../src/journal/record.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
 import { ON_TIME_MS } from "../../src/journal/wakes.ts";
@@ -40,7 +41,9 @@ export function journalContract(name: string, open: Open): void {
     describe("runs", () => {
       test("a new run has its plan as event 1 and reads back exactly", async () => {
         await journal.createRun("r1", planned(), 10);
-        expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 3, event: planned() }]);
+        expect(await journal.read("r1")).toEqual([
+          { runId: "r1", seq: 1, at: 10, version: EVENT_VERSION, event: planned() },
+        ]);
         expect(await journal.run("r1")).toEqual({
           ...{
             runId: "r1",
@@ -140,7 +143,7 @@ export function journalContract(name: string, open: Open): void {
         await journal.createRun("r1", planned(), 10);
         expect(await take("r1", "a", 100, 50)).toEqual({ runId: "r1", epoch: 1, expiresAt: 150 });
         expect((await journal.read("r1"))[1]).toEqual({
-          ...{ runId: "r1", seq: 2, at: 100, version: 3 },
+          ...{ runId: "r1", seq: 2, at: 100, version: EVENT_VERSION },
           event: { type: "lease.acquired", epoch: 1, holder: "h:1:a" },
         });
       });
@@ -358,6 +361,56 @@ export function journalContract(name: string, open: Open): void {
         } as Partial<Commit>);
         expect(parked).toEqual({ committed: true, lastSeq: 3, tail: 3, lease: null });
         expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
+      });
+    });
+
+    describe("a webhook's delivery", () => {
+      const deliver = (id: string, jobId = "j1", of = account) => journal.deliver({ account: of, id, jobId, at: 300 });
+      const job = (jobId: string, step = "a"): RunEvent => {
+        return { type: "job.submitted", step, attempt: 1, jobId, model: "m", replayed: false };
+      };
+      const messages = async (runId: string) => (await journal.inbox(runId)).map(({ message }) => message);
+      const hint = { type: "hint", step: "a", attempt: 1 } as const;
+
+      test("reaches the run that knows the job, once, and makes it due where an engine drives it", async () => {
+        const lease = await held();
+        const { lastSeq } = (await journal.run("r1"))!;
+        const wake = { at: 9_000, memo: null };
+        await commit(lease, lastSeq, [job("j1"), job("j2", "b")], { park: true, wake });
+        expect(await deliver("d1")).toEqual({ outcome: "told", runIds: ["r1"] });
+        expect(await deliver("d1")).toEqual({ outcome: "repeated", runIds: [] });
+        expect(await deliver("d1", "j1", "another")).toEqual({ outcome: "early", runIds: [] });
+        expect(await messages("r1")).toEqual([hint]);
+        expect(await journal.run("r1")).toMatchObject({ wakeAt: 300 });
+      });
+
+      test("that is early waits for the commit that brings its job, also one that a person adopts", async () => {
+        expect(await deliver("d1")).toEqual({ outcome: "early", runIds: [] });
+        expect(await deliver("d1")).toEqual({ outcome: "early", runIds: [] });
+        await deliver("d2", "j9");
+        const lease = await held();
+        await commit(lease, 2, [job("j1")]);
+        expect(await messages("r1")).toEqual([hint]);
+        expect(await deliver("d1")).toEqual({ outcome: "repeated", runIds: [] });
+        await commit(lease, 3, [{ type: "job.adopted", step: "b", attempt: 1, jobId: "j9" }]);
+        expect(await messages("r1")).toEqual([hint, { ...hint, step: "b" }]);
+      });
+
+      test("is forgotten after a day, and so is the job with its run", async () => {
+        await deliver("d1");
+        await journal.deliver({ account, id: "d2", jobId: "j2", at: 86_400_301 });
+        const lease = await held();
+        await commit(lease, 2, [job("j1")]);
+        expect(await messages("r1")).toEqual([]);
+        await journal.releaseLease(lease);
+        await journal.removeRun("r1", 10_000);
+        expect(await deliver("d3")).toEqual({ outcome: "early", runIds: [] });
+      });
+
+      test("of an id that no index takes is refused before it comes here", () => {
+        const fits = (jobId: string) => isDeliverable({ id: "d", jobId });
+        expect([fits("j1"), fits("j".repeat(501)), fits("j\0")]).toEqual([true, false, false]);
+        expect(jobsOf([job("j".repeat(501)), job("j1")])).toEqual([{ step: "a", attempt: 1, jobId: "j1" }]);
       });
     });
 

@@ -20,6 +20,8 @@ INSERT INTO big.inbox (run_key, at, sending) SELECT run_key, 1, gen_random_uuid(
 INSERT INTO big.ledger SELECT run_key, 's' || i, 1, account, 0, 5, -1 - i, 0 FROM big.runs, generate_series(1, 10) i;
 INSERT INTO big.accounts SELECT 'key_' || i || '@x', 1, 1, 0, 0 FROM generate_series(10, 3000) i;
 INSERT INTO big.spending SELECT '${account}', 'a=b', -i, 1, 1 FROM generate_series(1, 5000) i;
+INSERT INTO big.jobs SELECT run_key, 's' || i, 1, 'j' || run_key || '.' || i FROM big.runs, generate_series(1, 10) i;
+INSERT INTO big.deliveries (account, name, job_id, at, waiting) SELECT '${account}', 'd' || i, 'jj' || i, 1000000 + i, i % 2 = 0 FROM generate_series(1, 20000) i;
 INSERT INTO big.media SELECT run_key, 'm' || i FROM big.runs, generate_series(1, 5) i;
 INSERT INTO big.progress SELECT run_key, 's' || i, 0.5, 1 FROM big.runs, generate_series(1, 5) i;
 INSERT INTO big.handles SELECT 'h' || i, '${account}', 'u', 'image/png', 1000000 + i FROM generate_series(1, 20000) i;

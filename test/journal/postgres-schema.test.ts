@@ -53,6 +53,7 @@ describe.runIf(hasPostgres("the schema of a PostgreSQL journal"))("The schema of
     expect(await store.accountLedger(account)).toEqual({ heldMicros: 3, settledMicros: 4, mark: 1 });
     expect(await store.spending(account, { tag: null, sinceAt: null })).toEqual({ heldMicros: 3, settledMicros: 4 });
     await store.createRun("r2", planned(), 1);
+    expect(await store.deliver({ account, id: "d", jobId: "j", at: 1 })).toEqual({ outcome: "early", runIds: [] });
     await store.close();
   });
 

@@ -1,3 +1,10 @@
+import {
+  DELIVERIES_KEPT_MS,
+  type Delivery,
+  type DeliveryOutcome,
+  jobsOf,
+  type KnownJob,
+} from "../../src/journal/deliveries.ts";
 import { JournalClosedError, RunExistsError, RunUnknownError } from "../../src/journal/errors.ts";
 import { decodeEvents, type EventRecord, encodeEvents, type RecordOrigin } from "../../src/journal/event-codec.ts";
 import type { LedgerChange } from "../../src/journal/events/spec.ts";
@@ -56,6 +63,7 @@ interface MemoryRun {
   /** Of a run that an engine drives, as JSON. */
   wake: string | null;
   inbox: InboxEntry[];
+  readonly jobs: Map<string, KnownJob>;
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
   results: Map<string, StoredResult>;
@@ -74,6 +82,10 @@ class ReferenceJournal implements JournalStore {
   readonly #now: () => number;
   readonly #runs = new Map<string, MemoryRun>();
   readonly #handles = new Map<string, UploadHandleRow>();
+  readonly #deliveries = new Map<
+    string,
+    { readonly jobId: string; readonly account: string; readonly at: number; waiting: boolean }
+  >();
   readonly #marks = new Map<string, number>();
   /** Of runs that were removed, with the runs' account and tags. */
   readonly #removed: Pick<MemoryRun, "account" | "ledger" | "row">[] = [];
@@ -110,6 +122,7 @@ class ReferenceJournal implements JournalStore {
       snapshot: null,
       wake: wake === undefined ? null : JSON.stringify(wake),
       inbox: [],
+      jobs: new Map(),
       ledger: new Map(),
       progress: new Map(),
       results: new Map(),
@@ -217,6 +230,14 @@ class ReferenceJournal implements JournalStore {
       const wake = commit.wake ?? (run.wake === null ? null : { at: null, memo: null });
       run.wake = wake === null ? null : JSON.stringify(wake);
     }
+    for (const job of jobsOf(commit.events)) {
+      run.jobs.set(`${job.attempt} ${job.step}`, job);
+      for (const early of this.#deliveries.values()) {
+        if (!early.waiting || early.jobId !== job.jobId || early.account !== run.account) continue;
+        early.waiting = false;
+        await this.#hint(run, job, commit.at);
+      }
+    }
     this.#waiters.notify(runId);
     const { lastSeq } = run.row;
     const tail = lastSeq - ((await this.snapshot(runId))?.seq ?? 0);
@@ -240,6 +261,25 @@ class ReferenceJournal implements JournalStore {
     if (wake !== null) run.wake = JSON.stringify({ ...wake, at: Math.min(wake.at ?? at, at) });
     this.#waiters.notify(runId);
     return id;
+  }
+
+  async deliver({ account, id, jobId, at }: Delivery): Promise<DeliveryOutcome> {
+    this.#open();
+    const name = `${account} ${id}`;
+    for (const [old, { at: of }] of this.#deliveries) if (of < at - DELIVERIES_KEPT_MS) this.#deliveries.delete(old);
+    const known = this.#deliveries.get(name) ?? { jobId, account, at, waiting: true };
+    this.#deliveries.set(name, known);
+    if (!known.waiting) return { outcome: "repeated", runIds: [] };
+    const runs = this.#runsOf(account).filter((run) => [...run.jobs.values()].some((job) => job.jobId === jobId));
+    if (runs.length === 0) return { outcome: "early", runIds: [] };
+    known.waiting = false;
+    for (const run of runs)
+      for (const job of run.jobs.values()) if (job.jobId === jobId) await this.#hint(run, job, at);
+    return { outcome: "told", runIds: runs.map(({ row }) => row.runId) };
+  }
+
+  #hint({ row: { runId } }: MemoryRun, { step, attempt }: KnownJob, at: number): Promise<number> {
+    return this.send(runId, { type: "hint", step, attempt }, at);
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

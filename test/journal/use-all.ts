@@ -11,11 +11,13 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
   await journal.takeLease("r", holder("b"), taking);
   const { lease } = outcome;
   await journal.renewLease(lease, { at: 1, ttlMs: 1_000 });
+  await journal.deliver({ account, id: "early", jobId: "j", at: 1 });
   const message = await journal.send("r", { type: "stop" }, 1);
   await journal.commit({
     ...{ lease, afterSeq: 2, at: 1, status: "running", inbox: [message] },
     events: [
       started("a"),
+      { type: "job.submitted", step: "a", attempt: 1, jobId: "j", model: "m", replayed: false },
       { type: "upload.stored", step: "a", sha256: "aa", sizeBytes: 1, contentType: ownText("image/png") },
       { type: "run.account.moved", baseUrl: "https://new.test/v3", keyId: "key_9", jobId: null },
     ],
@@ -24,7 +26,7 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
       caps: [{ tag: "a=b", sinceAt: 1, capMicros: 100 }],
       wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 },
     },
-    snapshot: { foldVersion: 1, seq: 5, state: {} },
+    snapshot: { foldVersion: 1, seq: 6, state: {} },
     results: [{ step: "a", fingerprint: "f", model: "m" }],
     charges: [{ model: "m", worst: null, unquotedMicros: null }],
     notices: [{ seq: 3, event: "run.failed", body: "{}" }],
@@ -43,13 +45,27 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
   await journal.claimNotices({ at: 9, untilAt: 10, limit: 1 });
   await journal.resolveNotice("r", 3, { delivered: false, dueAt: 9, error: "e" });
   await journal.resolveNotice("r", 3, { delivered: true });
+  const ours = { account: `key_9@https://new.test/v3`, id: "d", jobId: "j", at: 1 };
+  await journal.deliver(ours);
+  await journal.deliver(ours);
+  const hints = (await journal.inbox("r")).map(({ id }) => id);
   const ledger = [{ type: "release", step: "a", attempt: 1 }] as const;
   const wake = { at: 5, memo: null };
-  await journal.commit({ lease, afterSeq: 5, at: 1, events: [], ledger, status: "running", park: true, wake });
+  await journal.commit({
+    lease,
+    afterSeq: 6,
+    at: 1,
+    events: [],
+    ledger,
+    status: "running",
+    park: true,
+    wake,
+    inbox: hints,
+  });
   await journal.dueRuns({ account, at: 5, limit: 9 });
   const again = await journal.takeLease("r", holder("b"), taking);
   if (!again.acquired) throw new Error("the lease was not free");
-  await journal.commit({ lease: again.lease, afterSeq: 6, at: 1, events: [], status: "running", park: true });
+  await journal.commit({ lease: again.lease, afterSeq: 7, at: 1, events: [], status: "running", park: true });
   await journal.releaseLease(lease);
   await journal.removeRun("r", 1);
 }

@@ -1,15 +1,16 @@
-import { createServer } from "node:http";
 import { resolve } from "node:path";
-import { startWorker, type Worker } from "../../worker/index.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import type { OpenOptions, Showrunner } from "../../index.ts";
+import type { Measured } from "../../telemetry/index.ts";
+import { startWorker } from "../../worker/index.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type EngineFlags, openEngine, pipelinesIn } from "../engine.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
+import { countOf, type ServerFlags, serveWorker } from "../worker-servers.ts";
 
-export interface EngineWorkerFlags extends EngineFlags {
+export interface EngineWorkerFlags extends EngineFlags, ServerFlags {
   readonly pipelines?: string | undefined;
-  readonly healthPort?: string | undefined;
   readonly slices?: string | undefined;
   readonly localWork?: "delegated" | "inline" | undefined;
   readonly drain?: string | undefined;
@@ -19,17 +20,22 @@ export interface EngineWorkerFlags extends EngineFlags {
 const SHORT_RETRIES = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } } as const;
 
 /** `showrunner worker --engine NAME`: drives the runs of the journal in slices, beside any number of other workers. */
-export async function engineWorker(context: Context, flags: EngineWorkerFlags): Promise<ExitCode> {
+export async function engineWorker(
+  context: Context,
+  flags: EngineWorkerFlags,
+  { measured, options }: { readonly measured: Measured | null; readonly options: OpenOptions },
+): Promise<ExitCode> {
   const { io, output } = context;
   const drainMs = readDuration("--drain", flags.drain ?? "30s", "30s or 2m");
+  const slices = flags.slices === undefined ? undefined : countOf("--slices", flags.slices, 10_000);
   const folder = resolve(io.cwd, flags.pipelines ?? ".");
-  const work = async (show: Parameters<Parameters<typeof withShowrunner>[1]>[0]) => {
+  const work = async (show: Showrunner) => {
     sayWhere(show, context);
     show.notifications.start();
     const engine = await openEngine(context, flags);
     const worker = await startWorker({
-      ...{ show, engine, findPipeline: pipelinesIn(folder), localWork: flags.localWork },
-      slices: countOf("--slices", flags.slices),
+      ...{ show, engine, findPipeline: pipelinesIn(folder), localWork: flags.localWork, slices },
+      webhooks: flags.webhooks !== undefined,
       onSlice: (runId, { status, wakeAt, message }) => {
         if (flags.json && wakeAt === null) output.print(JSON.stringify({ id: runId, status, message }));
         else if (wakeAt === null || status === "left") {
@@ -39,36 +45,17 @@ export async function engineWorker(context: Context, flags: EngineWorkerFlags): 
       onError: (error) =>
         output.say(`${visible(error instanceof Error ? error.message : String(error))} (tried again)`),
     });
-    const health = await serveHealth(countOf("--health-port", flags.healthPort), worker);
+    const close = await serveWorker(context, flags, { show, engine, measured, isReady: () => worker.isReady() });
     output.say(
       `Drives runs in slices (engine ${flags.engine}, code in ${visible(folder)}). SIGTERM stops in good order.`,
     );
     await aborted(io.interrupt);
     output.say("Stops: no new slices; what is under way is seen through.");
     await worker.stop({ drainMs });
-    health?.close();
+    await close();
     return ExitCode.interrupted;
   };
-  return withShowrunner(flags, work, { clientOptions: SHORT_RETRIES });
-}
-
-/** `/healthz`: the process answers. `/readyz`: it takes work; 503 once it stops or its journal cannot be read. */
-async function serveHealth(port: number | undefined, worker: Worker) {
-  if (port === undefined) return null;
-  const server = createServer((request, response) => {
-    const path = request.url?.split("?")[0];
-    const status = path === "/healthz" ? 200 : path !== "/readyz" ? 404 : worker.isReady() ? 200 : 503;
-    response.writeHead(status, { "content-type": "text/plain" }).end(`${status === 200 ? "ok" : "no"}\n`);
-  });
-  await new Promise<void>((done, failed) => server.once("error", failed).listen(port, done));
-  return server;
-}
-
-function countOf(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count >= 1 && count <= 65_535) return count;
-  throw new CliError("USAGE", `${flag} ${visible(text)} is no number from 1`, { next: `write ${flag} 8080` });
+  return withShowrunner(flags, work, { ...options, clientOptions: SHORT_RETRIES });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

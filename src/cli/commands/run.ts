@@ -5,6 +5,7 @@ import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
+import { checkRunFlags } from "../input/engine-flags.ts";
 import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
 import { agreedPrice, runOptions } from "../input/run-options.ts";
@@ -18,6 +19,7 @@ import { reportProblems } from "./plan.ts";
 /** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
 export async function run(context: Context, spec: string, given: RunFlags): Promise<ExitCode> {
   const { io, output } = context;
+  checkRunFlags(given);
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags, flags.each);

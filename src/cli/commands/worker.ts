@@ -1,11 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { liveText, type RunResult, type Showrunner } from "../../index.ts";
+import { liveText, type OpenOptions, type RunResult, type Showrunner } from "../../index.ts";
+import type { Measured } from "../../telemetry/index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, sayWhere, withShowrunner } from "../context.ts";
+import { checkWorkerFlags } from "../input/engine-flags.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { errorContextOf, RunRetries } from "../input/run-retries.ts";
 import { codeOf, sourceOf } from "../input/stored-run.ts";
 import { visible } from "../text/escape.ts";
+import { openMeasured, serveWorker } from "../worker-servers.ts";
 import type { EngineWorkerFlags } from "./engine-worker.ts";
 
 export interface WorkerFlags extends EngineWorkerFlags {
@@ -22,11 +25,27 @@ const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY", "J
 
 /** `showrunner worker`: drives the runs of a journal that no process drives and that could continue. */
 export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
-  if (flags.engine !== undefined) return (await import("./engine-worker.ts")).engineWorker(context, flags);
+  checkWorkerFlags(flags);
+  const opened = await openMeasured(context, flags);
+  const { measured = null, options = {} } = opened ?? {};
+  try {
+    if (flags.engine === undefined) return await hotWorker(context, flags, { measured, options });
+    return await (await import("./engine-worker.ts")).engineWorker(context, flags, { measured, options });
+  } finally {
+    await opened?.close();
+  }
+}
+
+/** Drives each run in this process until it rests. */
+async function hotWorker(
+  context: Context,
+  flags: WorkerFlags,
+  { measured, options }: { readonly measured: Measured | null; readonly options: OpenOptions },
+): Promise<ExitCode> {
   const { io, output } = context;
   const { waitForFunds } = flags;
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
-  return withShowrunner(flags, async (show) => {
+  const work = async (show: Showrunner) => {
     sayWhere(show, context);
     show.notifications.start();
     output.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
@@ -34,22 +53,33 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
       ...{ waitForFundsMs, json: flags.json === true },
       folder: journalFolderOf(io, flags),
     });
-    while (!io.interrupt.aborted) {
-      await pool.takeUp().catch(sayPassing(context));
-      if (flags.once && pool.isIdle) return pool.hasFailed ? ExitCode.unfinished : ExitCode.done;
-      await delay(POLL_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
+    let isReady = true;
+    const close = await serveWorker(context, flags, {
+      ...{ show, measured },
+      isReady: () => isReady && !io.interrupt.aborted,
+    });
+    try {
+      while (!io.interrupt.aborted) {
+        isReady = await pool.takeUp().then(() => true, failing(context));
+        if (flags.once && pool.isIdle) return pool.hasFailed ? ExitCode.unfinished : ExitCode.done;
+        await delay(POLL_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
+      }
+      await pool.stop();
+    } finally {
+      await close();
     }
-    await pool.stop();
     return ExitCode.interrupted;
-  });
+  };
+  return withShowrunner(flags, work, options);
 }
 
-/** Reports transient errors of the journal; rethrows any other. */
-function sayPassing({ output }: Context): (error: unknown) => void {
+/** Reports transient errors of the journal, and answers that it cannot be read; rethrows any other. */
+function failing({ output }: Context): (error: unknown) => false {
   return (error) => {
     const code = (error as { readonly code?: unknown } | null)?.code;
     if (typeof code !== "string" || !TRANSIENT.has(code)) throw error;
     output.say(`${visible(messageOf(error))} (retrying)`);
+    return false;
   };
 }
 

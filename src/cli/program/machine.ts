@@ -47,7 +47,8 @@ export function addServing(program: Command, act: Act): void {
         "with --engine: functions run as jobs of their own, or inline in the slice",
       ).choices(["delegated", "inline"]),
     )
-    .option("--health-port <number>", "with --engine: answers /healthz and /readyz there")
+    .option("--health-port <number>", "answers /healthz, /readyz and /metrics there")
+    .option("--webhooks <port>", "takes webhooks of the service there, for the jobs of every run of the journal")
     .option("--drain <duration>", "with --engine: time for what is under way when it is stopped (default: 30s)")
     .action(act(async () => (await import("../commands/worker.ts")).worker));
   addAgents(program, act);

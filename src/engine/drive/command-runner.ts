@@ -100,11 +100,18 @@ export class CommandRunner {
 
   /** What a message says of commands, beside the events that follow from it. */
   hear(message: InboxMessage): void {
-    if (message.type === "hint") this.memory.hint(message);
+    if (message.type === "hint") this.#hint(message);
     else if (message.type !== "performed") return;
     else if (this.memory.delegated.delete(message.command)) this.active.delete(message.command);
     else if (this.active.has(message.command)) this.#performed.add(message.command);
     this.#on.touch(message.step);
+  }
+
+  /** Of a run that is driven in slices, the poll is due; else a follow that waits for webhooks reads the job. */
+  #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
+    this.memory.hint(hint);
+    const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;
+    if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
   async #perform(command: Command, context: EffectContext): Promise<void> {

@@ -1,5 +1,6 @@
 import type { PlannedPoll } from "../../api/index.ts";
 import type { Json } from "../../plan/plan.ts";
+import { HINTED } from "../effects/poll.ts";
 import type { SpendingMemo } from "../money/spending.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
@@ -44,7 +45,7 @@ export class DriveMemory {
     const id = `follow:${step}#${attempt}`;
     this.notBefore.delete(id);
     const planned = this.polls.get(id);
-    this.polls.set(id, { expectedAt: null, ...planned, dueAt: 0, read: "job" });
+    this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
   /** For the next slice; for the next drive, where the run rests, only what goes on elsewhere. */

@@ -6,6 +6,11 @@ import { followFailed, progressOf, told } from "./follow.ts";
 /** Share of a delay that is added by the job's id, so that jobs submitted together are not all polled together. */
 const SPREAD = 0.05;
 
+/** A job that a webhook told the end of, and that is still under way, is read again so soon, milliseconds. */
+const LAG_MS = 2_000;
+/** When a poll is due that a webhook asked for. */
+export const HINTED = 0;
+
 /** Reads an accepted job once, if that is due, and says when to read it again; the truth is always GET /jobs/{id}. */
 export async function poll(
   command: Extract<Command, { readonly type: "follow" }>,
@@ -31,9 +36,12 @@ export async function poll(
       planned.delete(id);
       return told(command, context, polled);
     }
-    planned.set(id, polled.next);
+    // A webhook can be faster than the read that it announces.
+    const isHinted = planned.get(id)?.dueAt === HINTED;
+    const next = isHinted ? { ...polled.next, dueAt: Math.min(polled.next.dueAt, now() + LAG_MS) } : polled.next;
+    planned.set(id, next);
     const { status } = polled;
-    const againInMs = delayOf(polled.next, command, now());
+    const againInMs = delayOf(next, command, now());
     if (status === null) return { events: [], againInMs };
     context.progress(progressOf(step, status));
     const starts = status.status === "IN_PROGRESS" && phase === "inQueue";

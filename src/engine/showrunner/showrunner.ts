@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Client } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
+import type { DeliveryOutcome } from "../../journal/deliveries.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRow } from "../../journal/store.ts";
 import type { Tags } from "../../journal/tags.ts";
@@ -93,6 +94,11 @@ export interface Showrunner {
    * run that only waits is in the journal and nowhere else. Woken too early or too often, it does nothing.
    */
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  /**
+   * What a genuine webhook said: a job ended. Its run looks at it now instead of when its poll is due, whatever process drives it;
+   * of a job that no run knows yet, as soon as one does. Told as often as wished: the same id counts once.
+   */
+  hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
   /** Ids of runs of this account that an engine should have looked at so long ago, milliseconds (default 0): their wakes were lost. */
   dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
   /** Performs what a slice delegated, and tells the run; rejects where that has to be tried again. */

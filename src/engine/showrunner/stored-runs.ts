@@ -1,4 +1,5 @@
 import type { Client } from "../../api/index.ts";
+import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import { accountOf } from "../../journal/record.ts";
@@ -53,12 +54,11 @@ export abstract class StoredRuns {
   }
 
   async dueRuns({ lateMs = 0, limit = 100 }: { readonly lateMs?: number; readonly limit?: number } = {}) {
-    const { origin: baseUrl, keyId } = this.repository.account;
-    return this.store.dueRuns({ account: accountOf({ baseUrl, keyId }), at: this.now() - lateMs, limit });
+    return this.store.dueRuns({ account: this.#account, at: this.now() - lateMs, limit });
   }
 
   async due(): Promise<readonly RunRow[]> {
-    const account = accountOf({ baseUrl: this.repository.account.origin, keyId: this.repository.account.keyId });
+    const account = this.#account;
     const due: RunRow[] = [];
     for (const row of await this.store.runs()) {
       if (row.account !== account || isRunFinal(row.status as RunState["status"])) continue;
@@ -100,6 +100,12 @@ export abstract class StoredRuns {
       if (options.follow !== true || options.signal?.aborted === true) return;
       await this.store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
     }
+  }
+
+  async hint(delivery: Pick<Delivery, "id" | "jobId">): Promise<DeliveryOutcome> {
+    if (!isDeliverable(delivery)) return { outcome: "repeated", runIds: [] };
+    const { id, jobId } = delivery;
+    return this.store.deliver({ account: this.#account, id, jobId, at: this.now() });
   }
 
   async stop(runId: string): Promise<void> {
@@ -160,6 +166,11 @@ export abstract class StoredRuns {
     const state = await this.repository.load(runId);
     this.repository.checkAccount(state);
     return state;
+  }
+
+  get #account(): string {
+    const { origin: baseUrl, keyId } = this.repository.account;
+    return accountOf({ baseUrl, keyId });
   }
 
   async #checkRun(runId: string): Promise<void> {

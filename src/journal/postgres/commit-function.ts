@@ -1,3 +1,4 @@
+import { writeJobs } from "./deliver-function.ts";
 import { databaseNow as now, preamble, settings } from "./function-parts.ts";
 
 /** The entry as it is after the change `n`; `l` is the row as it was, absent for a new one. */
@@ -185,6 +186,7 @@ BEGIN${preamble}
         VALUES (r.run_key, (c ->> 'fold_version')::integer, v_snapshot_seq, c ->> 'state')
         ON CONFLICT (run_key) DO UPDATE SET fold_version = excluded.fold_version, seq = excluded.seq, state = excluded.state;
     END IF;
+${writeJobs.slice(1)}
     outcome := 'committed'; last_seq := v_seq; tail := v_seq - v_snapshot_seq;
     lease_left := r.lease_expires_at - ${now};
     RETURN NEXT;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { jobsOf, type KnownJob } from "../deliveries.ts";
 import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
 import { changeLedger, type LedgerEntry, mediaOf, movedTo, slotOf } from "../record.ts";
@@ -34,6 +35,7 @@ export interface WireCommit {
   readonly wallet_mark?: number;
   readonly most_unseen?: number;
   readonly media?: readonly string[];
+  readonly jobs?: readonly object[];
   readonly results?: readonly object[];
   readonly model_charges?: readonly object[];
   readonly account?: string;
@@ -88,6 +90,7 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     ...(ledger.length > 0 && { ...encodeLedger(ledger), slot: slotOf(at) }),
     ...guardOf(commit),
     ...unlessEmpty("media", [...new Set(events.flatMap(mediaOf))]),
+    ...unlessEmpty("jobs", lastOf(jobsOf(events), ({ step, attempt }) => `${attempt} ${step}`).map(jobOf)),
     ...unlessEmpty("results", resultsOf(commit)),
     ...unlessEmpty("model_charges", chargesOf(commit)),
     ...(account !== null && { account }),
@@ -151,6 +154,10 @@ function markAfter(once: number | null, never: number | null): MarkAfter {
 /** The last entry of a step, or of a model, replaces those before it. */
 function lastOf<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
   return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
+}
+
+function jobOf({ step, attempt, jobId: job }: KnownJob) {
+  return { step, attempt, job };
 }
 
 function resultsOf({ results = [] }: Commit) {

@@ -1,5 +1,6 @@
 import { ON_TIME_MS } from "../wakes.ts";
 import { commitFunction, moveAccountFunction } from "./commit-function.ts";
+import { deliverFunction } from "./deliver-function.ts";
 import { databaseNow as now, preamble, settings } from "./function-parts.ts";
 import { sharePaceFunction } from "./pace.ts";
 
@@ -91,7 +92,7 @@ BEGIN${preamble}
   RETURN v_id;
 END $function$`;
 
-const tablesOfRun = "events snapshots wakes inbox ledger media results charges notices progress runs".split(" ");
+const tablesOfRun = "events snapshots wakes inbox ledger jobs media results charges notices progress runs".split(" ");
 
 const removeRun = `
 CREATE OR REPLACE FUNCTION {s}.remove_run(p_version integer, p_run text, p_now bigint)
@@ -123,6 +124,9 @@ END $function$`;
 
 /** What a journal of a version has beside its tables. A newer version replaces them; older programs are then refused. */
 export function functionsOf(version: number): readonly string[] {
-  const all = [createRun, takeLease, sendMessage, removeRun, moveAccountFunction, commitFunction, sharePaceFunction];
+  const all = [
+    ...[createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction],
+    ...[commitFunction, sharePaceFunction],
+  ];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));
 }

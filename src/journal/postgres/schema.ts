@@ -188,4 +188,30 @@ export const migrations: readonly Migration[] = [
   ) WITH (fillfactor = 20);
   `,
   },
+  {
+    // As in SQLite.
+    sql: `
+  -- By which a webhook finds the run of a job.
+  CREATE TABLE {s}.jobs (
+    run_key bigint NOT NULL,
+    step text COLLATE "C" NOT NULL,
+    attempt integer NOT NULL,
+    job_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (run_key, step, attempt)
+  );
+  CREATE INDEX jobs_by_id ON {s}.jobs (job_id);
+  -- Webhooks of the last day. They wait until a run knows their job.
+  CREATE TABLE {s}.deliveries (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    account text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    job_id text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    waiting boolean NOT NULL,
+    UNIQUE (account, name)
+  ) WITH (fillfactor = 80);
+  CREATE INDEX deliveries_age ON {s}.deliveries (at);
+  CREATE INDEX deliveries_waiting ON {s}.deliveries (job_id) WHERE waiting;
+  `,
+  },
 ];

@@ -3,6 +3,7 @@ import { leaseAcquired, movedTo } from "../record.ts";
 import { refusalOf } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
+import { writeJobs } from "./deliveries.ts";
 import { consumeEntries, hasOtherEntries } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeCharges, writeLedger } from "./ledger.ts";
 import { writeNotices } from "./notices.ts";
@@ -118,6 +119,7 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   if (account !== null) moveAccount(db, { ...run, ledger: ledger.run }, account);
   writeNotices(db, run.key, commit.notices ?? [], at);
   if (snapshot !== undefined) writeSnapshot(db, run.key, snapshot, state);
+  writeJobs(db, run, events, at);
   const held: Lease = { ...lease, expiresAt: run.leaseExpiresAt };
   return { committed: true, lastSeq, tail: lastSeq - snapshotSeq, lease: park ? null : held };
 }

@@ -181,6 +181,7 @@ const tablesOfRun = [
   "wakes",
   "inbox",
   "ledger",
+  "jobs",
   "media",
   "results",
   "charges",

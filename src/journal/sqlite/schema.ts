@@ -188,4 +188,30 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
+  {
+    // Jobs that were submitted before are found by polls alone.
+    sql: `
+  -- By which a webhook finds the run of a job.
+  CREATE TABLE jobs (
+    run_key INTEGER NOT NULL,
+    step TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    job_id TEXT NOT NULL,
+    PRIMARY KEY (run_key, step, attempt)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX jobs_by_id ON jobs (job_id);
+  -- Webhooks of the last day. They wait until a run knows their job.
+  CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account TEXT NOT NULL,
+    name TEXT NOT NULL,
+    job_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    waiting INTEGER NOT NULL,
+    UNIQUE (account, name)
+  ) STRICT;
+  CREATE INDEX deliveries_age ON deliveries (at);
+  CREATE INDEX deliveries_waiting ON deliveries (job_id) WHERE waiting = 1;
+  `,
+  },
 ];

@@ -1,0 +1,88 @@
+import { createServer, type RequestListener } from "node:http";
+import { openJournal, type Showrunner } from "../index.ts";
+import { type Measured, measureJournal } from "../telemetry/index.ts";
+import { createWebhookReceiver, type Engine, nodeHandler } from "../worker/index.ts";
+import { CliError } from "./cli-error.ts";
+import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "./context.ts";
+import { visible } from "./text/escape.ts";
+
+export interface ServerFlags extends ServiceFlags {
+  readonly healthPort?: string | undefined;
+  readonly webhooks?: string | undefined;
+}
+
+/** The journal to open Showrunner on, and how it is measured: by nobody, where nobody could ask. */
+export async function openMeasured({ io }: Context, flags: ServerFlags) {
+  if (flags.healthPort === undefined) return null;
+  const store = await openJournal(journalOf(io, flags));
+  const measured = await measureJournal(store);
+  const options = { journal: measured.journal, ...mediaOptionsOf(io, flags) };
+  return { measured, options, close: () => store.close() };
+}
+
+interface Served {
+  readonly show: Showrunner;
+  readonly engine?: Engine;
+  readonly measured: Measured | null;
+  isReady(): boolean;
+}
+
+/** Answers for health, measurements and webhooks, where flags name ports for them. Ends with what it answers with. */
+export async function serveWorker(
+  { output }: Context,
+  flags: ServerFlags,
+  { show, engine, measured, isReady }: Served,
+): Promise<() => Promise<void>> {
+  measured?.watch(show);
+  const ends: (() => Promise<void>)[] = [];
+  const health = portOf("--health-port", flags.healthPort);
+  const webhooks = portOf("--webhooks", flags.webhooks);
+  if (health !== null) ends.push(await serve("--health-port", health, healthOf(isReady, measured)));
+  if (webhooks !== null) {
+    const onDelivery = (jobId: string, { outcome }: { readonly outcome: string }) =>
+      output.say(`Webhook of ${visible(jobId)}: ${outcome}.`);
+    const receive = nodeHandler(createWebhookReceiver({ show, engine, onDelivery }));
+    ends.push(await serve("--webhooks", webhooks, (request, response) => void receive(request, response)));
+    output.say(`Takes webhooks of the service on port ${webhooks}.`);
+  }
+  return async () => {
+    for (const end of ends) await end();
+  };
+}
+
+/** `/healthz`: the process answers. `/readyz`: it takes work; 503 once it stops or its journal cannot be read. `/metrics`. */
+function healthOf(isReady: () => boolean, measured: Measured | null): RequestListener {
+  return async (request, response) => {
+    if ((await measured?.handle(request, response)) === true) return;
+    const path = request.url?.split("?")[0];
+    const status = path === "/healthz" ? 200 : path !== "/readyz" ? 404 : isReady() ? 200 : 503;
+    response.writeHead(status, { "content-type": "text/plain" }).end(`${status === 200 ? "ok" : "no"}\n`);
+  };
+}
+
+async function serve(flag: string, port: number, listener: RequestListener): Promise<() => Promise<void>> {
+  const server = createServer(listener);
+  await new Promise<void>((done, failed) => server.once("error", failed).listen(port, done)).catch((cause: Error) => {
+    throw new CliError("USAGE", `${flag} ${port} cannot be listened on: ${cause.message}`, {
+      next: "name another port",
+      cause,
+    });
+  });
+  return () =>
+    new Promise((closed) => {
+      server.close(() => closed());
+      server.closeAllConnections();
+    });
+}
+
+function portOf(flag: string, text: string | undefined): number | null {
+  return text === undefined ? null : countOf(flag, text, 65_535);
+}
+
+export function countOf(flag: string, text: string, most: number): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count >= 1 && count <= most) return count;
+  throw new CliError("USAGE", `${flag} ${visible(text)} is no whole number from 1 to ${most}`, {
+    next: `write ${flag} 8080`,
+  });
+}

@@ -1,0 +1,41 @@
+import { createWebhookHandler, type WebhookHandlerOptions } from "../api/index.ts";
+import type { Showrunner } from "../index.ts";
+import type { Engine } from "./engine.ts";
+
+export interface WebhookReceiverOptions
+  extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
+  readonly show: Showrunner;
+  /** Gives the run a slice at once. Default: its message in the journal is found by whoever drives it, within seconds. */
+  readonly engine?: Pick<Engine, "wake"> | undefined;
+  /** Told of each genuine delivery, and what became of it. */
+  readonly onDelivery?: ((jobId: string, told: Awaited<ReturnType<Showrunner["hint"]>>) => void) | undefined;
+}
+
+/** The commit that brings a job may be under way when its webhook comes: looked at once more after so long, milliseconds. */
+const AGAIN_MS = 2_000;
+
+/**
+ * Takes webhooks for the jobs of all runs of the journal, at any of its processes: a handler of the Fetch kind that answers
+ * as `createWebhookHandler` does. A genuine delivery puts a hint into the inbox of the run that knows the job, once over all
+ * processes. It changes nothing else: what became of a job is read from the service.
+ */
+export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
+  const { show, engine, onDelivery, ...checks } = options;
+  const tell = async (id: string, jobId: string) => {
+    const told = await show.hint({ id, jobId });
+    onDelivery?.(jobId, told);
+    for (const runId of told.runIds) await engine?.wake(runId);
+    return told.outcome;
+  };
+  return createWebhookHandler({
+    ...checks,
+    client: show.client,
+    // The journal knows which were seen, for all processes.
+    seen: { has: async () => false, add: async () => {} },
+    async onEvent({ id, job: { jobId }, redelivery, signedAt }) {
+      const name = redelivery ? `${id} redelivered ${signedAt}` : id;
+      if ((await tell(name, jobId)) !== "early") return;
+      setTimeout(() => void tell(name, jobId).catch(() => {}), AGAIN_MS).unref();
+    },
+  });
+}
