@@ -8,7 +8,8 @@ import { openJournal, openShowrunner, type Showrunner } from "../../src/index.ts
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { cli, startCli } from "../cli/support/cli.ts";
 import { holder } from "../journal/samples.ts";
-import { freePort, hasPostgres, PostgresCluster } from "../support/postgres.ts";
+import { freePort } from "../support/free-port.ts";
+import { hasPostgres, PostgresCluster } from "../support/postgres.ts";
 
 const LONG = 120_000;
 const until = (holds: () => unknown, timeout = LONG) => expect.poll(holds, { timeout, interval: 50 }).toBeTruthy();
