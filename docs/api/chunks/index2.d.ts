@@ -726,6 +726,16 @@ interface StoredEvent {
 }
 declare function eventText(event: RunEvent): string | null;
 declare function liveText(event: RunEvent): string | null;
+interface Delivery$1 {
+  readonly account: string;
+  readonly id: string;
+  readonly jobId: string;
+  readonly at: number;
+}
+interface DeliveryOutcome {
+  readonly outcome: "told" | "early" | "repeated";
+  readonly runIds: readonly string[];
+}
 interface LedgerTotals {
   readonly heldMicros: number;
   readonly settledMicros: number;
@@ -993,6 +1003,7 @@ interface JournalStore {
   }): Promise<CommitOutcome>;
   dueRuns(query: DueQuery): Promise<readonly string[]>;
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
+  deliver(delivery: Delivery$1): Promise<DeliveryOutcome>;
   inbox(runId: string): Promise<readonly InboxEntry[]>;
   ledger(runId: string): Promise<LedgerTotals>;
   accountLedger(account: string): Promise<AccountTotals>;
@@ -1720,6 +1731,10 @@ interface Showrunner {
     readonly id: string;
   }>;
   slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  hint(delivery: {
+    readonly id: string;
+    readonly jobId: string;
+  }): Promise<DeliveryOutcome>;
   dueRuns(options?: {
     readonly lateMs?: number;
     readonly limit?: number;

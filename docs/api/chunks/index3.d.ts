@@ -4,6 +4,13 @@ import {
   Showrunner,
   SliceOptions,
 } from "./index2.js";
+import {
+  WebhookHandlerOptions,
+} from "./index.js";
+import {
+  IncomingMessage,
+  ServerResponse,
+} from "node:http";
 
 interface Engine {
   wake(runId: string, options?: WakeOptions): Promise<void>;
@@ -30,6 +37,7 @@ declare function keyOfWork({
   command,
   of
 }: LocalWork): string;
+declare function nodeHandler(handle: (request: Request) => Promise<Response>): (incoming: IncomingMessage, response: ServerResponse) => Promise<void>;
 interface TimersOptions {
   readonly now?: (() => number) | undefined;
   readonly setTimer?: ((delayMs: number, fire: () => void) => {
@@ -38,6 +46,12 @@ interface TimersOptions {
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 declare function createTimersEngine(options?: TimersOptions): Engine;
+interface WebhookReceiverOptions extends Pick<WebhookHandlerOptions, "publicKey" | "brand" | "maxBytes" | "toleranceMs" | "clock" | "logger"> {
+  readonly show: Showrunner;
+  readonly engine?: Pick<Engine, "wake"> | undefined;
+  readonly onDelivery?: ((jobId: string, told: Awaited<ReturnType<Showrunner["hint"]>>) => void) | undefined;
+}
+declare function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response>;
 interface WorkerOptions {
   readonly show: Showrunner;
   readonly engine: Engine;
@@ -45,6 +59,7 @@ interface WorkerOptions {
   readonly slices?: number | undefined;
   readonly local?: number | undefined;
   readonly localWork?: "delegated" | "inline" | undefined;
+  readonly webhooks?: boolean | undefined;
   readonly sweepEveryMs?: number | undefined;
   readonly onSlice?: ((runId: string, slice: Awaited<ReturnType<Showrunner["slice"]>>) => void) | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
@@ -62,9 +77,12 @@ export {
   ProcessOptions,
   TimersOptions,
   WakeOptions,
+  WebhookReceiverOptions,
   Worker,
   WorkerOptions,
   createTimersEngine,
+  createWebhookReceiver,
   keyOfWork,
+  nodeHandler,
   startWorker,
 };

@@ -5,10 +5,13 @@ import {
   ProcessOptions,
   TimersOptions,
   WakeOptions,
+  WebhookReceiverOptions,
   Worker,
   WorkerOptions,
   createTimersEngine,
+  createWebhookReceiver,
   keyOfWork,
+  nodeHandler,
   startWorker,
 } from "../chunks/index3.js";
 export {
@@ -17,9 +20,12 @@ export {
   type ProcessOptions,
   type TimersOptions,
   type WakeOptions,
+  type WebhookReceiverOptions,
   type Worker,
   type WorkerOptions,
   createTimersEngine,
+  createWebhookReceiver,
   keyOfWork,
+  nodeHandler,
   startWorker,
 };
