@@ -8,6 +8,7 @@ import { build, type Plugin } from "vite";
 import { buildPage } from "./dashboard-page.ts";
 import { bundleDeclarations, emitDeclarations } from "./declarations.ts";
 import { entriesOf, manifestOf, PUBLISHED, type Published, root } from "./published.ts";
+import { sharedChunks } from "./shared-chunks.ts";
 
 const dist = join(root, "dist");
 const local = join(dist, "local");
@@ -59,12 +60,14 @@ async function bundle(published: Published, outDir: string, entries: readonly st
   ];
   const beside = [...dependencies, ...optional].filter((name) => !inside.includes(name));
   const unlisted = new Set<string>();
+  const input = new Map(entries.map((entry) => [entry, join(sources, `${entry}.ts`)]));
+  const shared = sharedChunks(input);
   await build({
     root,
     configFile: false,
     logLevel: "warn",
     publicDir: false,
-    plugins: [ownUrls],
+    plugins: [ownUrls, shared.plugin],
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -74,8 +77,12 @@ async function bundle(published: Published, outDir: string, entries: readonly st
       target: "node22",
       rolldownOptions: {
         external: (id) => beside.some((name) => id === name || id.startsWith(`${name}/`)),
-        input: Object.fromEntries(entries.map((entry) => [entry, join(sources, `${entry}.ts`)])),
-        output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+        input: Object.fromEntries(input),
+        output: {
+          entryFileNames: "[name].js",
+          chunkFileNames: "chunks/[name]-[hash].js",
+          codeSplitting: { groups: shared.groups },
+        },
         plugins: [
           {
             name: "list-packages",

@@ -1,6 +1,6 @@
 /**
  * Everything that must hold before a change is kept, cheapest first; CI runs this file unchanged. Stops at the first
- * step that fails and shows its output. `--full` adds long random searches to the tests.
+ * step that fails and shows its output. `--full` adds long random searches to the tests, and how much of the pure core they hold.
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -12,6 +12,8 @@ interface Step {
   readonly args: readonly string[];
   /** True for the long steps: their output is shown as it comes. */
   readonly live?: boolean;
+  /** Its properties take the usual number of examples, also in a full check. */
+  readonly isShort?: boolean;
 }
 
 const root = join(import.meta.dirname, "..");
@@ -33,6 +35,18 @@ const steps: readonly Step[] = [
     },
   ]),
   { name: "tests, type tests and code in the docs", command: bin("vitest"), args: ["run"], live: true },
+  ...(full
+    ? [
+        { name: "lines of the pure core that tests reach", command: "npm", args: ["run", "coverage"], isShort: true },
+        {
+          name: "mutants of the pure core that tests kill",
+          command: "npm",
+          args: ["run", "mutation"],
+          live: true,
+          isShort: true,
+        },
+      ]
+    : []),
 ];
 
 for (const [index, step] of steps.entries()) {
@@ -53,7 +67,7 @@ function perform(step: Step): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const child = spawn(step.command, step.args, {
     cwd: root,
-    env: { ...process.env, ...(full && { SHOWRUNNER_TEST_RUNS: "1000" }) },
+    env: { ...process.env, ...(full && step.isShort !== true && { SHOWRUNNER_TEST_RUNS: "1000" }) },
     stdio: ["ignore", step.live ? "inherit" : "pipe", step.live ? "inherit" : "pipe"],
   });
   const output: Buffer[] = [];

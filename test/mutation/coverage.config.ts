@@ -1,0 +1,33 @@
+import { defineConfig } from "vitest/config";
+import base from "../../vitest.config.ts";
+
+/** Which lines of the pure core its own tests and those of the engine in one process reach: `npm run coverage`. */
+export default defineConfig({
+  ...base,
+  test: {
+    ...base.test,
+    include: [
+      "test/{define,plan,lifecycle,run,families,report}/**/*.test.ts",
+      "test/journal/{event-texts,snapshot,active-time}.test.ts",
+      "test/docs/lifecycle.test.ts",
+      "test/engine/{account-move,adoption,approval-parking,before-the-start,caps,compare,drift,drift-expand,expiry}.test.ts",
+      "test/engine/{failure-policy,gc,giving-up,going-on,kinds-*,no-guess,overcharge,profile,rerun,rerun-requests}.test.ts",
+      "test/engine/{reuse,run,slices,stops,unresolved}.test.ts",
+    ],
+    // These start compilers, or only repeat on a thousand graphs what others reach.
+    exclude: ["test/define/{hovers,messages}.test.ts", "test/run/doomed-money.test.ts"],
+    typecheck: { enabled: false },
+    coverage: {
+      enabled: true,
+      provider: "v8",
+      include: [
+        "src/{define,plan,lifecycle,run}/**",
+        "src/journal/{fold,state,replan,overcharge}.ts",
+        "src/journal/events/**",
+      ],
+      reporter: ["text"],
+      reportsDirectory: "coverage/lines",
+      thresholds: { lines: 95 },
+    },
+  },
+});
