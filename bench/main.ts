@@ -11,6 +11,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   engine: () => import("./engine.ts"),
   journal: () => import("./journal.ts"),
   postgres: () => import("./postgres.ts"),
+  parked: () => import("./parked.ts"),
   growth: () => import("./growth.ts"),
   makespan: () => import("./makespan.ts"),
   jobs: () => import("./jobs.ts"),

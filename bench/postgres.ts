@@ -1,122 +1,24 @@
 /**
- * Steps that do nothing on PostgreSQL, beside a bare loop that writes the same events to the same server: each step commits
- * its start and its end, what is asked for meanwhile shares the next statement, and that checks the epoch. The server is
- * Debian's, with its own durability.
+ * Steps that do nothing on PostgreSQL, beside bare engines that write the same events to the same server: see
+ * `bare-postgres.ts`. The server is Debian's, with its own durability.
  */
-import pg from "pg";
+import { join } from "node:path";
 import { openJournal } from "../src/journal/open.ts";
 import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
-import { type Case, cases, pooled, showrunnerMs } from "./engine.ts";
-import { lastValue, layeredGraph, stepValue } from "./graph.ts";
-import { cpuMs, interleaved, type Report } from "./harness.ts";
+import { barePostgresMs } from "./bare-postgres.ts";
+import { type Case, cases, showrunnerMs } from "./engine.ts";
+import { cpuMs, interleaved, type Report, WARM_UP_ROUNDS } from "./harness.ts";
+import { serverCpuMs } from "./server-cpu.ts";
 import { type Bar, ratios } from "./stats.ts";
 
 const measured = cases.filter(({ name }) => ["1 run × 1,000, cap 100", "100 runs × 20, 20 at once"].includes(name));
 const bar: Bar = { least: 0.5 };
 
-interface Pending {
-  readonly run: number;
-  readonly events: readonly string[];
-  readonly done: () => void;
-}
-
-/** What is asked for while a commit is under way goes together in the next, a row for each. */
-class BareJournal {
-  readonly #client: pg.Client;
-  readonly #lastSeqs = new Map<number, number>();
-  #queue: Pending[] = [];
-  #writing = false;
-
-  constructor(client: pg.Client) {
-    this.#client = client;
-  }
-
-  commit(run: number, events: readonly string[]): Promise<void> {
-    return new Promise((done) => {
-      this.#queue.push({ run, events, done });
-      if (!this.#writing) void this.#write();
-    });
-  }
-
-  async #write(): Promise<void> {
-    this.#writing = true;
-    while (this.#queue.length > 0) {
-      await new Promise(setImmediate);
-      const group = this.#queue.splice(0);
-      const before = new Map(group.map(({ run }) => [run, this.#lastSeqs.get(run) ?? 0]));
-      const rows = group.map(({ run, events }) => {
-        const seq = (this.#lastSeqs.get(run) ?? 0) + events.length;
-        this.#lastSeqs.set(run, seq);
-        return { run, seq, body: events.length === 1 ? events[0] : `[${events.join()}]` };
-      });
-      const runs = [...before.keys()];
-      const { rowCount } = await this.#client.query(
-        `WITH held AS (
-          UPDATE bare_runs r SET seq = g.last FROM unnest($1::int[], $2::int[], $3::int[]) g (run, after, last)
-          WHERE r.run = g.run AND r.seq = g.after AND r.epoch = 1 RETURNING r.run)
-        INSERT INTO bare_events SELECT run, seq, body FROM unnest($4::int[], $5::int[], $6::text[]) e (run, seq, body) JOIN held USING (run)`,
-        [
-          ...[runs, runs.map((run) => before.get(run)), runs.map((run) => this.#lastSeqs.get(run))],
-          ...[rows.map(({ run }) => run), rows.map(({ seq }) => seq), rows.map(({ body }) => body)],
-        ],
-      );
-      if (rowCount !== rows.length) throw new Error("nobody else writes these runs");
-      for (const { done } of group) done();
-    }
-    this.#writing = false;
-  }
-}
-
-async function bareMs(of: Case, url: string): Promise<number> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query(
-    `DROP TABLE IF EXISTS bare_runs, bare_events;
-    CREATE TABLE bare_runs (run int PRIMARY KEY, seq int NOT NULL, epoch int NOT NULL);
-    CREATE TABLE bare_events (run int, seq int, body text, PRIMARY KEY (run, seq));
-    INSERT INTO bare_runs SELECT i, 0, 1 FROM generate_series(0, ${of.runs - 1}) i`,
-  );
-  const journal = new BareJournal(client);
-  const startedAt = performance.now();
-  await pooled(of.runs, of.atOnce, (run) => bareRun(journal, run, of));
-  const ms = performance.now() - startedAt;
-  await client.end();
-  return ms;
-}
-
-async function bareRun(journal: BareJournal, run: number, { steps, width, cap }: Case): Promise<void> {
-  const graph = layeredGraph(steps, width);
-  const needs = graph.map((parents) => new Set(parents).size);
-  const users = graph.map((): number[] => []);
-  for (const [step, parents] of graph.entries()) for (const parent of new Set(parents)) users[parent]!.push(step);
-  const values: number[] = [];
-  const ready = needs.flatMap((count, step) => (count === 0 ? [step] : []));
-  const perform = async (step: number) => {
-    const name = `step-${step}`;
-    await journal.commit(run, [JSON.stringify({ type: "step.started", step: name })]);
-    const value = stepValue(graph[step]!.map((parent) => values[parent]!));
-    values[step] = value;
-    await journal.commit(run, [
-      JSON.stringify({ type: "task.completed", step: name, value, files: [] }),
-      JSON.stringify({ type: "step.finished", step: name, status: "succeeded", reason: null }),
-    ]);
-    for (const user of users[step]!) if (--needs[user]! === 0) ready.push(user);
-  };
-  await new Promise<void>((resolve, reject) => {
-    let atWork = 0;
-    const fill = () => {
-      if (ready.length === 0 && atWork === 0) resolve();
-      while (ready.length > 0 && atWork < cap) {
-        atWork += 1;
-        perform(ready.shift()!).then(() => {
-          atWork -= 1;
-          fill();
-        }, reject);
-      }
-    };
-    fill();
-  });
-  if (values.at(-1) !== lastValue(graph)) throw new Error("the bare loop ran a step wrongly");
+/** What one contender took beside time, a sample each round. */
+class Costs {
+  readonly own: number[] = [];
+  readonly server: number[] = [];
+  readonly wal: number[] = [];
 }
 
 export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
@@ -124,33 +26,77 @@ export async function measure(report: Report, { quick = false }: { readonly quic
   const cluster = await PostgresCluster.start();
   try {
     const url = await cluster.createDatabase();
+    const sql = (text: string) => cluster.psql(text, "db1");
     const journal = await openJournal(url);
     let round = 0;
     for (const of of measured) {
-      const total = of.runs * of.steps;
-      const cpu: number[] = [];
+      const steps = of.runs * of.steps;
+      const timed = (costs: Costs, work: () => Promise<number>) => async () => {
+        const from = sql("SELECT pg_current_wal_lsn()");
+        const [own, server] = [cpuMs(), serverCpuMs(join(cluster.folder, "data"))];
+        const ms = await work();
+        costs.own.push(((cpuMs() - own) * 1_000) / steps);
+        if (server !== null) {
+          costs.server.push(((serverCpuMs(join(cluster.folder, "data"))! - server) * 1_000) / steps);
+        }
+        costs.wal.push(Number(sql(`SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '${from}')`)) / steps);
+        return (steps * 1_000) / ms;
+      };
+      const ours = () => showrunnerMs(of, { journal, round: ++round });
+      await ours();
+      const planned = sql("SELECT body FROM showrunner.events WHERE seq = 1 ORDER BY run_key DESC LIMIT 1");
+      const costs = { showrunner: new Costs(), prototype: new Costs(), grouped: new Costs() };
+      const rounds = quick ? 2 : 5;
       const rates = await interleaved(
-        quick ? 2 : 5,
+        rounds,
         {
-          showrunner: async () => {
-            const before = cpuMs();
-            const ms = await showrunnerMs(of, { journal, round: ++round });
-            cpu.push(((cpuMs() - before) * 1_000) / total);
-            return (total * 1_000) / ms;
-          },
-          bare: async () => (total * 1_000) / (await bareMs(of, url)),
+          showrunner: timed(costs.showrunner, ours),
+          prototype: timed(costs.prototype, () => barePostgresMs(of, url, { planned, grouped: false })),
+          grouped: timed(costs.grouped, () => barePostgresMs(of, url, { planned, grouped: true })),
         },
-        quick ? 1 : 5,
+        quick ? 1 : WARM_UP_ROUNDS,
       );
       const group = `PostgreSQL, ${of.name}`;
-      report.figure(group, "Showrunner", "steps/s", rates.showrunner);
-      report.figure(group, "bare loop with the same events", "steps/s", rates.bare);
-      report.figure(group, "Showrunner ÷ bare loop", "×", ratios(rates.showrunner, rates.bare), bar);
-      report.figure(group, "processor time of this process", "µs/step", cpu);
+      const names = {
+        showrunner: "Showrunner",
+        prototype: "bare prototype, a transaction a commit",
+        grouped: "bare loop with group commit",
+      };
+      for (const [name, rate] of Object.entries(rates)) {
+        report.figure(group, names[name as keyof typeof names], "steps/s", rate);
+      }
+      report.figure(group, "Showrunner ÷ bare prototype", "×", ratios(rates.showrunner, rates.prototype), bar);
+      report.figure(group, "Showrunner ÷ bare loop with group commit", "×", ratios(rates.showrunner, rates.grouped));
+      report.figure(
+        group,
+        "Showrunner: runs",
+        "runs/s",
+        rates.showrunner.map((rate) => rate / of.steps),
+      );
+      for (const [name, { own, server, wal }] of Object.entries(costs)) {
+        const who = names[name as keyof typeof names];
+        report.figure(group, `${who}: processor time of the process`, "µs/step", own.slice(-rounds));
+        if (server.length > 0) {
+          report.figure(group, `${who}: processor time of the server`, "µs/step", server.slice(-rounds));
+        }
+        report.figure(group, `${who}: WAL`, "bytes/step", wal.slice(-rounds));
+      }
+      reportSize(report, group, of, sql);
     }
+    const connections = sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'showrunner'");
+    report.figure("PostgreSQL", "connections of the process, at most so far", "", Number(connections));
     await journal.close();
-    report.note(`PostgreSQL ${cluster.psql("SHOW server_version", "db1")}, fsync and synchronous_commit on`);
+    report.note(`PostgreSQL ${sql("SHOW server_version")}, fsync and synchronous_commit on`);
   } finally {
     await cluster.remove();
   }
+}
+
+/** What the runs of the case take on disk, tables and indexes. */
+function reportSize(report: Report, group: string, of: Case, sql: (text: string) => string): void {
+  const size =
+    "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'showrunner'::regnamespace AND relkind = 'r'";
+  const runs = Number(sql("SELECT count(*) FROM showrunner.runs"));
+  report.figure(group, "Showrunner: on disk", "bytes/step", Number(sql(size)) / (runs * of.steps));
+  sql(`TRUNCATE ${["runs", "events", "results", "snapshots"].map((name) => `showrunner.${name}`).join()}`);
 }

@@ -5,7 +5,7 @@ import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
 import type { PaceRequest } from "./pace-shares.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
 import { databaseClock, type LeaseClock } from "./postgres/clock.ts";
-import { CommitQueue } from "./postgres/commit-queue.ts";
+import { commitRun } from "./postgres/commits.ts";
 import { closedError, Database } from "./postgres/database.ts";
 import { deliver } from "./postgres/deliveries.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
@@ -15,6 +15,7 @@ import { sharePace } from "./postgres/pace.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as side from "./postgres/side-tables.ts";
+import { WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
 import type {
   Commit,
@@ -57,19 +58,19 @@ export async function openPostgresJournal(
 class PostgresJournal implements JournalStore {
   readonly #db: Database;
   readonly #clock: LeaseClock;
-  readonly #commits: CommitQueue;
+  readonly #writes: WriteQueue;
   readonly #feed: ChangeFeed;
   #closing: Promise<void> | null = null;
 
   constructor(db: Database, clock: LeaseClock) {
     this.#db = db;
     this.#clock = clock;
-    this.#commits = new CommitQueue(db, clock);
+    this.#writes = new WriteQueue(db);
     this.#feed = new ChangeFeed(db);
   }
 
   async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
-    await runs.createRun(this.#open, runId, first, { at, wake });
+    await runs.createRun(this.#open, this.#writes, runId, first, { at, wake });
   }
 
   async run(runId: string) {
@@ -104,11 +105,8 @@ class PostgresJournal implements JournalStore {
   }
 
   async takeLease(runId: string, holder: LeaseHolder, request: LeaseRequest) {
-    const { lastSeq, write, ...outcome } = await takeLease(this.#open, this.#clock, runId, holder, request);
-    if (outcome.acquired) {
-      this.#commits.begin(runId, outcome.lease.epoch, write);
-      this.#feed.changed(runId, lastSeq);
-    }
+    const outcome = await takeLease(this.#open, this.#writes, this.#clock, runId, holder, request);
+    if (outcome.acquired) this.#feed.changed(runId, outcome.event.seq);
     return outcome;
   }
 
@@ -118,13 +116,12 @@ class PostgresJournal implements JournalStore {
 
   async releaseLease(lease: Lease) {
     await releaseLease(this.#open, lease);
-    this.#commits.forget(lease.runId);
+    this.#writes.forget(lease.runId);
   }
 
   async commit(commit: Commit & { readonly status: string }) {
     checkCommit(commit);
-    this.#checkOpen();
-    const outcome = await this.#commits.add(commit);
+    const outcome = await commitRun(this.#open, this.#writes, this.#clock, commit);
     if (outcome.committed && commit.events.length > 0) this.#feed.changed(commit.lease.runId, outcome.lastSeq);
     return outcome;
   }
@@ -222,7 +219,7 @@ class PostgresJournal implements JournalStore {
   }
 
   async #close(): Promise<void> {
-    await this.#commits.drained();
+    await this.#writes.drained();
     await this.#feed.close(closedError(this.#db.place));
     await this.#db.close();
   }

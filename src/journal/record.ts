@@ -1,7 +1,7 @@
 import { JournalRecordError } from "./errors.ts";
 import type { LedgerChange } from "./events/spec.ts";
-import { type RunEvent, specOf } from "./events.ts";
-import type { Commit, LeaseHolder } from "./store.ts";
+import { EVENT_VERSION, type RunEvent, type StoredEvent, specOf } from "./events.ts";
+import type { Commit, Lease, LeaseHolder } from "./store.ts";
 
 /** The account that events move their run to; null where they do not. */
 export function movedTo(events: readonly RunEvent[]): string | null {
@@ -25,6 +25,19 @@ export function leaseAcquired(
   const holder = `${host}:${pid}:${instance}`;
   const how = { ...(program !== undefined && { program }), ...(parked && { parked: true as const }) };
   return { type: "lease.acquired", epoch, holder, ...how };
+}
+
+/** The same as the journal has it, once a lease was taken. */
+export function leaseEvent(taken: {
+  readonly lease: Pick<Lease, "runId" | "epoch">;
+  readonly holder: LeaseHolder;
+  readonly seq: number;
+  readonly at: number;
+  /** See `lease.acquired`. */
+  readonly parked: boolean;
+}): StoredEvent {
+  const { lease, holder, seq, at, parked } = taken;
+  return { runId: lease.runId, seq, at, version: EVENT_VERSION, event: leaseAcquired(lease.epoch, holder, { parked }) };
 }
 
 /** Content hashes that an event names, so that `gc` knows which bytes are in use. */

@@ -31,7 +31,15 @@ export interface Lease {
 }
 
 export type LeaseOutcome =
-  | { readonly acquired: true; readonly lease: Lease; readonly memo: Wake["memo"] }
+  | {
+      readonly acquired: true;
+      readonly lease: Lease;
+      /** The `lease.acquired` that was appended. */
+      readonly event: StoredEvent;
+      readonly memo: Wake["memo"];
+      /** Whether the inbox held anything then. */
+      readonly hasMail: boolean;
+    }
   | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
 
 /** How long a job or chat took from its acceptance to its end, and what it asked for, as far as that may decide it. */

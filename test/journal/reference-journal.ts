@@ -26,6 +26,7 @@ import {
   type LedgerEntry,
   type LedgerMoment,
   leaseAcquired,
+  leaseEvent,
   mediaOf,
   movedTo,
 } from "../../src/journal/record.ts";
@@ -180,7 +181,9 @@ class ReferenceJournal implements JournalStore {
     append(run, [encodeEvents([leaseAcquired(run.epoch, holder, { parked })])], at);
     this.#waiters.notify(runId);
     if (wake !== null) run.wake = JSON.stringify({ ...wake, memo: null });
-    return { acquired: true, lease: leaseOf(run), memo: wake?.memo ?? null };
+    const lease = leaseOf(run);
+    const event = leaseEvent({ lease, holder, seq: run.row.lastSeq, at, parked });
+    return { acquired: true, lease, event, memo: wake?.memo ?? null, hasMail: run.inbox.length > 0 };
   }
 
   async renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean> {

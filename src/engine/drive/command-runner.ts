@@ -114,6 +114,13 @@ export class CommandRunner {
     if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
   }
 
+  /** A person's decision on a step whose job is being looked up waits for that answer. */
+  waitsForAnswer(message: InboxMessage): boolean {
+    if (message.type !== "adopt") return false;
+    const n = this.#state.steps[message.step]?.attempts.length ?? 0;
+    return ["submit", "follow"].some((type) => this.active.has(`${type}:${message.step}#${n}`));
+  }
+
   async #perform(command: Command, context: EffectContext): Promise<void> {
     const id = commandId(command);
     try {

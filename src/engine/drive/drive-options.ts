@@ -48,6 +48,8 @@ export interface SliceOptions {
 export interface DriveOptions {
   /** Absent: the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
+  /** False where the inbox was just seen to be empty. */
+  readonly hasMail: boolean;
   /**
    * Asked on every turn. Answers with the same object, and so the same `order`, until the plan has changed or finished
    * steps have shown that others take longer or shorter than expected: a few times in a run, and never within a turn.

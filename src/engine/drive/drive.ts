@@ -62,7 +62,7 @@ class Driver {
     this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
     this.#lease = lease;
     this.#options = options;
-    this.#inbox = new InboxReader(deps, state.runId);
+    this.#inbox = new InboxReader(deps, state.runId, options.hasMail);
     this.#rest = new Rest(deps.clock);
     this.#commands = new CommandRunner(deps, state, options, {
       answer: (events) => this.#answer(events),
@@ -122,19 +122,25 @@ class Driver {
   /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */
   async #goOn(): Promise<Parked | null> {
     const { slice } = this.#options;
-    const { commands, wakeAt } = await this.#advance();
+    const { commands, wakeAt, parked } = await this.#advance();
+    if (parked !== null) return parked;
     for (const command of commands) this.#commands.start(command);
     const isIdle = this.#commands.working === 0;
     if (slice?.end.aborted === true && !(isIdle && this.#answers.length === 0)) return this.#cutOff();
     if (this.#answers.length > 0) return null;
-    if (this.#isFinished()) return this.#park(null);
-    if (slice !== undefined && isIdle && this.#failure === null) {
-      const at = wakeAt ?? this.#commands.delegatedAgainAt ?? this.#deps.now() + PARKED_IDLE_MS;
-      if (at > this.#deps.now()) return this.#park(at);
-    }
+    const rest = this.#restUntil(wakeAt);
+    if (rest !== null) return this.#park(rest.wakeAt);
     // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
     await this.#rest.until(isIdle ? (wakeAt ?? this.#deps.now() + IDLE_MS) : wakeAt);
     return null;
+  }
+
+  /** Where only waiting is left for this drive: until when; null where something is under way, or due. */
+  #restUntil(wakeAt: number | null): Parked | null {
+    if (this.#isFinished()) return { wakeAt: null };
+    if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
+    const at = wakeAt ?? this.#commands.delegatedAgainAt ?? this.#deps.now() + PARKED_IDLE_MS;
+    return at > this.#deps.now() ? { wakeAt: at } : null;
   }
 
   /** The slice has lasted long enough: what is under way is seen through, and the next one decides what follows. */
@@ -146,13 +152,17 @@ class Driver {
   }
 
   /** Null, and nothing has changed, when a message came meanwhile. */
-  async #park(at: number | null): Promise<Parked | null> {
+  async #park(
+    at: number | null,
+    events: readonly RunEvent[] = [],
+    inbox: readonly InboxEntry[] = [],
+  ): Promise<Parked | null> {
     const { status, pause } = this.#state;
     // A cap of a day is free again with the next one.
     const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
     const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
-    const wake = { at: wakeAt, memo: this.#commands.memo(at === null) };
-    const isParked = await this.#writer.park(this.#options.slice === undefined ? undefined : wake);
+    const wake = this.#options.slice && { at: wakeAt, memo: this.#commands.memo(at === null) };
+    const isParked = await this.#writer.park(wake, events, inbox);
     if (!isParked) this.#inbox.noteArrival();
     return isParked ? { wakeAt } : null;
   }
@@ -164,11 +174,14 @@ class Driver {
     }
   }
 
-  /** A decision that exceeds the headroom is discarded, and decided again. */
-  async #advance(): Promise<Decided> {
+  /**
+   * A decision that exceeds the headroom is discarded, and decided again. One after which only waiting is left parks the run
+   * with its events.
+   */
+  async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
     const isBusy = this.#commands.working > 0 || this.#answers.length > 0;
-    const inbox = await this.#inbox.read(isBusy, (entry) => this.#isPending(entry));
+    const inbox = await this.#inbox.read(isBusy, ({ message }) => this.#commands.waitsForAnswer(message));
     for (const { message } of inbox) this.#commands.hear(message);
     const answers: RunEvent[] = [];
     try {
@@ -176,10 +189,13 @@ class Driver {
         // Also answers that arrived while a commit was refused: their commands are no longer active and must not start again.
         answers.push(...this.#answers.splice(0));
         const decided = this.#decide(answers, inbox, headrooms);
-        if (decided.events.length === 0 && inbox.length === 0) return decided;
+        if (decided.events.length === 0 && inbox.length === 0) return { ...decided, parked: null };
+        this.#recordWalletFailure();
+        const parked = await this.#parkWith(decided, inbox);
+        if (parked !== null) return { ...decided, parked };
         const headroom = await this.#writer.commit(decided.events, inbox, this.#commands.isSubmitting);
         this.#recordWalletFailure();
-        if (headroom === null) return decided;
+        if (headroom === null) return { ...decided, parked: null };
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
         headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
@@ -189,6 +205,14 @@ class Driver {
       this.#answers.unshift(...answers);
       throw error;
     }
+  }
+
+  /** Null, and nothing is written, where something follows from the decision, or money has to be looked at. */
+  async #parkWith({ commands, events, wakeAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
+    if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
+      return null;
+    const rest = this.#restUntil(wakeAt);
+    return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
   /** What is known to be short before anything is tried: to be refused costs reading the whole journal again. */
@@ -233,13 +257,6 @@ class Driver {
     const { events, serviceFailure: away } = retryOrPause(serviceFailure, this.#deps);
     this.#answer(events);
     if (away !== undefined) this.#commands.recordOutage(WALLET, away);
-  }
-
-  /** A person's decision on a step whose job is being looked up waits for that answer. */
-  #isPending({ message }: InboxEntry): boolean {
-    if (message.type !== "adopt") return false;
-    const n = this.#state.steps[message.step]?.attempts.length ?? 0;
-    return ["submit", "follow"].some((type) => this.#commands.active.has(`${type}:${message.step}#${n}`));
   }
 
   #answer(events: readonly RunEvent[]): void {

@@ -68,8 +68,8 @@ async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): 
   const { runId } = state;
   const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
   if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
-  const { lease, memo } = outcome;
-  const since = await store.read(runId, { afterSeq: state.seq });
+  const { lease, event: taken, memo } = outcome;
+  const since = taken.seq === state.seq + 1 ? [taken] : await store.read(runId, { afterSeq: state.seq });
   for (const event of since) apply(state, event);
   updates.push(since);
   const write = (events: readonly RunEvent[], inbox: readonly number[] = []) =>
@@ -104,6 +104,7 @@ async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): 
   const polls = slice === undefined ? {} : { polls: { planned: slice.memory.polls, webhooks: slice.webhooks } };
   const wakeAt = await drive({ ...deps, ...polls }, state, lease, {
     ...(slice !== undefined && { slice }),
+    hasMail: outcome.hasMail || state.seq > taken.seq,
     schedule: (plan) => scheduler.schedule(plan),
     stop: holding.stop,
     onEvents: (written) => {

@@ -18,15 +18,19 @@ export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;
   #readAt: number | null = null;
+  /** Not so any more once it was asked. */
+  #isKnownEmpty: boolean;
 
-  constructor(from: Pick<Keeping, "store" | "now">, runId: string) {
+  constructor(from: Pick<Keeping, "store" | "now">, runId: string, hasMail: boolean) {
     this.#from = from;
     this.#runId = runId;
+    this.#isKnownEmpty = !hasMail;
   }
 
   /** There is something in the inbox: read at the next turn. */
   noteArrival(): void {
     this.#readAt = null;
+    this.#isKnownEmpty = false;
   }
 
   /** `isPending`: the entry waits for what is under way. */
@@ -34,6 +38,9 @@ export class InboxReader {
     const now = this.#from.now();
     if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
     this.#readAt = now;
+    const isKnownEmpty = this.#isKnownEmpty;
+    this.#isKnownEmpty = false;
+    if (isKnownEmpty) return [];
     const entries = await this.#from.store.inbox(this.#runId);
     const due = entries.filter((entry) => !isPending(entry));
     if (due.length < entries.length) this.noteArrival();

@@ -92,9 +92,12 @@ export class RunWriter {
     await this.#write(events, []);
   }
 
-  /** Releases the lease, with a snapshot where one is worth it; false when a message arrived in the inbox meanwhile. */
-  async park(wake?: Wake): Promise<boolean> {
-    return (await this.#write([], [], { park: true, ...(wake !== undefined && { wake }) })).committed;
+  /**
+   * Releases the lease with the last events, and with a snapshot where one is worth it; false, and nothing was written, when a
+   * message arrived in the inbox meanwhile.
+   */
+  async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
+    return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
   }
 
   /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */

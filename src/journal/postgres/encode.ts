@@ -4,13 +4,42 @@ import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
 import { changeLedger, type LedgerEntry, mediaOf, movedTo, slotOf } from "../record.ts";
 import type { Commit } from "../store.ts";
+import type { Wake } from "../wakes.ts";
 
 /** What a mark of a ledger entry is after a change: as it was, null, the new one, or that only where it was null. */
 type MarkAfter = "kept" | "cleared" | "marked" | "marked once";
 
-/** A commit as the database gets it; see `commit-function.ts`. What is empty is absent. */
-export interface WireCommit {
+/** A write as the database gets it; see `write-function.ts`. What is empty is absent. */
+export type Wire = WireCreate | WireTake | WireCommit;
+
+interface AnyWire {
   readonly run: string;
+  readonly at: number;
+  /** For tests; absent: the database looks at its own clock. */
+  readonly now?: number;
+}
+
+export interface WireCreate extends AnyWire {
+  readonly pipeline: string;
+  readonly account: string;
+  readonly tags: string;
+  readonly body: string;
+  readonly media?: readonly string[];
+  readonly wake_at?: number | null;
+  readonly memo?: string;
+}
+
+/** A lease to take; see `leases.ts`. */
+export interface WireTake extends AnyWire {
+  readonly write: string;
+  readonly ttl: number;
+  readonly holder: string;
+  readonly head: string;
+  readonly tail: string;
+  readonly dead_epoch: number | null;
+}
+
+export interface WireCommit extends AnyWire {
   /** Names this write: a repeated one is told by it. */
   readonly write: string;
   /** Name of the run's last write, where this process made it. */
@@ -18,7 +47,6 @@ export interface WireCommit {
   readonly epoch: number;
   readonly after_seq: number;
   readonly count: number;
-  readonly at: number;
   readonly status: string;
   readonly resume_at?: number;
   readonly park: boolean;
@@ -38,7 +66,7 @@ export interface WireCommit {
   readonly jobs?: readonly object[];
   readonly results?: readonly object[];
   readonly model_charges?: readonly object[];
-  readonly account?: string;
+  readonly moved_to?: string;
   readonly notices?: readonly object[];
   readonly snapshot_seq?: number;
   readonly fold_version?: number;
@@ -86,14 +114,14 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     ...{ at, status, park, inbox },
     ...(resumeAt != null && { resume_at: resumeAt }),
     ...(events.length > 0 && { body: encodeEvents(events) }),
-    ...(park && wake !== undefined && { wake_at: wake.at, memo: JSON.stringify(wake.memo) }),
+    ...(park && wake !== undefined && encodeWake(wake)),
     ...(ledger.length > 0 && { ...encodeLedger(ledger), slot: slotOf(at) }),
     ...guardOf(commit),
     ...unlessEmpty("media", [...new Set(events.flatMap(mediaOf))]),
     ...unlessEmpty("jobs", lastOf(jobsOf(events), ({ step, attempt }) => `${attempt} ${step}`).map(jobOf)),
     ...unlessEmpty("results", resultsOf(commit)),
     ...unlessEmpty("model_charges", chargesOf(commit)),
-    ...(account !== null && { account }),
+    ...(account !== null && { moved_to: account }),
     ...unlessEmpty("notices", commit.notices ?? []),
     ...(snapshot !== undefined && {
       snapshot_seq: snapshot.seq,
@@ -101,6 +129,10 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
       state: JSON.stringify(snapshot.state),
     }),
   };
+}
+
+export function encodeWake({ at, memo }: Wake): { readonly wake_at: number | null; readonly memo: string } {
+  return { wake_at: at, memo: JSON.stringify(memo) };
 }
 
 /** Free commits, and those without holds, are not asked. */
@@ -172,6 +204,9 @@ function chargesOf({ charges = [] }: Commit) {
   });
 }
 
-function unlessEmpty<Name extends string, T>(name: Name, list: readonly T[]): { readonly [N in Name]?: readonly T[] } {
+export function unlessEmpty<Name extends string, T>(
+  name: Name,
+  list: readonly T[],
+): { readonly [N in Name]?: readonly T[] } {
   return list.length === 0 ? {} : ({ [name]: list } as { readonly [N in Name]: readonly T[] });
 }

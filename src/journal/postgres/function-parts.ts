@@ -12,7 +12,8 @@
  * - The row of an account guards its totals and all its entries of the ledger: who changes an entry holds it, so that the
  *   sum which the guard checks holds every hold of every process, and two that would break the cap only together do not
  *   pass together.
- * - Locks are taken in one order: runs by key, then accounts by name. Those who lock one run and then its account fit into it.
+ * - Locks are taken in one order: new runs by id, then runs by key, then accounts by name. Those who lock one run and then its
+ *   account fit into it.
  *
  * A write carries a name that the run's row keeps. Whoever lost the answer repeats the call: it waits for the row if the first
  * one is still under way, and finds the name if that was committed. `after_write` is the name that the writer knows to be the
@@ -32,5 +33,7 @@ export const preamble = `
 export const settings =
   "LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off";
 
-/** The database's clock in epoch milliseconds; tests pass a time of their own. */
-export const databaseNow = "coalesce(p_now, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
+/** The database's clock in epoch milliseconds; tests pass a time of their own, a write `c` in a field. */
+const clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+export const databaseNow = `coalesce(p_now, ${clock})`;
+export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;

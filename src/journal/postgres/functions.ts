@@ -1,71 +1,74 @@
 import { ON_TIME_MS } from "../wakes.ts";
-import { commitFunction, moveAccountFunction } from "./commit-function.ts";
 import { deliverFunction } from "./deliver-function.ts";
-import { databaseNow as now, preamble, settings } from "./function-parts.ts";
+import { databaseNow, writeNow as now, preamble, settings } from "./function-parts.ts";
 import { sharePaceFunction } from "./pace.ts";
+import { moveAccountFunction, writeFunction } from "./write-function.ts";
 
+/** Called by `write_runs`, under whose settings it runs. `c` has the fields of `WireCreate`. */
 const createRun = `
-CREATE OR REPLACE FUNCTION {s}.create_run(
-  p_version integer, p_run text, p_pipeline text, p_account text, p_at bigint, p_event_version integer, p_body text,
-  p_media text[], p_wakes boolean, p_wake_at bigint, p_memo text, p_repeated boolean, p_tags text
-) RETURNS boolean ${settings} AS $function$
+CREATE OR REPLACE FUNCTION {s}.create_run(c jsonb, p_event_version integer, p_repeated boolean) RETURNS text
+LANGUAGE plpgsql AS $function$
 DECLARE
   v_key bigint;
-BEGIN${preamble}
+BEGIN
   INSERT INTO {s}.runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch,
     lease_expires_at, held_micros, settled_micros, tags)
-  VALUES (p_run, p_pipeline, p_account, p_at, p_at, 1, 0, 'planned', 0, 0, 0, 0, p_tags)
+  VALUES (c ->> 'run', c ->> 'pipeline', c ->> 'account', (c ->> 'at')::bigint, (c ->> 'at')::bigint, 1, 0, 'planned', 0, 0,
+    0, 0, c ->> 'tags')
   ON CONFLICT (run_id) DO NOTHING RETURNING run_key INTO v_key;
   IF v_key IS NULL THEN
     -- The plan has a random part, so that only the caller's own run has this first event.
-    RETURN p_repeated AND EXISTS (
-      SELECT FROM {s}.runs r JOIN {s}.events e USING (run_key) WHERE r.run_id = p_run AND e.seq = 1 AND e.body = p_body);
+    RETURN CASE WHEN p_repeated AND EXISTS (SELECT FROM {s}.runs r JOIN {s}.events e USING (run_key)
+      WHERE r.run_id = c ->> 'run' AND e.seq = 1 AND e.body = c ->> 'body') THEN 'created' ELSE 'exists' END;
   END IF;
-  INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (v_key, 1, p_at, p_event_version, p_body);
-  INSERT INTO {s}.run_tags (tag, run_key) SELECT key || '=' || value, v_key FROM jsonb_each_text(p_tags::jsonb);
-  INSERT INTO {s}.media (run_key, sha256) SELECT v_key, m FROM unnest(p_media) m ON CONFLICT DO NOTHING;
-  IF p_wakes THEN
-    INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (v_key, p_account, p_wake_at, p_memo);
+  INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (v_key, 1, (c ->> 'at')::bigint, p_event_version, c ->> 'body');
+  IF c ->> 'tags' <> '{}' THEN
+    INSERT INTO {s}.run_tags (tag, run_key) SELECT key || '=' || value, v_key FROM jsonb_each_text((c ->> 'tags')::jsonb);
   END IF;
-  RETURN true;
+  IF c ? 'media' THEN
+    INSERT INTO {s}.media (run_key, sha256) SELECT v_key, m FROM jsonb_array_elements_text(c -> 'media') m ON CONFLICT DO NOTHING;
+  END IF;
+  IF c ? 'memo' THEN
+    INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (v_key, c ->> 'account', (c ->> 'wake_at')::bigint, c ->> 'memo');
+  END IF;
+  RETURN 'created';
 END $function$`;
 
-/** The event is `p_head`, the epoch, where it applies `parked`, `p_tail`; the memo is handed out once. A lease that is held is taken only where its holder, of `p_dead_epoch`, is dead. */
+/**
+ * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`: the event is `head`, the epoch,
+ * where it applies `parked`, `tail`; the memo is handed out once. A lease that is held is taken only where its holder, of `dead_epoch`, is dead.
+ */
 const takeLease = `
-CREATE OR REPLACE FUNCTION {s}.take_lease(
-  p_version integer, p_run text, p_write uuid, p_holder text, p_at bigint, p_ttl bigint, p_now bigint,
-  p_event_version integer, p_head text, p_tail text, p_dead_epoch bigint
-) RETURNS TABLE (acquired boolean, epoch bigint, last_seq bigint, lease_holder text, lease_left bigint, memo text) ${settings} AS $function$
-#variable_conflict use_column
+CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
+  OUT outcome text, OUT epoch bigint, OUT last_seq bigint, OUT lease_holder text, OUT lease_left bigint, OUT memo text,
+  OUT has_mail boolean, OUT parked boolean) LANGUAGE plpgsql AS $function$
+#variable_conflict use_variable
 DECLARE
-  r {s}.runs;
-  v_now bigint;
-  v_memo text;
-  v_due_at bigint;
-BEGIN${preamble}
-  SELECT * INTO r FROM {s}.runs WHERE run_id = p_run FOR NO KEY UPDATE;
-  IF NOT FOUND THEN
+  v_now bigint := ${now};
+BEGIN
+  epoch := r.epoch; last_seq := r.last_seq; lease_holder := r.lease_holder; lease_left := r.lease_expires_at - v_now;
+  has_mail := EXISTS (SELECT FROM {s}.inbox i WHERE i.run_key = r.run_key AND i.message IS NOT NULL);
+  IF r.last_write IS NOT DISTINCT FROM (c ->> 'write')::uuid THEN
+    -- Repeated: the memo went with the answer that was lost.
+    outcome := 'taken';
+    SELECT position(',"parked":true' IN e.body) > 0 INTO parked FROM {s}.events e WHERE e.run_key = r.run_key AND e.seq = r.last_seq;
     RETURN;
   END IF;
-  v_now := ${now};
-  IF r.last_write IS NOT DISTINCT FROM p_write THEN
-    RETURN QUERY SELECT true, r.epoch, r.last_seq, r.lease_holder, r.lease_expires_at - v_now, NULL;
+  IF r.lease_holder IS NOT NULL AND v_now <= r.lease_expires_at AND r.epoch IS DISTINCT FROM (c ->> 'dead_epoch')::bigint THEN
+    outcome := 'held';
     RETURN;
   END IF;
-  IF r.lease_holder IS NOT NULL AND v_now <= r.lease_expires_at AND r.epoch IS DISTINCT FROM p_dead_epoch THEN
-    RETURN QUERY SELECT false, r.epoch, r.last_seq, r.lease_holder, r.lease_expires_at - v_now, NULL;
-    RETURN;
+  outcome := 'taken'; epoch := r.epoch + 1; last_seq := r.last_seq + 1; lease_left := (c ->> 'ttl')::bigint;
+  SELECT w.memo, w.memo <> 'null' AND (c ->> 'at')::bigint <= w.at + ${ON_TIME_MS} INTO memo, parked
+    FROM {s}.wakes w WHERE w.run_key = r.run_key;
+  INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (r.run_key, last_seq, (c ->> 'at')::bigint, p_event_version,
+    (c ->> 'head') || epoch || CASE WHEN parked THEN ',"parked":true' ELSE '' END || (c ->> 'tail'));
+  UPDATE {s}.runs u SET last_seq = take_lease.last_seq, updated_at = (c ->> 'at')::bigint, epoch = take_lease.epoch,
+    lease_holder = c ->> 'holder', lease_expires_at = v_now + take_lease.lease_left, last_write = (c ->> 'write')::uuid
+    WHERE u.run_key = r.run_key;
+  IF memo <> 'null' THEN
+    UPDATE {s}.wakes w SET memo = 'null' WHERE w.run_key = r.run_key;
   END IF;
-  SELECT memo, at INTO v_memo, v_due_at FROM {s}.wakes WHERE run_key = r.run_key;
-  INSERT INTO {s}.events (run_key, seq, at, version, body)
-    VALUES (r.run_key, r.last_seq + 1, p_at, p_event_version, p_head || (r.epoch + 1)
-      || CASE WHEN v_memo <> 'null' AND p_at <= v_due_at + ${ON_TIME_MS} THEN ',"parked":true' ELSE '' END || p_tail);
-  UPDATE {s}.runs SET last_seq = r.last_seq + 1, updated_at = p_at, epoch = r.epoch + 1, lease_holder = p_holder,
-    lease_expires_at = v_now + p_ttl, last_write = p_write WHERE run_key = r.run_key;
-  IF v_memo <> 'null' THEN
-    UPDATE {s}.wakes SET memo = 'null' WHERE run_key = r.run_key;
-  END IF;
-  RETURN QUERY SELECT true, r.epoch + 1, r.last_seq + 1, p_holder, p_ttl, v_memo;
 END $function$`;
 
 const sendMessage = `
@@ -105,7 +108,7 @@ BEGIN${preamble}
   IF NOT FOUND THEN
     RETURN 'unknown';
   END IF;
-  IF r.lease_holder IS NOT NULL AND ${now} <= r.lease_expires_at THEN
+  IF r.lease_holder IS NOT NULL AND ${databaseNow} <= r.lease_expires_at THEN
     RETURN 'leased';
   END IF;
   IF r.held_micros > 0 THEN
@@ -126,7 +129,7 @@ END $function$`;
 export function functionsOf(version: number): readonly string[] {
   const all = [
     ...[createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction],
-    ...[commitFunction, sharePaceFunction],
+    ...[writeFunction, sharePaceFunction],
   ];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));
 }

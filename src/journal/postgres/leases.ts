@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { Columns, Row } from "../columns.ts";
 import { RunUnknownError } from "../errors.ts";
 import { encodeEvents } from "../event-codec.ts";
-import { EVENT_VERSION } from "../events.ts";
-import { leaseAcquired } from "../record.ts";
+import { leaseAcquired, leaseEvent } from "../record.ts";
 import { holderOf } from "../rows.ts";
 import type { Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Wake } from "../wakes.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
-import { newestVersion } from "./migrate.ts";
+import type { WireTake } from "./encode.ts";
+import type { WriteQueue } from "./write-queue.ts";
 
 export interface LeaseRequest {
   readonly at: number;
@@ -17,41 +17,53 @@ export interface LeaseRequest {
   readonly isDead: (holder: LeaseHolder) => boolean;
 }
 
-export type LeaseTaken = LeaseOutcome & { readonly lastSeq: number; readonly write: string };
-
 /** The database numbers the epoch, in the middle of the event. */
 const [head, tail] = ['"epoch":', ","];
 
 export async function takeLease(
   db: Database,
+  writes: WriteQueue,
   clock: LeaseClock,
   runId: string,
   holder: LeaseHolder,
   { at, ttlMs, isDead }: LeaseRequest,
-): Promise<LeaseTaken> {
-  const write = randomUUID();
+): Promise<LeaseOutcome> {
   const event = encodeEvents([leaseAcquired(0, holder)]);
   const cut = event.indexOf(`${head}0${tail}`) + head.length;
-  const attempt = async (deadEpoch: number | null) => {
-    const [row] = await db.query("SELECT * FROM {s}.take_lease($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", [
-      ...[newestVersion, runId, write, JSON.stringify(holder), at, ttlMs, clock.forDatabase(at), EVENT_VERSION],
-      ...[event.slice(0, cut), event.slice(cut + 1), deadEpoch],
-    ]);
-    if (row === undefined) throw new RunUnknownError(runId, db.place);
-    return { row, taken: takenOf(db, clock, runId, row, at) };
+  const wire: WireTake = {
+    ...{ run: runId, write: randomUUID(), at, ttl: ttlMs, holder: JSON.stringify(holder) },
+    ...{ head: event.slice(0, cut), tail: event.slice(cut + 1), dead_epoch: null, ...clock.forWrite(at) },
   };
-  let { row, taken } = await attempt(null);
-  if (!taken.acquired && isDead(taken.heldBy)) ({ row, taken } = await attempt(db.columns.integer(row, "epoch")));
-  return { ...taken, lastSeq: db.columns.integer(row, "last_seq"), write };
+  const attempt = (dead_epoch: number | null) => {
+    return writes.add({ ...wire, dead_epoch }, (row) => {
+      const outcome = outcomeOf(db, clock, holder, wire, row);
+      if (outcome.acquired) writes.note(runId, outcome.lease.epoch, wire.write);
+      return { outcome, epoch: db.columns.integer(row, "epoch") };
+    });
+  };
+  const { outcome, epoch } = await attempt(null);
+  if (outcome.acquired || !isDead(outcome.heldBy)) return outcome;
+  return (await attempt(epoch)).outcome;
 }
 
-function takenOf({ columns }: Database, clock: LeaseClock, runId: string, row: Row, at: number): LeaseOutcome {
+function outcomeOf(
+  { columns, place }: Database,
+  clock: LeaseClock,
+  holder: LeaseHolder,
+  { run: runId, at }: WireTake,
+  row: Row,
+): LeaseOutcome {
+  if (row.outcome === "unknown") throw new RunUnknownError(runId, place);
   const expiresAt = clock.expiryOf(columns.integer(row, "lease_left"), at);
-  if (row.acquired !== true) return { acquired: false, heldBy: holderOf(columns, row), expiresAt };
+  if (row.outcome !== "taken") return { acquired: false, heldBy: holderOf(columns, row), expiresAt };
+  const lease: Lease = { runId, epoch: columns.integer(row, "epoch"), expiresAt };
+  const taken = { lease, holder, seq: columns.integer(row, "last_seq"), at, parked: row.parked === true };
   return {
     acquired: true,
-    lease: { runId, epoch: columns.integer(row, "epoch"), expiresAt },
+    lease,
+    event: leaseEvent(taken),
     memo: memoOf(columns, row),
+    hasMail: row.has_mail === true,
   };
 }
 

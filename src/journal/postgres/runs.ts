@@ -1,7 +1,7 @@
 import type { Row } from "../columns.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, encodeEvents, SIGNED_BODY } from "../event-codec.ts";
-import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
+import type { RunEvent, StoredEvent } from "../events.ts";
 import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { ledgerTotalsOf, runOf } from "../rows.ts";
@@ -10,20 +10,25 @@ import { type Tags, tagTexts } from "../tags.ts";
 import type { DueQuery, Wake } from "../wakes.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
+import { encodeWake, unlessEmpty, type WireCreate } from "./encode.ts";
 import { newestVersion } from "./migrate.ts";
+import type { WriteQueue } from "./write-queue.ts";
 
 export async function createRun(
   db: Database,
+  writes: WriteQueue,
   runId: string,
   first: RunEvent & { readonly type: "run.planned" },
   { at, wake }: { readonly at: number; readonly wake?: Wake | undefined },
 ): Promise<void> {
-  const body = encodeEvents([first]);
-  const values = [newestVersion, runId, first.plan.pipeline, accountOf(first), at, EVENT_VERSION, body, mediaOf(first)];
-  const wakes = wake === undefined ? [false, null, null] : [true, wake.at, JSON.stringify(wake.memo)];
-  const sql = "SELECT {s}.create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS created";
-  const [row] = await db.query(sql, (repeated) => [...values, ...wakes, repeated, JSON.stringify(first.tags ?? {})]);
-  if (row?.created !== true) throw new RunExistsError(runId);
+  const wire: WireCreate = {
+    ...{ run: runId, at, pipeline: first.plan.pipeline, account: accountOf(first) },
+    ...{ tags: JSON.stringify(first.tags ?? {}), body: encodeEvents([first]) },
+    ...unlessEmpty("media", mediaOf(first)),
+    ...(wake !== undefined && encodeWake(wake)),
+  };
+  const isCreated = await writes.add(wire, (row) => db.columns.text(row, "outcome") === "created");
+  if (!isCreated) throw new RunExistsError(runId);
 }
 
 const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";

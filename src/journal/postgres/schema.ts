@@ -214,4 +214,6 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX deliveries_waiting ON {s}.deliveries (job_id) WHERE waiting;
   `,
   },
+  // The functions alone: leases are taken, and runs created, in the transactions that commit.
+  { sql: "" },
 ];

@@ -1,5 +1,5 @@
 import { encodeEvents } from "../event-codec.ts";
-import { leaseAcquired, movedTo } from "../record.ts";
+import { leaseEvent, movedTo } from "../record.ts";
 import { refusalOf } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
@@ -28,12 +28,13 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   const lease: Lease = { runId, epoch: run.epoch + 1, expiresAt: at + ttlMs };
   const lastSeq = run.lastSeq + 1;
   const { memo, parked } = takeMemo(db, run.key, at);
-  writeEvents(db, run.key, { lastSeq, at, body: encodeEvents([leaseAcquired(lease.epoch, holder, { parked })]) });
+  const event = leaseEvent({ lease, holder, seq: lastSeq, at, parked });
+  writeEvents(db, run.key, { lastSeq, at, body: encodeEvents([event.event]) });
   db.run(
     "UPDATE runs SET last_seq = ?, updated_at = ?, epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
     ...[lastSeq, at, lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
   );
-  return { acquired: true, lease, memo };
+  return { acquired: true, lease, event, memo, hasMail: hasOtherEntries(db, run.key, []) };
 }
 
 /** True while the lease is held: neither acquired by another process nor released. */

@@ -1,5 +1,5 @@
 import { writeJobs } from "./deliver-function.ts";
-import { databaseNow as now, preamble, settings } from "./function-parts.ts";
+import { writeNow as now, preamble, settings } from "./function-parts.ts";
 
 /** The entry as it is after the change `n`; `l` is the row as it was, absent for a new one. */
 const held = "coalesce(n.held, l.held_micros, 0)";
@@ -19,12 +19,14 @@ const addSpending = `ON CONFLICT (account, tag, slot) DO UPDATE
         SET held_micros = s.held_micros + excluded.held_micros, settled_micros = s.settled_micros + excluded.settled_micros`;
 
 /**
- * Commits of several runs, in order, each whole or not at all: one that is refused changes nothing, and the others are as if it
- * had not been there. Fields are those of `WireCommit`. The locks come first, in the order that `functions.ts` tells of.
+ * Writes of several runs, at most one of each: runs to create, sorted by id, then leases to take and commits. Each happens whole or
+ * not at all: one that is refused changes nothing, and the others are as if it had not been there. Answers come in their
+ * order. Fields are those of `Wire`. The locks come first, in the order that `function-parts.ts` tells of.
  */
-export const commitFunction = `
-CREATE OR REPLACE FUNCTION {s}.commit_runs(p_version integer, p_event_version integer, p_now bigint, p_commits jsonb)
-RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed text, unseen_micros bigint)
+export const writeFunction = `
+CREATE OR REPLACE FUNCTION {s}.write_runs(p_version integer, p_event_version integer, p_repeated boolean, p_writes jsonb)
+RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed text, unseen_micros bigint,
+  epoch bigint, lease_holder text, memo text, has_mail boolean, parked boolean)
 ${settings} AS $function$
 #variable_conflict use_column
 DECLARE
@@ -44,11 +46,15 @@ DECLARE
   v_all_committed bigint[];
   v_is_over boolean;
 BEGIN${preamble}
-  PERFORM FROM {s}.runs WHERE run_id IN (SELECT e ->> 'run' FROM jsonb_array_elements(p_commits) e)
+  FOR c IN SELECT e FROM jsonb_array_elements(p_writes) e WHERE e ? 'pipeline' LOOP
+    outcome := {s}.create_run(c, p_event_version, p_repeated);
+    RETURN NEXT;
+  END LOOP;
+  PERFORM FROM {s}.runs WHERE run_id IN (SELECT e ->> 'run' FROM jsonb_array_elements(p_writes) e WHERE NOT e ? 'pipeline')
     ORDER BY run_key FOR NO KEY UPDATE;
   SELECT array_agg(DISTINCT account ORDER BY account) INTO v_accounts FROM (
-    SELECT account FROM jsonb_array_elements(p_commits) e JOIN {s}.runs ON run_id = e ->> 'run' WHERE e ? 'ledger' OR e ? 'account'
-    UNION ALL SELECT e ->> 'account' FROM jsonb_array_elements(p_commits) e WHERE e ? 'account') needed;
+    SELECT account FROM jsonb_array_elements(p_writes) e JOIN {s}.runs ON run_id = e ->> 'run' WHERE e ? 'ledger' OR e ? 'moved_to'
+    UNION ALL SELECT e ->> 'moved_to' FROM jsonb_array_elements(p_writes) e WHERE e ? 'moved_to') needed;
   IF v_accounts IS NOT NULL THEN
     INSERT INTO {s}.accounts (account, held_micros, settled_micros, uncharged_micros, mark)
       SELECT n, 0, 0, 0, 0 FROM unnest(v_accounts) n WHERE NOT EXISTS (SELECT FROM {s}.accounts WHERE account = n)
@@ -56,11 +62,16 @@ BEGIN${preamble}
     PERFORM FROM {s}.accounts WHERE account = ANY (v_accounts) ORDER BY account FOR NO KEY UPDATE;
   END IF;
 
-  FOR c IN SELECT e FROM jsonb_array_elements(p_commits) e LOOP
+  FOR c IN SELECT e FROM jsonb_array_elements(p_writes) e WHERE NOT e ? 'pipeline' LOOP
     outcome := NULL; last_seq := NULL; tail := NULL; lease_left := NULL; committed := NULL; unseen_micros := NULL;
+    epoch := NULL; lease_holder := NULL; memo := NULL; has_mail := NULL; parked := NULL;
     SELECT * INTO r FROM {s}.runs WHERE run_id = c ->> 'run';
     IF NOT FOUND THEN
       outcome := 'unknown';
+    ELSIF c ? 'ttl' THEN
+      SELECT * INTO outcome, epoch, last_seq, lease_holder, lease_left, memo, has_mail, parked FROM {s}.take_lease(r, c, p_event_version);
+      RETURN NEXT;
+      CONTINUE;
     ELSIF r.last_write IS NOT DISTINCT FROM (c ->> 'write')::uuid THEN
       outcome := 'committed'; last_seq := r.last_seq; tail := r.last_seq - r.snapshot_seq;
     ELSIF r.lease_holder IS NULL OR r.epoch <> (c ->> 'epoch')::bigint OR r.last_seq <> (c ->> 'after_seq')::bigint
@@ -173,8 +184,8 @@ BEGIN${preamble}
         ON CONFLICT (run_key, model) DO UPDATE SET quoted_micros = excluded.quoted_micros,
           charged_micros = excluded.charged_micros, unquoted_micros = excluded.unquoted_micros;
     END IF;
-    IF c ? 'account' THEN
-      PERFORM {s}.move_account(r.run_key, r.account, c ->> 'account');
+    IF c ? 'moved_to' THEN
+      PERFORM {s}.move_account(r.run_key, r.account, c ->> 'moved_to');
     END IF;
     IF c ? 'notices' THEN
       INSERT INTO {s}.notices (run_key, seq, event, body, attempts, due_at)

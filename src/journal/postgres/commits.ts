@@ -1,0 +1,50 @@
+import type { Row } from "../columns.ts";
+import { RunUnknownError } from "../errors.ts";
+import type { SpendingCap } from "../money.ts";
+import { refusalOf } from "../spend-guard.ts";
+import type { Commit, CommitOutcome } from "../store.ts";
+import type { LeaseClock } from "./clock.ts";
+import type { Database } from "./database.ts";
+import { encodeCommit } from "./encode.ts";
+import type { WriteQueue } from "./write-queue.ts";
+
+type FullCommit = Commit & { readonly status: string };
+
+export function commitRun(
+  db: Database,
+  writes: WriteQueue,
+  clock: LeaseClock,
+  commit: FullCommit,
+): Promise<CommitOutcome> {
+  const wire = { ...encodeCommit(commit), ...clock.forWrite() };
+  return writes.add(wire, (row) => {
+    const outcome = outcomeOf(db, clock, commit, row);
+    if (outcome.committed && outcome.lease !== null) writes.note(wire.run, wire.epoch, wire.write);
+    else if (outcome.committed || outcome.reason === "fenced") writes.forget(wire.run);
+    return outcome;
+  });
+}
+
+function outcomeOf({ columns, place }: Database, clock: LeaseClock, commit: FullCommit, row: Row): CommitOutcome {
+  const outcome = columns.text(row, "outcome");
+  switch (outcome) {
+    case "committed": {
+      const expiresAt = clock.expiryOf(columns.integer(row, "lease_left"));
+      const lease = commit.park === true ? null : { ...commit.lease, expiresAt };
+      return { committed: true, lastSeq: columns.integer(row, "last_seq"), tail: columns.integer(row, "tail"), lease };
+    }
+    case "fenced":
+    case "inbox":
+      return { committed: false, reason: outcome };
+    case "money": {
+      const committed = columns.json(row, "committed") as readonly number[];
+      const unseen = columns.integerOrNull(row, "unseen_micros") ?? 0;
+      return refusalOf(commit, () => ({
+        committedMicros: (cap) => committed[commit.guard!.caps.indexOf(cap as SpendingCap)]!,
+        unseenMicros: () => unseen,
+      }))!;
+    }
+    default:
+      throw new RunUnknownError(commit.lease.runId, place);
+  }
+}
