@@ -836,8 +836,10 @@ interface Lease {
 }
 type LeaseOutcome = {
   readonly acquired: true;
-  readonly lease: Lease;
-  readonly memo: Wake["memo"];
+  readonly lease: Lease; 
+  readonly event: StoredEvent;
+  readonly memo: Wake["memo"]; 
+  readonly hasMail: boolean;
 } | {
   readonly acquired: false;
   readonly heldBy: LeaseHolder;
