@@ -1,17 +1,35 @@
-/** One worker of the chaos: `node chaos-process.ts <journal> <base url> <api key> <folder>`; it answers when it takes work. */
+/**
+ * One worker of the chaos: `node chaos-process.ts <journal> <base url> <api key> <media> <lease ms>`; it answers when it takes work. Where
+ * what it is given is away just then, it exits with 75, and whoever supervises it starts it again.
+ */
 import { openShowrunner } from "../../src/index.ts";
 import { createPgBossEngine } from "../../src/pg-boss/index.ts";
 import { startWorker } from "../../src/worker/index.ts";
 import { studio } from "./fixtures/studio.ts";
 
-const [journal = "", baseUrl = "", apiKey = "", mediaDir = ""] = process.argv.slice(2);
+const [journal = "", baseUrl = "", apiKey = "", mediaDir = "", leaseMs = ""] = process.argv.slice(2);
 const clientOptions = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } };
-const show = await openShowrunner({ journal, baseUrl, apiKey, mediaDir, clientOptions, notify: false });
-const engine = await createPgBossEngine({
-  connectionString: journal,
-  onError: (error, what) => console.error(what, error instanceof Error ? error.message : error),
+const say = (error: unknown, what: string) => console.error(what, error instanceof Error ? error.message : error);
+
+async function open() {
+  const show = await openShowrunner({
+    ...{ journal, baseUrl, apiKey, mediaDir, clientOptions, notify: false, leaseMs: Number(leaseMs) },
+  });
+  const engine = await createPgBossEngine({ connectionString: journal, onError: say });
+  const onError = (error: unknown) => say(error, "sweep");
+  return startWorker({
+    ...{ show, engine, onError, slices: 8, sweepEveryMs: 1_000 },
+    findPipeline: async () => studio,
+    onSlice: (runId, { status, message }) => {
+      if (status === "busy" || status === "left") say(message, `${runId} ${status}`);
+    },
+  });
+}
+
+const worker = await open().catch((error: unknown) => {
+  say(error, "start");
+  process.exit(75);
 });
-const worker = await startWorker({ show, engine, findPipeline: async () => studio, slices: 8, sweepEveryMs: 1_000 });
 process.on("SIGTERM", () => {
   worker.stop({ drainMs: 20_000 }).then(() => process.exit(0));
 });
