@@ -132,7 +132,7 @@ export interface PauseState {
 /** Since when the service is unavailable, and its failure. */
 export interface ServiceOutage {
   readonly since: number;
-  readonly reason: "unreachable" | "misdirected";
+  readonly reason: "unreachable" | "misdirected" | "media";
   readonly message: string;
 }
 

@@ -3,6 +3,7 @@ import type { RunState } from "../../journal/state.ts";
 import type { InboxMessage, Progress } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
+import { bucketAway } from "../effects/bucket-away.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
 import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
@@ -128,12 +129,18 @@ export class CommandRunner {
       if (slice?.isDelegated(command) !== true) this.#ended(command, await perform(command, context));
       else if (await this.#hand(command, slice)) return this.#on.answer([]);
     } catch (error) {
-      if (!this.#interrupt.signal.aborted)
-        this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
+      this.#threw(command, error);
     }
     this.active.delete(id);
     if ("step" in command) this.#on.touch(command.step);
     this.#on.answer([]);
+  }
+
+  #threw(command: Command, error: unknown): void {
+    if (this.#interrupt.signal.aborted) return;
+    const serviceFailure = bucketAway(error);
+    if (serviceFailure !== null) this.#ended(command, { events: [], serviceFailure });
+    else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
   /** True once another job of the engine has it: it stays under way until that answers, which may have happened meanwhile. */
@@ -156,6 +163,7 @@ export class CommandRunner {
     if (failure !== undefined) this.#on.fail(failure);
     if (serviceFailure !== undefined) wait(this.recordOutage(id, serviceFailure));
     else if (asksService.has(command.type)) this.#on.answer(this.service.answered(watchId(id)));
+    else this.#on.answer(this.service.passed(watchId(id)));
     if (refused === undefined) return;
     const delayMs = this.service.refused(id);
     wait(delayMs);

@@ -6,6 +6,7 @@ import type { Command } from "../../run/command.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
+import { bucketAway } from "./bucket-away.ts";
 import { bytesProgress, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
@@ -24,6 +25,9 @@ export const submit: Effect<"submit"> = async (command, context) => {
       input = await context.handles.resolveUploads(command.input, { renew, onProgress, ensure });
     } catch (error) {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
+      const serviceFailure = bucketAway(error);
+      // Nothing of this try has left yet.
+      if (serviceFailure !== null) return { events: [], serviceFailure, unsent: !mayExist };
       if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
       return outcome(command, context, judge("upload", error, { mayExist, step }));
     }

@@ -3,7 +3,7 @@ import { ApiError, answerOf, type Client, MalformedResponseError, UnknownOutcome
 import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
-import type { RunState } from "../../journal/state.ts";
+import type { RunState, ServiceOutage } from "../../journal/state.ts";
 
 /** What an answer means, and the error that it came as. */
 export interface Judged {
@@ -85,10 +85,12 @@ export function journalError(error: unknown): JournalError {
   return { code, message, retryable: false };
 }
 
-/** The service could not be asked: how that shows, and why the run pauses should it last. */
+/** The service, or the bucket of the media, could not be asked: how that shows, and why the run pauses should it last. */
 export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
+  /** It is the bucket that is away: signs of life of the service do not count. */
+  readonly isMedia?: true;
 }
 
 /** How long a run bears with a service that is away before it pauses, milliseconds. */
@@ -123,7 +125,7 @@ export class ServiceWatch {
   readonly #refused: Map<string, Failing>;
   #awaySince: number | null;
   #heardAt: number;
-  #isTold: boolean;
+  #told: ServiceOutage["reason"] | null;
 
   constructor(
     state: RunState,
@@ -132,7 +134,7 @@ export class ServiceWatch {
   ) {
     this.#now = options.now;
     this.#giveUpAfterMs = options.giveUpAfterMs;
-    this.#isTold = state.outage !== null;
+    this.#told = state.outage?.reason ?? null;
     this.#failing = new Map(before?.failing);
     this.#refused = new Map(before?.refused);
     this.#awaySince = before?.awaySince ?? null;
@@ -150,25 +152,37 @@ export class ServiceWatch {
     serviceFailure: ServiceFailure,
   ): { readonly delayMs: number; readonly events: readonly RunEvent[] } {
     const now = this.#now();
-    const delayMs = delayAfter(count(this.#failing, id, now).failures);
+    const { failures, since } = count(this.#failing, id, now);
     this.#awaySince ??= now;
     const events: RunEvent[] = [];
-    const { pause: reason, message } = serviceFailure;
-    if (!this.#isTold) events.push({ type: "service.unavailable", reason, message });
-    this.#isTold = true;
-    if (now - Math.max(this.#awaySince, this.#heardAt) >= this.#giveUpAfterMs) events.push(this.#pause(serviceFailure));
-    return { delayMs, events };
+    const { pause, message, isMedia = false } = serviceFailure;
+    const reason = isMedia ? "media" : pause;
+    if (this.#told === null) events.push({ type: "service.unavailable", reason, message });
+    this.#told ??= reason;
+    const goneSince = isMedia ? since : Math.max(this.#awaySince, this.#heardAt);
+    if (now - goneSince >= this.#giveUpAfterMs) events.push(this.#pause(serviceFailure));
+    return { delayMs: delayAfter(failures), events };
   }
 
   /** The service answered the command. */
   answered(id: string): readonly RunEvent[] {
     this.heard();
     this.#failing.delete(id);
+    return this.#recovered();
+  }
+
+  /** The command went well, and asks nothing of the service: what it failed for is over. */
+  passed(id: string): readonly RunEvent[] {
+    return this.#failing.delete(id) ? this.#recovered() : [];
+  }
+
+  #recovered(): readonly RunEvent[] {
     if (this.#failing.size > 0) return [];
     this.#awaySince = null;
-    if (!this.#isTold) return [];
-    this.#isTold = false;
-    return [{ type: "service.recovered" }];
+    const reason = this.#told;
+    this.#told = null;
+    if (reason === null) return [];
+    return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
 
   /** Something of the service came in, whatever it was for. */

@@ -47,13 +47,16 @@ export type RunLevelEvent =
   | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }
   | Paused
   | { readonly type: "run.resumed" }
-  /** From now on the service cannot be reached, or something else answers. Told once, not with every try. */
+  /**
+   * From now on the service cannot be reached, or something else answers; or the bucket that holds media (`media`). Told once,
+   * not with every try.
+   */
   | {
       readonly type: "service.unavailable";
-      readonly reason: "unreachable" | "misdirected";
+      readonly reason: "unreachable" | "misdirected" | "media";
       readonly message: CleanText;
     }
-  | { readonly type: "service.recovered" }
+  | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /** A terminal run continues, because a step is rerun. */
   | { readonly type: "run.reopened" };
@@ -141,9 +144,9 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.outage = { since: at, reason, message };
     },
     changes: "run",
-    line: ({ message }) => line(`the service is unavailable, retrying: ${message}`),
+    line: ({ reason, message }) => line(`the ${awayOf(reason)} is unavailable, retrying: ${message}`),
     incident: ({ reason, message }) => ({
-      what: reason === "misdirected" ? "not the service" : "service unavailable",
+      what: reason === "misdirected" ? "not the service" : `${awayOf(reason)} unavailable`,
       why: message,
     }),
     ...nothing("ledger", "media", "timeline", "notice"),
@@ -153,8 +156,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.outage = null;
     },
     changes: "run",
-    line: () => line("the service is available again"),
-    incident: () => ({ what: "service available again", why: "" }),
+    line: ({ reason }) => line(`the ${awayOf(reason)} is available again`),
+    incident: ({ reason }) => ({ what: `${awayOf(reason)} available again`, why: "" }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.finished": {
@@ -234,4 +237,8 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
   }
   // A reason of a later version too: every pause waits for a person.
   return { event: "run.waiting", ...told, next: `showrunner show ${runId}` };
+}
+
+function awayOf(reason: string | undefined): string {
+  return reason === "media" ? "bucket of the media" : "service";
 }

@@ -141,6 +141,37 @@ describe.runIf(hasS3Server("runs whose media are in a bucket"))(
       await show.close();
     });
 
+    test("waits for a bucket that answers 503 for a while and then breaks connections, and pays once", async () => {
+      const { baseUrl, apiKey } = service;
+      const mediaDir = await mkdtemp(join(folder, "outage-"));
+      const at = { media: url("outage"), mediaDir };
+      const journal = createMemoryJournal();
+      const show = await openShowrunner({ baseUrl, apiKey, journal, notify: false, ...at });
+      const before = service.stats().jobs_created;
+      let awayFrom = 0;
+      let refused = 0;
+      proxy.fault = (request) => {
+        if (awayFrom === 0 && !/^PUT [^?]*media\//.test(request)) return null;
+        awayFrom ||= Date.now();
+        const forMs = Date.now() - awayFrom;
+        if (forMs > 12_000) return null;
+        refused++;
+        return forMs < 6_000 ? { type: "refuse", status: 503, code: "SlowDown" } : { type: "cut" };
+      };
+      const run = await show.run(one, {}, { id: "outage", budget: "1", outDir: join(mediaDir, "out") });
+      const { status, outputs } = await run.result();
+      proxy.fault = () => null;
+      expect([status, service.stats().jobs_created - before]).toEqual(["succeeded", 1]);
+      expect(refused).toBeGreaterThan(6);
+      const types = (await journal.read("outage")).map(({ event }) => event.type);
+      expect(types.filter((type) => type.startsWith("service."))).toEqual(["service.unavailable", "service.recovered"]);
+      expect(types).not.toContain("run.paused");
+      const store = await openMedia(at);
+      const bytes = readFileSync((outputs as { readonly one: { readonly path: string } }).one.path);
+      expect(await store.verify(sha256Of(bytes))).toBe("intact");
+      await show.close();
+    });
+
     test("is tried by doctor's check, which knows the bucket's clock", async () => {
       const found = await checkMedia({ media: url("checked"), mediaDir: folder });
       expect(found.location).toBe("s3://films/checked");
