@@ -399,7 +399,7 @@ interface PauseState {
 }
 interface ServiceOutage {
   readonly since: number;
-  readonly reason: "unreachable" | "misdirected";
+  readonly reason: "unreachable" | "misdirected" | "media";
   readonly message: string;
 }
 interface PlacedFile {
@@ -600,12 +600,14 @@ type RunLevelEvent = {
   readonly maxUnquotedMicros: number | null;
 } | Paused | {
   readonly type: "run.resumed";
-} | {
+}
+| {
   readonly type: "service.unavailable";
-  readonly reason: "unreachable" | "misdirected";
+  readonly reason: "unreachable" | "misdirected" | "media";
   readonly message: CleanText;
 } | {
   readonly type: "service.recovered";
+  readonly reason?: "media";
 } | {
   readonly type: "run.finished";
   readonly status: RunEnd;
