@@ -158,6 +158,8 @@ async function collectOutputs(
 function jsonValue(returned: unknown): Json {
   if (returned === undefined || returned === null) return null;
   if (typeof returned === "boolean") return returned;
+  // JSON knows no -0.
+  if (Number.isFinite(returned)) return (returned as number) + 0;
   let text: string | undefined;
   try {
     text = JSON.stringify(returned, (_key, value: unknown) => {

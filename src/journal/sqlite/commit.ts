@@ -9,7 +9,7 @@ import { moneyAfter, moveAccount, planLedger, writeCharges, writeLedger } from "
 import { writeNotices } from "./notices.ts";
 import { type EncodedText, packText } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
-import { type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
+import { leasedRun, noteEvents, type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
 import { clearWake, takeMemo, writeWake } from "./wakes.ts";
 
 export interface LeaseRequest {
@@ -73,7 +73,7 @@ export function encodeCommit(commit: EncodedCommit["commit"]): EncodedCommit {
 
 export function commitRun(db: Database, { commit, body, state }: EncodedCommit): CommitOutcome {
   const { lease, afterSeq, at, events, snapshot, park = false, inbox = [] } = commit;
-  const run = requireRun(db, lease.runId);
+  const run = leasedRun(db, lease.runId);
   if (!holdsLease(run, lease) || run.lastSeq !== afterSeq) return { committed: false, reason: "fenced" };
   if (park && hasOtherEntries(db, run.key, inbox)) return { committed: false, reason: "inbox" };
   const ledger = planLedger(db, run, commit.ledger ?? [], at);
@@ -91,7 +91,8 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
     resumeAt === run.resumeAt &&
     snapshot === undefined &&
     ledger.after.length === 0;
-  if (!isOnlyEvents) {
+  if (isOnlyEvents) noteEvents(db, lease.runId, run, lastSeq);
+  else {
     db.run(
       "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, resume_at = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
       ...[

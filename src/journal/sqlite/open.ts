@@ -49,13 +49,22 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
   const newest = newestVersion();
   const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
   const logRoom = new LogRoom(path, LOG_BYTES);
+  const db = new Database(raw, path);
+  // Another one once another connection has committed (sqlite.org/pragma.html, "data_version").
+  const changes = raw.prepare("PRAGMA data_version");
+  let seen: unknown;
   const guard = () => {
     if (inodeOf(path) !== inode) throw replaced(path);
-    const isAsOpened = version.get()?.user_version === newest && id.get()?.application_id === applicationId;
-    if (!isAsOpened) checkOpen(raw, path);
+    const now = changes.get()?.data_version;
+    if (now !== seen) {
+      db.knownRuns.clear();
+      const isAsOpened = version.get()?.user_version === newest && id.get()?.application_id === applicationId;
+      if (!isAsOpened) checkOpen(raw, path);
+      seen = now;
+    }
     logRoom.keep();
   };
-  return { db: new Database(raw, path), guard };
+  return { db, guard };
 }
 
 /**

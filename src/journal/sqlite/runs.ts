@@ -115,6 +115,20 @@ export function requireRun(db: Database, runId: string): RunRecord {
   };
 }
 
+/** The same within a write transaction, without a query where the last one left it as it is. */
+export function leasedRun(db: Database, runId: string): RunRecord {
+  const known = db.knownRuns.get(runId) as RunRecord | undefined;
+  if (known !== undefined) return known;
+  const run = requireRun(db, runId);
+  db.knownRuns.set(runId, run);
+  return run;
+}
+
+/** After events were written and nothing else of the run. */
+export function noteEvents(db: Database, runId: string, run: RunRecord, lastSeq: number): void {
+  db.knownRuns.set(runId, { ...run, lastSeq });
+}
+
 function runKey(db: Database, runId: string): number | null {
   const row = db.get("SELECT run_key FROM runs WHERE run_id = ?", runId);
   return row === undefined ? null : db.columns.integer(row, "run_key");

@@ -110,6 +110,7 @@ export class Writer {
   }
 
   #rollBack(): void {
+    this.#db.knownRuns.clear();
     // Some failures end the transaction by themselves.
     if (!this.#db.inTransaction) return;
     try {
