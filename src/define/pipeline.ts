@@ -11,6 +11,7 @@ import type { Returns } from "./result.ts";
 import { callSite, errorText, isStepName } from "./step-name.ts";
 import { fieldPath } from "./steps/include.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
+import { unknownFields } from "./unknown-fields.ts";
 
 /** Shared by all copies of this module in a process. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
@@ -155,7 +156,9 @@ export interface Drafted {
 /** Parses the input and runs `build` once. Never throws for what the pipeline or its input does wrong. */
 export function draft(pipeline: Pipeline, input: unknown): Drafted {
   const parsed = parse(pipeline, input);
-  if ("problems" in parsed) return { draft: null, problems: parsed.problems };
+  const misnamed = misnamedIn(pipeline, input);
+  if ("problems" in parsed) return { draft: null, problems: [...misnamed, ...parsed.problems] };
+  if (misnamed.length > 0) return { draft: null, problems: misnamed };
   const recorded = record(pipeline, parsed.value);
   const parsedInput = plainJson(parsed.value);
   return { draft: { pipeline: pipeline.name, parsedInput, ...recorded }, problems: [] };
@@ -179,7 +182,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
   const wanted = merged(parsedInput, changes);
   const parsed = parse(pipeline, wanted);
   // What was parsed already need not pass once more: a transform may have made something else of it.
-  const own = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
+  const refused = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
+  const own = [...misnamedIn(pipeline, changes), ...refused];
   if (own.length > 0) return { draft: null, problems: own };
   const input = "problems" in parsed ? wanted : asBefore(parsed.value, parsedInput, changes);
   const recorded = record(pipeline, input);
@@ -221,6 +225,10 @@ function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
 
 function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
+  return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
 function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } | { readonly problems: Problem[] } {

@@ -29,6 +29,26 @@ describe("--input and -i", () => {
     });
   });
 
+  test("-i reads a table by the names in its first line, and JSON; other text may begin with @", async () => {
+    writeFileSync(join(folder, "products.csv"), '\uFEFFsku, look\nmug,a blue mug\n\ncap,"a cap, red"\n');
+    writeFileSync(join(folder, "takes.json"), "[1, 2]");
+    const i = ["products=@products.csv", "takes=@takes.json", "handle=@ann"];
+    expect(await readInput({ i }, folder)).toEqual({
+      products: [
+        { sku: "mug", look: "a blue mug" },
+        { sku: "cap", look: "a cap, red" },
+      ],
+      takes: [1, 2],
+      handle: "@ann",
+    });
+  });
+
+  test("a table whose row lacks a cell is refused with its line", async () => {
+    writeFileSync(join(folder, "short.csv"), "sku,look\nmug\n");
+    await expect(readInput({ i: ["products=@short.csv"] }, folder)).rejects.toThrow(/short\.csv is no table: .*line 2/);
+    await expect(readInput({ i: ["products=@none.csv"] }, folder)).rejects.toThrow(/none\.csv does not exist/);
+  });
+
   test("a value may hold line breaks", async () => {
     expect(await readInput({ i: ["script=one\ntwo"] }, folder)).toEqual({ script: "one\ntwo" });
   });

@@ -44,6 +44,40 @@ describe("with a service of its own", () => {
 
   afterAll(() => service?.stop());
 
+  test.each([
+    [
+      "a misspelt field of the input, which would otherwise be left out",
+      ["run", imageToVideo, "-i", "scen=a kite", "--budget", "9"],
+      {},
+      "input.scen: the input has no such field; did you mean scene?",
+    ],
+    [
+      "a price above the budget, with the command typed again",
+      ["run", imageToVideo, "--start-anyway", "--budget", "0.01"],
+      {},
+      /Next: .* --start-anyway --budget \d+\.\d+\n/,
+    ],
+    ["a key that is not set", ["plan", imageToVideo], { SHOWRUNNER_API_KEY: "" }, "Next: export SHOWRUNNER_API_KEY="],
+    [
+      "an address without its end",
+      ["plan", imageToVideo],
+      { withoutEnd: "yes" },
+      /see whether the address of the service lacks its end: http:\S+\/v3\n/,
+    ],
+  ])(
+    "%s is named, and what to type next",
+    async (_what, args, { withoutEnd, ...env }: Record<string, string>, said) => {
+      const address = service.env.SHOWRUNNER_BASE_URL!;
+      const baseUrl = withoutEnd === undefined ? address : address.replace(/\/v3$/, "");
+      const { code, stderr } = await cli(args, {
+        cwd: emptyFolder(),
+        env: { ...service.env, SHOWRUNNER_BASE_URL: baseUrl, ...env },
+      });
+      expect(code, stderr).toBe(2);
+      expect(stderr).toMatch(said);
+    },
+  );
+
   test("a plan with five different mistakes lists all five with step and field, and only reads were sent", async () => {
     const cwd = emptyFolder();
     writeFileSync(join(cwd, "mistakes.ts"), mistakes);

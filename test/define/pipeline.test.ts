@@ -267,3 +267,36 @@ describe("a fingerprint", () => {
     );
   });
 });
+
+describe("a field that the input's schema has no name for", () => {
+  const take = z.object({ look: z.string(), mood: z.string().default("calm") });
+  const fields = (
+    input: unknown,
+    schema: z.ZodType = z.object({ title: z.string().default("x"), takes: z.array(take).default([]) }),
+  ) =>
+    draft(pipeline("p", { input: schema, build: () => ({}) }), input).problems.map(
+      ({ field, message }) => `${field}: ${message}`,
+    );
+
+  test("is a problem that names the nearest one, since zod would leave it out in silence", () => {
+    expect(fields({ titel: "a" })).toEqual(["input.titel: the input has no such field; did you mean title?"]);
+    expect(fields({ takes: [{ look: "b", mod: "wild" }] })).toEqual([
+      "input.takes[0].mod: the input has no such field; did you mean mood?",
+    ]);
+    expect(fields({ zzz: 1 })).toEqual(["input.zzz: the input has no such field; it has title, takes"]);
+  });
+
+  test("is one behind defaults and transforms too, and none where the schema takes any field or is no object", () => {
+    expect(
+      fields(
+        { lok: "a", look: "b" },
+        take.transform((value) => value.look),
+      ),
+    ).toHaveLength(1);
+    expect(fields({ lok: "a", look: "b" }, take.optional())).toHaveLength(1);
+    expect(fields({ more: 1 }, z.looseObject({}))).toEqual([]);
+    expect(fields({ more: 1 }, z.object({}).catchall(z.number()))).toEqual([]);
+    expect(fields({ more: 1 }, z.record(z.string(), z.number()))).toEqual([]);
+    expect(fields({ more: 1 }, z.object({}))).toEqual(["input.more: the input has no such field; it has none"]);
+  });
+});

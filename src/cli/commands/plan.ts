@@ -113,13 +113,21 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
 /** Lists all problems of a plan at once: on stderr for a person, on stdout with `--json`. */
 export function reportProblems(
   problems: readonly Problem[],
-  { output }: Context,
-  flags: Pick<ServiceFlags, "json">,
+  { output, io }: Context,
+  flags: Pick<ServiceFlags, "json" | "baseUrl">,
 ): ExitCode {
   if (flags.json) output.printJson({ ok: false, problems });
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
   output.say(`${output.paint(["bold", "red"], count)} in the plan; nothing was submitted:`);
   output.say(problemList(problems));
-  output.next("correct them and try again; `showrunner plan` checks without spending");
+  const baseUrl = flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL ?? "/v3";
+  const isWholeAddress = /\/v\d+\/?$/.test(baseUrl);
+  const next = "correct them and try again; `showrunner plan` checks without spending";
+  const isNoModel = problems.every(({ code }) => code === "unknown-model");
+  output.next(
+    isNoModel && !isWholeAddress
+      ? `see whether the address of the service lacks its end: ${visible(baseUrl)}/v3`
+      : next,
+  );
   return ExitCode.refused;
 }

@@ -15,7 +15,10 @@ export function checkFileName(id: string): void {
 export interface InputFlags {
   /** JSON, or `@file`. */
   readonly input?: string | undefined;
-  /** Repeated: `key=text` or `key:=json`; dots reach into objects. Applied over `--input`, in order. */
+  /**
+   * Repeated: `key=text`, `key:=json`, or `key=@rows.csv` and `key=@value.json`, which read a file; dots reach into objects.
+   * Applied over `--input`, in order.
+   */
   readonly i?: readonly string[] | undefined;
 }
 
@@ -27,22 +30,22 @@ export async function readInput(flags: InputFlags, cwd: string): Promise<unknown
     throw wrong("-i sets fields of an object, but --input is no object", "leave out -i, or give --input an object");
   }
   const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
-  for (const assignment of flags.i) assign(result, assignment);
+  for (const assignment of flags.i) await assign(result, assignment, cwd);
   return result;
 }
 
 async function readJson(flag: string, cwd: string): Promise<unknown> {
   const file = flag.startsWith("@") ? resolve(cwd, flag.slice(1)) : null;
-  const text = file === null ? flag : await readText(file);
+  const text = file === null ? flag : await readText(file, "--input");
   return parsed(text, file === null ? "--input" : visible(file));
 }
 
-async function readText(file: string): Promise<string> {
+async function readText(file: string, flag: string): Promise<string> {
   try {
     return (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
-    throw wrong(`input file ${visible(file)} ${reason}`, "check the path after --input @", cause);
+    throw wrong(`input file ${visible(file)} ${reason}`, `check the path after ${flag} @`, cause);
   }
 }
 
@@ -67,16 +70,36 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-function assign(target: Record<string, unknown>, assignment: string): void {
+/** The value that a file holds: JSON, or an object of texts for each row of a table, named by its first line. */
+async function readValue(name: string, path: string, cwd: string): Promise<unknown> {
+  const file = resolve(cwd, name);
+  const text = await readText(file, `-i ${visible(path)}=`);
+  if (name.toLowerCase().endsWith(".json")) return parsed(text, visible(file));
+  const { parse } = await import("csv-parse/sync");
+  try {
+    return parse(text, { columns: true, trim: true, skip_empty_lines: true });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw wrong(
+      `${visible(file)} is no table: ${visible(why)}`,
+      "give each row as many cells as the first line has",
+      cause,
+    );
+  }
+}
+
+async function assign(target: Record<string, unknown>, assignment: string, cwd: string): Promise<void> {
   const found = /^([^=:]+?)(:?=)([\s\S]*)$/.exec(assignment);
   const [, path = "", sign, text = ""] = found ?? [];
   if (!found) {
     throw wrong(
       `-i ${visible(assignment)} is no assignment`,
-      'write -i key=text or -i key:=json, e.g. -i style="a sailor" -i takes:=3',
+      'write -i key=text, -i key:=json or -i key=@rows.csv, e.g. -i style="a sailor" -i takes:=3',
     );
   }
-  const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : text;
+  const [, file] = /^@(.+\.(?:csv|json))$/i.exec(text) ?? [];
+  const read = async () => (file === undefined ? text : await readValue(file, path, cwd));
+  const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : await read();
   const keys = path.split(".");
   const last = keys.pop() ?? "";
   let parent = target;

@@ -86,6 +86,10 @@ export function collect(value: string, before: readonly string[] = []): string[]
 export function withInput(command: Command): Command {
   return command
     .option("--input <json|@file>", "the pipeline's input")
-    .option("-i <key=value>", "one field of the input; key:=json for anything but text", collect)
+    .option(
+      "-i <key=value>",
+      "one field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
+      collect,
+    )
     .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
 }

@@ -80,7 +80,11 @@ export function addRunning(program: Command, act: Act): void {
       "--input <json|@file>",
       "corrected fields of the run's input; compared, priced and accepted like changed code",
     )
-    .option("-i <key=value>", "one corrected field of the input; key:=json for anything but text", collect)
+    .option(
+      "-i <key=value>",
+      "one corrected field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
+      collect,
+    )
     .option(
       "--rerun <step>",
       "run this step and all that depend on it again; * matches any characters; repeatable",

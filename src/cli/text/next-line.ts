@@ -40,7 +40,13 @@ function withLauncher(line: string, launcher: string): string {
 
 /** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
 export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
-  return ["showrunner", ...[...args, ...more].map(typedAgain)].join(" ");
+  return ["showrunner", ...[...without(more, args), ...more].map(typedAgain)].join(" ");
+}
+
+/** Without the earlier value of a flag that is given another. */
+function without([flag, value]: readonly string[], args: readonly string[]): readonly string[] {
+  if (flag === undefined || value === undefined) return args;
+  return args.filter((arg, at) => arg !== flag && args[at - 1] !== flag && !arg.startsWith(`${flag}=`));
 }
 
 function typedAgain(word: string): string {

@@ -55,6 +55,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     throw new InvalidOptionError(
       "SHOWRUNNER_API_KEY",
       `is not set, and ${baseUrl} needs a key of the form <key_id>:<secret>.`,
+      "export SHOWRUNNER_API_KEY=<key_id>:<secret>",
     );
   }
   const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
