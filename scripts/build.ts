@@ -55,6 +55,7 @@ async function bundle(published: Published, outDir: string, entries: readonly st
     "@opentelemetry/api",
     "pg",
     "pg-boss",
+    "@restatedev/restate-sdk",
     "@aws-sdk/client-s3",
     "@aws-sdk/s3-request-presigner",
   ];

@@ -9,7 +9,9 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_CAPS: "further caps, such as `50/day,team=video:10/day`",
   SHOWRUNNER_CAP_TIME_ZONE: "whose days the caps count; default UTC",
   SHOWRUNNER_WALLET_FLOOR: "what the wallet must keep, in dollars",
-  SHOWRUNNER_ENGINE_URL: "PostgreSQL of the queue that an engine of several processes shares; [scaling](scaling.md)",
+  SHOWRUNNER_ENGINE_URL:
+    "where the engine that several processes share is: PostgreSQL or Restate; [scaling](scaling.md)",
+  SHOWRUNNER_ENGINE_TOKEN: "API key that Restate asks for; [scaling](scaling.md)",
   SHOWRUNNER_FAMILIES: "file of [model families](model-families.md) over the built-in ones",
   SHOWRUNNER_NOTIFY_URL: "webhook that is told when a run waits, fails or ends; [notifications](notifications.md)",
   SHOWRUNNER_NOTIFY_COMMAND: "command that is told the same",

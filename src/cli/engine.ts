@@ -6,25 +6,32 @@ import type { Engine } from "../worker/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "./context.ts";
 import { loadPipeline } from "./load/pipeline-file.ts";
+import { restateOptions } from "./restate-url.ts";
 import { visible } from "./text/escape.ts";
 
 /** Engines by the names of their flags. `timers`: this process's own. */
-export const ENGINES = ["timers", "pg-boss"] as const;
+export const ENGINES = ["timers", "pg-boss", "restate"] as const;
 
 export interface EngineFlags extends ServiceFlags {
   readonly engine?: (typeof ENGINES)[number] | undefined;
-  /** Database of the engine, where it is not that of the journal. */
+  /** Where the engine is: a database, or Restate. */
   readonly engineUrl?: string | undefined;
 }
 
 export async function openEngine({ io, output }: Context, flags: EngineFlags): Promise<Engine> {
   const onError = (error: unknown, what: string) =>
     output.say(`${visible(what)}: ${visible(error instanceof Error ? error.message : String(error))} (tried again)`);
+  const engineUrl = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL;
+  if (flags.engine === "restate") {
+    const { createRestateEngine } = await import("../restate/index.ts");
+    const options = restateOptions(engineUrl ?? "http://127.0.0.1:8080");
+    return createRestateEngine({ ...options, token: io.env.SHOWRUNNER_ENGINE_TOKEN, onError });
+  }
   if (flags.engine !== "pg-boss") {
     const { createTimersEngine } = await import("../worker/index.ts");
     return createTimersEngine({ onError });
   }
-  const connectionString = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL ?? journalOf(io, flags);
+  const connectionString = engineUrl ?? journalOf(io, flags);
   if (!isPostgresUrl(connectionString)) {
     throw new CliError("USAGE", "--engine pg-boss needs a PostgreSQL database, and the journal is a file", {
       next: "set SHOWRUNNER_JOURNAL=postgres://…, which then holds both; or name one with --engine-url",

@@ -221,6 +221,9 @@ describe("A run that is driven in slices", () => {
     await begin(world, counted(calls));
     const left = await world.show.slice("x", { findPipeline: async () => null });
     expect(left).toMatchObject({ status: "left", message: expect.stringContaining("words") });
+    // Nor does it hand the work to others like it.
+    const delegate = async () => expect.unreachable();
+    expect(await world.show.slice("x", { findPipeline: async () => null, delegate })).toMatchObject(left);
     expect(left.wakeAt).toBeGreaterThan(world.clock.now());
     expect((await world.journal.run("x"))!.lease).toBeNull();
     expect((await runOut(world, { findPipeline: async () => counted(calls) })).at(-1)).toMatchObject({

@@ -152,6 +152,16 @@ describe("showrunner installed alone", () => {
     expect(stderr).not.toMatch(/s3cret|ERR_MODULE_NOT_FOUND|at .*:\d+:\d+/);
   });
 
+  test("a worker on Restate, whose package is not installed, names the one command", async () => {
+    const { code, stderr } = await node([command, "worker", "--engine", "restate"], {
+      SHOWRUNNER_BASE_URL: service.baseUrl,
+      SHOWRUNNER_API_KEY: service.apiKey,
+      SHOWRUNNER_JOURNAL: "journal.db",
+    });
+    expect(code).toBe(1);
+    expect(stderr.match(/npm install .*/g)).toEqual(["npm install @restatedev/restate-sdk"]);
+  });
+
   test("what its pipelines are inferred as can be declared by a package of the user's own", () => {
     for (const file of globSync("recipes/{*,lib/*}.ts", { cwd: root })) cpSync(join(root, file), join(folder, file));
     const flags = [

@@ -5,6 +5,11 @@ import type { Engine, EngineHandlers } from "../../src/worker/index.ts";
 /** Two processes of one engine; of an engine that has only one, twice the same. */
 type Open = () => Promise<readonly [Engine, Engine]>;
 
+interface ContractOptions {
+  /** Settles once the engine has handed the wakes of these runs to a process, where it does so before there is a place. */
+  readonly handed?: (runIds: readonly string[]) => Promise<void>;
+}
+
 const LONG = 120_000;
 
 export function localWork(runId: string, of = "1.0"): LocalWork {
@@ -12,7 +17,7 @@ export function localWork(runId: string, of = "1.0"): LocalWork {
 }
 
 /** What every engine does, whatever it is made of. */
-export function engineContract(name: string, open: Open): void {
+export function engineContract(name: string, open: Open, { handed = async () => {} }: ContractOptions = {}): void {
   describe(`The engine ${name}`, { timeout: LONG }, () => {
     let engines: readonly [Engine, Engine];
     beforeEach(async () => {
@@ -153,17 +158,25 @@ export function engineContract(name: string, open: Open): void {
     });
 
     test("takes the wake with the higher priority first", async () => {
-      const { slices, handlers } = noting();
-      for (const [runId, priority] of [
-        ["low", 0],
-        ["high", 9],
-        ["middle", 5],
-      ] as const) {
-        await engines[0].wake(runId, { priority });
-      }
+      let release: () => void = () => {};
+      const { slices, handlers } = noting({
+        slice: async (runId) => {
+          if (runId !== "first") return null;
+          await new Promise<void>((resolve) => {
+            release = resolve;
+          });
+          return null;
+        },
+      });
       await engines[0].process(handlers, { slices: 1, local: 1 });
-      await until(() => slices.length === 3);
-      expect(slices).toEqual(["high", "middle", "low"]);
+      await engines[0].wake("first");
+      await until(() => slices.length === 1);
+      const priorities = { low: 0, high: 9, middle: 5 };
+      for (const [runId, priority] of Object.entries(priorities)) await engines[0].wake(runId, { priority });
+      await handed(Object.keys(priorities));
+      release();
+      await until(() => slices.length === 4);
+      expect(slices).toEqual(["first", "high", "middle", "low"]);
     });
 
     test("sees through what is under way when it closes, tells it so, and begins nothing more", async () => {

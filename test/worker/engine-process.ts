@@ -1,8 +1,7 @@
-/** A process of pg-boss's engine whose slices and local work never end: `node engine-process.ts <url> <schema>`. */
-import { createPgBossEngine } from "../../src/pg-boss/index.ts";
+/** A process of an engine whose slices and local work never end: `node engine-process.ts <EngineSpec as JSON>`. */
+import { type EngineSpec, openEngine } from "./engines.ts";
 
-const [connectionString = "", schema = ""] = process.argv.slice(2);
-const engine = await createPgBossEngine({ connectionString, schema });
+const engine = await openEngine(JSON.parse(process.argv[2]!) as EngineSpec);
 const holds = (what: string) => {
   process.stdout.write(`${what}\n`);
   return new Promise<never>(() => {});
@@ -11,3 +10,4 @@ await engine.process(
   { slice: (runId) => holds(`slice ${runId}`), local: ({ of }) => holds(`local ${of}`) },
   { slices: 2, local: 2 },
 );
+process.stdout.write("ready\n");

@@ -67,7 +67,10 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
 async function startElsewhere(context: Context, flags: RunFlags, { id }: { readonly id: string }): Promise<ExitCode> {
   const { output } = context;
   const engine = await openEngine(context, flags);
-  await engine.wake(id);
+  await engine.wake(id).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    output.say(`${visible(message)}. The run is in the journal, where a worker finds it within seconds.`);
+  });
   await engine.close();
   if (flags.json) output.printJson({ id, engine: flags.engine });
   else output.print(visible(id));

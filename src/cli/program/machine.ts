@@ -33,9 +33,12 @@ export function addServing(program: Command, act: Act): void {
       new Option(
         "--engine <name>",
         "drive runs in slices, beside other workers; timers: those of this process",
-      ).choices(["timers", "pg-boss"]),
+      ).choices(["timers", "pg-boss", "restate"]),
     )
-    .option("--engine-url <url>", "with --engine pg-boss: its database (default: that of the journal)")
+    .option(
+      "--engine-url <url>",
+      "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
+    )
     .option(
       "--pipelines <dir>",
       "with --engine: folder of the pipeline files of runs with functions (default: this one)",

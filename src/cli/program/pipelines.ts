@@ -49,9 +49,13 @@ export function addRunning(program: Command, act: Act): void {
       new Option("--engine <name>", "with --detach: leave the run to the workers of this engine").choices([
         "timers",
         "pg-boss",
+        "restate",
       ]),
     )
-    .option("--engine-url <url>", "with --engine pg-boss: its database (default: that of the journal)")
+    .option(
+      "--engine-url <url>",
+      "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
+    )
     .action(act(async () => (await import("../commands/run.ts")).run));
   withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")

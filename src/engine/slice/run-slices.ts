@@ -140,7 +140,12 @@ export class RunSlices {
           webhooks: options.webhooks ?? false,
           end: end.signal,
           isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
-          delegate: (command) => delegate(state, command, options.delegate!),
+          delegate: async (command) => {
+            const work = localWork(state, command);
+            // Refused where it is not here: others of this engine may lack it as well.
+            this.#parts.dependencies(state, how).functions.find(state, work.command.step);
+            await options.delegate!(work);
+          },
         }),
       });
       this.#cache.put(remembered);
@@ -203,7 +208,7 @@ function isForOthers(error: unknown): error is Error {
   );
 }
 
-function delegate(state: RunState, command: Command, hand: NonNullable<SliceOptions["delegate"]>): Promise<void> {
+function localWork(state: RunState, command: Command): LocalWork {
   if (!("step" in command)) throw new Error(`${command.type} is no work of a step.`);
-  return hand({ runId: state.runId, command, of: workOf(state, command.step)! });
+  return { runId: state.runId, command, of: workOf(state, command.step)! };
 }

@@ -10,6 +10,7 @@ const entries: Readonly<Record<string, string>> = {
   "showrunner/telemetry": "../../../src/telemetry/index.ts",
   "showrunner/worker": "../../../src/worker/index.ts",
   "showrunner/pg-boss": "../../../src/pg-boss/index.ts",
+  "showrunner/restate": "../../../src/restate/index.ts",
   "showrunner-local": "../../../src/local-service/index.ts",
 };
 

@@ -1,0 +1,2 @@
+// The engine on Restate.
+export { createRestateEngine, type RestateEndpointOptions, type RestateEngineOptions } from "./engine.ts";

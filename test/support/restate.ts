@@ -1,0 +1,110 @@
+/** A server of Restate of a test's own: in a temporary folder, on free ports, gone with it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+
+const folderOfPackage = join(import.meta.dirname, "../worker/restate");
+const program = join(
+  folderOfPackage,
+  `node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`,
+);
+
+/**
+ * Whether tests on Restate run: always in CI, which installs it. Elsewhere a machine without it is told what it does not try.
+ */
+export function hasRestate(what: string): boolean {
+  if (existsSync(program)) return true;
+  const missing = `NOT TRIED: ${what} need Restate's server (npm install --prefix test/worker/restate --no-save --no-package-lock)`;
+  if (process.env.CI !== undefined) throw new Error(missing);
+  console.error(`\n*** ${missing} ***\n`);
+  return false;
+}
+
+export class RestateServer {
+  readonly ingress: string;
+  readonly admin: string;
+  readonly #folder: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #server: ChildProcess | null = null;
+
+  private constructor(folder: string, [node, ingress, admin]: readonly number[], settings: NodeJS.ProcessEnv) {
+    this.ingress = `http://127.0.0.1:${ingress}`;
+    this.admin = `http://127.0.0.1:${admin}`;
+    this.#folder = folder;
+    this.#env = {
+      PATH: process.env.PATH,
+      RESTATE_LISTEN_MODE: "tcp",
+      RESTATE_BIND_ADDRESS: `127.0.0.1:${node}`,
+      RESTATE_ADVERTISED_ADDRESS: `http://127.0.0.1:${node}/`,
+      RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
+      RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
+      RESTATE_DEFAULT_NUM_PARTITIONS: "2",
+      RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: "256MB",
+      RESTATE_DISABLE_TELEMETRY: "true",
+      RESTATE_LOG_FILTER: "warn",
+      RESTATE_LOG_DISABLE_ANSI_CODES: "true",
+      ...settings,
+    };
+  }
+
+  /** With further settings of the server, by their names in its environment. */
+  static async start(settings: NodeJS.ProcessEnv = {}): Promise<RestateServer> {
+    const ports = await Promise.all([freePort(), freePort(), freePort()]);
+    const server = new RestateServer(mkdtempSync(join(tmpdir(), "restate-")), ports, settings);
+    await server.startServer();
+    return server;
+  }
+
+  async startServer(): Promise<void> {
+    const log = openSync(join(this.#folder, "server.log"), "a");
+    const args = ["--no-logo", "--base-dir", join(this.#folder, "data")];
+    const child = spawn(program, args, { stdio: ["ignore", log, log], env: this.#env });
+    closeSync(log);
+    this.#server = child;
+    process.once("exit", () => child.kill("SIGKILL"));
+    for (let tries = 0; ; tries += 1) {
+      const answers = await Promise.allSettled([
+        fetch(`${this.admin}/health`),
+        fetch(`${this.ingress}/restate/health`),
+      ]);
+      if (answers.every((answer) => answer.status === "fulfilled" && answer.value.ok)) return;
+      if (tries > 1_200 || child.exitCode !== null) throw new Error(`Restate did not start:\n${this.log()}`);
+      await sleep(50);
+    }
+  }
+
+  /** As when its machine loses power, or in good order. */
+  async stopServer(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<void> {
+    const child = this.#server;
+    this.#server = null;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
+    child.kill(signal);
+    await gone;
+  }
+
+  /** Rows of Restate's own tables, such as `sys_invocation`. */
+  async query<Row>(sql: string): Promise<readonly Row[]> {
+    const answer = await fetch(`${this.admin}/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify({ query: sql }),
+    });
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+    return ((await answer.json()) as { readonly rows: readonly Row[] }).rows;
+  }
+
+  /** What the server wrote down. */
+  log(): string {
+    return readFileSync(join(this.#folder, "server.log"), "utf8");
+  }
+
+  async remove(): Promise<void> {
+    await this.stopServer();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
