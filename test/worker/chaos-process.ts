@@ -1,13 +1,14 @@
 /**
- * One worker of the chaos: `node chaos-process.ts <journal> <base url> <api key> <media> <lease ms>`; it answers when it takes work. Where
- * what it is given is away just then, it exits with 75, and whoever supervises it starts it again.
+ * One worker of the chaos: `node chaos-process.ts <journal> <base url> <api key> <media> <lease ms> [EngineSpec as JSON]`, by default
+ * on pg-boss in the journal's database; it answers when it takes work. Where what it is given is away just then, it exits with 75, and
+ * whoever supervises it starts it again.
  */
 import { openShowrunner } from "../../src/index.ts";
-import { createPgBossEngine } from "../../src/pg-boss/index.ts";
 import { startWorker } from "../../src/worker/index.ts";
+import { type EngineSpec, openEngine } from "./engines.ts";
 import { studio } from "./fixtures/studio.ts";
 
-const [journal = "", baseUrl = "", apiKey = "", mediaDir = "", leaseMs = ""] = process.argv.slice(2);
+const [journal = "", baseUrl = "", apiKey = "", mediaDir = "", leaseMs = "", spec] = process.argv.slice(2);
 const clientOptions = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } };
 const say = (error: unknown, what: string) => console.error(what, error instanceof Error ? error.message : error);
 
@@ -15,7 +16,8 @@ async function open() {
   const show = await openShowrunner({
     ...{ journal, baseUrl, apiKey, mediaDir, clientOptions, notify: false, leaseMs: Number(leaseMs) },
   });
-  const engine = await createPgBossEngine({ connectionString: journal, onError: say });
+  const given: EngineSpec = spec ? JSON.parse(spec) : { kind: "pg-boss", connectionString: journal };
+  const engine = await openEngine(given, say);
   const onError = (error: unknown) => say(error, "sweep");
   return startWorker({
     ...{ show, engine, onError, slices: 8, sweepEveryMs: 1_000 },
