@@ -151,14 +151,14 @@ async function placed(
   const leave = await places[kind].take(priority, signal).catch((error: Error) => {
     throw new TriedAgain(error.message);
   });
-  let underWay: Promise<unknown> = Promise.resolve();
+  let inFlight: Promise<unknown> = Promise.resolve();
   // Where the connection breaks, what waits for an answer of Restate waits for ever: the end of a handler frees nothing.
-  over.addEventListener("abort", () => void underWay.then(leave, leave));
+  over.addEventListener("abort", () => void inFlight.then(leave, leave));
   await perform({
     signal,
     during(work) {
       const working = work(signal);
-      underWay = working;
+      inFlight = working;
       return working;
     },
   });
