@@ -72,6 +72,7 @@ export type { CallOptions } from "./http/call.ts";
 export type { Listing, PageQuery } from "./http/endpoints.ts";
 export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
 export type { ClientOptions, RetryOptions } from "./options.ts";
+export type { Priority, Turn } from "./pace/fair-queue.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
 export type { SharedPace } from "./pace/shared-pace.ts";
 export type { Logger } from "./redactor.ts";

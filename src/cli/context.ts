@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { folderOfJournal, isPostgresUrl } from "../journal-location.ts";
 import { CliError } from "./cli-error.ts";
-import { checkAmount, parseRateLimit } from "./input/flag-values.ts";
+import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";
 import type { CommandOutput } from "./output.ts";
 import { visible } from "./text/escape.ts";
@@ -27,6 +27,7 @@ export interface ServiceFlags {
   /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
   readonly rateLimit?: string | undefined;
   readonly sharePace?: boolean | undefined;
+  readonly turns?: string | undefined;
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
   readonly walletFloor?: string | undefined;
@@ -72,6 +73,7 @@ export async function withShowrunner<T>(
     walletFloor,
     notify,
     families,
+    ...(flags.turns !== undefined && { turns: turnsOf(flags.turns) }),
     ...(rateLimit !== undefined && { clientOptions: { ...more.clientOptions, pace: { limit: paceOf(rateLimit) } } }),
   };
   const { openShowrunner } = await import("../index.ts");

@@ -82,7 +82,7 @@ class PgBossEngine implements Engine {
   }
 
   async delegate(work: LocalWork): Promise<void> {
-    await this.#boss.send(LOCAL, work, { singletonKey: keyOfWork(work) });
+    await this.#boss.send(LOCAL, work, { singletonKey: keyOfWork(work), priority: -(work.place ?? 0) });
   }
 
   async process(handlers: EngineHandlers, { slices, local }: ProcessOptions): Promise<void> {

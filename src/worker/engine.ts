@@ -11,7 +11,10 @@ export interface Engine {
    * during a slice leads to another slice. Settles once the wake outlives this process, as far as the engine does.
    */
   wake(runId: string, options?: WakeOptions): Promise<void>;
-  /** Sees to it that local work is performed, in whatever process. The same work, while it is there, is not added twice. */
+  /**
+   * Sees to it that local work is performed, in whatever process, of what waits the lower `place` first. The same work, while it
+   * is there, is not added twice.
+   */
   delegate(work: LocalWork): Promise<void>;
   /**
    * Takes work from now on. One slice of a run at a time, over all processes; a handler that rejects is called again

@@ -65,7 +65,7 @@ class TimersEngine implements Engine {
       await handlers.local(work, signal);
       return null;
     };
-    this.#add(key, { dueAt: this.#options.now(), priority: 0, perform, kind: "local" });
+    this.#add(key, { dueAt: this.#options.now(), priority: -(work.place ?? 0), perform, kind: "local" });
     this.#look();
   }
 

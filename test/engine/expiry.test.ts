@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { ConnectionError, DownloadError } from "../../src/api/index.ts";
+import { ConnectionError, DownloadError, type Priority } from "../../src/api/index.ts";
 import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
@@ -117,13 +117,14 @@ describe("Outputs that are not here yet", () => {
     const client = paidService.client();
     let full = true;
     const priorities: { readonly what: string; readonly priority: number }[] = [];
+    const levelOf = (priority: Priority = 0) => (typeof priority === "number" ? priority : priority.level);
     const download: Client["download"] = (source, path, options) => {
       if (full) return Promise.reject(new ConnectionError("the network is down", { sent: false }));
-      priorities.push({ what: JSON.stringify(source), priority: options?.priority ?? 0 });
+      priorities.push({ what: JSON.stringify(source), priority: levelOf(options?.priority) });
       return client.download(source, path, options);
     };
     const submit: Client["submit"] = (request, options) => {
-      priorities.push({ what: "submit", priority: options?.priority ?? 0 });
+      priorities.push({ what: "submit", priority: levelOf(options?.priority) });
       return client.submit(request, options);
     };
     const show = await openShowrunner({

@@ -141,6 +141,16 @@ export function engineContract(name: string, open: Open, { handed = async () => 
       expect(works.toSorted((a, b) => (a.of < b.of ? -1 : 1))).toEqual([localWork("a"), localWork("a", "2.0")]);
     });
 
+    test("gives the functions of a run their turns between those of others, however many it has", async () => {
+      const { works, handlers } = noting();
+      const add = (runId: string, place: number) => engines[0].delegate({ ...localWork(runId, `${place}`), place });
+      for (const place of [0, 1, 2]) await add("large", place);
+      await add("small", 0);
+      await engines[0].process(handlers, { slices: 1, local: 1 });
+      await until(() => works.length === 4);
+      expect(works.map(({ runId, of }) => `${runId} ${of}`)).toEqual(["large 0", "small 0", "large 1", "large 2"]);
+    });
+
     test("lets local work last while slices of the same run go on", async () => {
       let release: () => void = () => {};
       const { slices, works, handlers } = noting({

@@ -4,6 +4,7 @@ import type { HttpContext } from "../http/call.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
 import { undici } from "../http/transport.ts";
 import { downloadLimit } from "../options.ts";
+import type { Priority } from "../pace/fair-queue.ts";
 import { ForbiddenAddressError } from "./address-guard.ts";
 import type { PartFile } from "./part-file.ts";
 
@@ -11,7 +12,7 @@ export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
   /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default: the client's `downloadLimits`. */
   readonly maxBytes?: number | undefined;
   /** The longest that all of it may take, in milliseconds. Default 6 hours. */

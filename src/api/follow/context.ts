@@ -2,6 +2,7 @@ import { BoundedMap } from "../bounded-map.ts";
 import type { JobResult, JobStatusView, JobsApi, LogEvent } from "../endpoints/jobs.ts";
 import type { HttpContext } from "../http/call.ts";
 import type { StatusClass } from "../job-status.ts";
+import type { Priority } from "../pace/fair-queue.ts";
 
 /** What every follow of one client works with. */
 export interface FollowContext extends HttpContext {
@@ -129,7 +130,7 @@ export interface FollowOptions {
   /** Milliseconds after which the follow throws TimeoutError; the job continues. Default: none. */
   readonly deadlineMs?: number | undefined;
   /** Higher goes first at the pacer. Default 0. */
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
   /** When the job should be done, ISO-8601. Default: the ack's estimate, where this client submitted the job. */
   readonly estimatedCompletionAt?: string | null | undefined;
   /** The model, so that past durations of its jobs can replace an absent estimate. */

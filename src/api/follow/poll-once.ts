@@ -1,5 +1,6 @@
 import type { JobResult, JobStatusView } from "../endpoints/jobs.ts";
 import { classifyStatus, isFinished, isTerminal, type StatusClass } from "../job-status.ts";
+import type { Priority } from "../pace/fair-queue.ts";
 import { type FollowContext, firstExpectation, localInstant } from "./context.ts";
 import { type NextPoll, nextPoll, silenceMs } from "./schedule.ts";
 
@@ -23,7 +24,7 @@ export interface PollOptions {
   readonly model?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Higher goes first at the pacer. Default 0. */
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
 }
 
 /** What one poll of a job found. */

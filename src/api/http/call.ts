@@ -6,6 +6,7 @@ import { type Clock, sleep } from "../clock.ts";
 import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
 import { backoffMs, type Repeat, type Settings } from "../options.ts";
+import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import { headerText, retryAfterHeaderMs } from "./headers.ts";
 import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
@@ -24,7 +25,7 @@ export interface CallOptions {
   /** Milliseconds for one send to be answered whole. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
   /** Higher goes first where requests queue for the pacer. Default by kind: submits 10, follows and reads 0. */
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
 }
 
 export interface SendOptions extends CallOptions {

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
-import TinyQueue from "tinyqueue";
 import type { Clock, Timer } from "../clock.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
 import { headerText } from "../http/headers.ts";
 import { Bucket, type RateLimit, readLimitNews } from "./bucket.ts";
+import { compare, FairQueue, type Priority, type Turn, type Waiting } from "./fair-queue.ts";
 import { LimitShare, type SharedPace } from "./shared-pace.ts";
 
 const SECOND_MS = 1_000;
@@ -78,7 +78,7 @@ export interface PaceOptions {
 
 export interface PaceSlot {
   readonly requestClass: RequestClass;
-  readonly priority: number;
+  readonly priority: Priority;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -110,10 +110,7 @@ export interface Pacer {
 }
 
 /** A request that waits its turn. */
-interface Entry {
-  readonly priority: number;
-  /** Rises with arrival. */
-  readonly order: number;
+interface Entry extends Waiting {
   start(): void;
   fail(reason: unknown): void;
   over: boolean;
@@ -122,7 +119,7 @@ interface Entry {
 interface Lane {
   readonly bucket: Bucket;
   readonly share?: LimitShare;
-  readonly waiting: TinyQueue<Entry>;
+  readonly waiting: FairQueue<Entry>;
 }
 
 export function createPacer(clock: Clock, options: PaceOptions = {}, random: () => number = Math.random): Pacer {
@@ -166,6 +163,8 @@ class KeyPacer implements Pacer {
     if (this.#closed) return Promise.reject(closedError());
     if (slot.signal?.aborted) return Promise.reject(slot.signal.reason);
     const lane = this.#own.get(slot.requestClass) ?? this.#shared;
+    const place = typeof slot.priority === "number" ? { level: slot.priority } : slot.priority;
+    const { level: priority, turn = undefined } = place as { readonly level: number; readonly turn?: Turn };
     return new Promise<T>((resolve, reject) => {
       const onAbort = () => entry.fail(slot.signal?.reason);
       const leave = () => {
@@ -173,8 +172,9 @@ class KeyPacer implements Pacer {
         slot.signal?.removeEventListener("abort", onAbort);
       };
       const entry: Entry = {
-        priority: slot.priority,
+        priority,
         order: this.#order++,
+        turn,
         over: false,
         start: () => {
           leave();
@@ -213,7 +213,7 @@ class KeyPacer implements Pacer {
     this.#wake?.cancel();
     this.#shared.share?.close();
     for (const lane of [this.#shared, ...this.#own.values()]) {
-      for (let entry = headOf(lane); entry !== undefined; entry = headOf(lane)) entry.fail(closedError());
+      for (let entry = lane.waiting.head(); entry !== undefined; entry = lane.waiting.head()) entry.fail(closedError());
     }
   }
 
@@ -266,29 +266,18 @@ class KeyPacer implements Pacer {
     let chosen: Lane | null = null;
     let earliest = Number.POSITIVE_INFINITY;
     for (const lane of [this.#shared, ...this.#own.values()]) {
-      const head = headOf(lane);
+      const head = lane.waiting.head();
       if (head === undefined || lane.share?.isOpen(now) === false) continue;
       const opensAt = Math.max(lane.bucket.opensAt(now), this.#starts.opensAt(now));
       if (opensAt > now) earliest = Math.min(earliest, opensAt);
-      else if (chosen === null || compare(head, headOf(chosen)!) < 0) chosen = lane;
+      else if (chosen === null || compare(head, chosen.waiting.head()!) < 0) chosen = lane;
     }
     return { lane: chosen, opensAt: earliest };
   }
 }
 
 function newLane(limit: RateLimit | undefined): Lane {
-  return { bucket: new Bucket(limit ?? null), waiting: new TinyQueue<Entry>([], compare) };
-}
-
-/** First in line that still wants its turn; who left is dropped on the way. */
-function headOf(lane: Lane): Entry | undefined {
-  while (lane.waiting.peek()?.over) lane.waiting.pop();
-  return lane.waiting.peek();
-}
-
-/** The highest priority first, and among equals who came first. */
-function compare(left: Entry, right: Entry): number {
-  return right.priority - left.priority || left.order - right.order;
+  return { bucket: new Bucket(limit ?? null), waiting: new FairQueue<Entry>() };
 }
 
 function closedError(): ConnectionError {

@@ -6,6 +6,7 @@ import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
 import { errorOf, type HttpContext } from "../http/call.ts";
 import { SeenUpdates } from "../job-status.ts";
+import type { Priority } from "../pace/fair-queue.ts";
 import type { Redactor } from "../redactor.ts";
 import { openStream, readStream } from "./connection.ts";
 
@@ -13,7 +14,7 @@ export interface StreamOptions {
   /** Resume after this frame id, from an earlier stream of the same job. */
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
   /** Milliseconds of complete silence after which the connection is opened again. Default 60 000. */
   readonly idleMs?: number | undefined;
   /** Connections in a row that brought nothing before the stream gives up. Default 5. */

@@ -27,6 +27,19 @@ export function waitForCap(text: string | undefined): { readonly waitForCapMs?: 
   return text === undefined ? {} : { waitForCapMs: readDuration("--wait-for-cap", text, "30h or 7d") };
 }
 
+/** `customer`, or with weights: `customer,acme=3,trial=0.5`. */
+export function turnsOf(text: string): { readonly tag: string; readonly weights: Readonly<Record<string, number>> } {
+  const [tag = "", ...given] = text.split(",");
+  const weights = given.map((one): [string, number] => {
+    const at = one.lastIndexOf("=");
+    return [one.slice(0, Math.max(0, at)), Number(one.slice(at + 1))];
+  });
+  const isClear = tag !== "" && weights.every(([value, weight]) => value !== "" && Number.isFinite(weight));
+  if (isClear) return { tag, weights: Object.fromEntries(weights) };
+  const next = "name a tag, and weights of some of its values: --turns customer,acme=3";
+  throw new CliError("USAGE", `--turns ${visible(text)} is not understood`, { next });
+}
+
 /** The tags of `--tag key=value`; undefined where none was given. */
 export function tagsOf(given: readonly string[] | undefined): { readonly [key: string]: string } | undefined {
   return given === undefined ? undefined : Object.fromEntries(given.map(tagOf));

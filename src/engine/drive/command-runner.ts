@@ -36,6 +36,8 @@ export class CommandRunner {
   readonly memory: DriveMemory;
   /** Commands that were performed elsewhere before it was known here that they are. */
   readonly #performed = new Set<string>();
+  /** Commands that are being handed to the engine. */
+  #handing = 0;
   readonly service: ServiceWatch;
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
@@ -146,7 +148,11 @@ export class CommandRunner {
   /** True once another job of the engine has it: it stays under way until that answers, which may have happened meanwhile. */
   async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
     const id = commandId(command);
-    await delegate(command);
+    try {
+      await delegate(command, this.memory.delegated.size + this.#handing++);
+    } finally {
+      this.#handing--;
+    }
     if (this.#performed.delete(id)) return false;
     this.memory.delegated.set(id, this.#deps.now());
     return true;

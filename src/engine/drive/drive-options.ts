@@ -41,8 +41,8 @@ export interface SliceOptions {
   readonly end: AbortSignal;
   /** Whether another job of the engine performs the command; it answers with a message `performed` in the inbox. */
   readonly isDelegated: (command: Command) => boolean;
-  /** Settles once the engine has it. An engine that has it already changes nothing. */
-  readonly delegate: (command: Command) => Promise<void>;
+  /** Settles once the engine has it, behind `place` others of the run. An engine that has it already changes nothing. */
+  readonly delegate: (command: Command, place: number) => Promise<void>;
 }
 
 export interface DriveOptions {

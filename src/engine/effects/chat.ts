@@ -7,7 +7,7 @@ import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
-import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
@@ -28,7 +28,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const { schema } = planStep(context.state, step) as ChatStep;
   const body = { ...(command.input as { readonly messages: [] }), ...formatOf(step, schema), model };
   // Not broken off by a stop: what is paid for is waited for.
-  const ask = () => context.client.chat(body, { priority: 100 + context.priority, timeoutMs: ANSWER_MS });
+  const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const said = await untilTaken(step, ask, context);
   if ("verdict" in said) return unanswered(command, context, said);
   const costMicros = await billOf(said.id, command, context);

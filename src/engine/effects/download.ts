@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 export const download: Effect<"download"> = async (command, context) => {
   const { client, media, signal, state, freshUrls } = context;
   const { step, attempt, jobId, index } = command;
-  const priority = urgency(command, context);
+  const priority = { level: urgency(command, context), turn: context.turn };
   try {
     const target = media.tmpPath();
     const url = freshUrls.get(`${jobId} ${index}`);

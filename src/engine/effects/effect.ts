@@ -1,4 +1,4 @@
-import type { Client, Clock, PlannedPoll } from "../../api/index.ts";
+import type { Client, Clock, PlannedPoll, Priority, Turn } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
@@ -30,6 +30,11 @@ export interface Polls {
   readonly webhooks: boolean;
 }
 
+/** The place of a request in line: `above` the others of its step, such as a submit, which others wait for. */
+export function placed({ priority, turn }: Pick<EffectContext, "priority" | "turn">, above = 0): Priority {
+  return { level: above + priority, turn };
+}
+
 /** What an effect may use. */
 export interface EffectContext {
   readonly client: Client;
@@ -56,8 +61,10 @@ export interface EffectContext {
   readonly functions: StepFunctions;
   /** Plans and prices steps that a value leads to. */
   readonly expansions: Expansions;
-  /** Critical-path rank of the step, so that its requests go first. */
+  /** Critical-path rank of the step, so that its requests go first among those of its run. */
   readonly priority: number;
+  /** Where requests queue, turns go round between runs. */
+  readonly turn: Turn;
   /** Commits events before the effect has finished. */
   emit(events: readonly RunEvent[]): void;
   progress(progress: Progress): void;

@@ -4,7 +4,7 @@ import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Progress } from "../../journal/store.ts";
 import type { Command } from "../../run/command.ts";
 import { foreignError, judge } from "../service/service-answers.ts";
-import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Delay before a follow that ended without a final status is repeated, milliseconds. */
@@ -13,11 +13,11 @@ const AGAIN_MS = 5_000;
 /** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
-  const { signal, priority } = context;
+  const { signal } = context;
   const { phase, model } = context.state.steps[step]!.attempts[attempt - 1]!;
   let started = phase === "inProgress";
   let isFound = phase !== "unresolved";
-  const options = { strategy: context.follow, signal, priority, model: model ?? undefined };
+  const options = { strategy: context.follow, signal, priority: placed(context), model: model ?? undefined };
   try {
     for await (const update of context.client.follow(jobId, options)) {
       if (!isFound && update.type !== "switched") {

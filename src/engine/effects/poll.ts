@@ -1,6 +1,6 @@
 import type { PlannedPoll } from "../../api/index.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import type { EffectContext, EffectResult, Polls } from "./effect.ts";
+import { type EffectContext, type EffectResult, type Polls, placed } from "./effect.ts";
 import { followFailed, progressOf, told } from "./follow.ts";
 
 /** Share of a delay that is added by the job's id, so that jobs submitted together are not all polled together. */
@@ -20,9 +20,15 @@ export async function poll(
   const { step, attempt, jobId } = command;
   const id = commandId(command);
   const { phase, model, submittedAt } = context.state.steps[step]!.attempts[attempt - 1]!;
-  const { now, client, signal, priority } = context;
+  const { now, client, signal } = context;
   const isFound = phase !== "unresolved";
-  const options = { submittedAt: submittedAt ?? now(), model: model ?? undefined, webhooks, signal, priority };
+  const options = {
+    submittedAt: submittedAt ?? now(),
+    model: model ?? undefined,
+    webhooks,
+    signal,
+    priority: placed(context),
+  };
   try {
     let polled = await client.poll(jobId, { ...options, planned: planned.get(id) ?? null });
     if (polled.type === "open" && !planned.has(id)) {

@@ -2,7 +2,7 @@ import type { Command } from "../../run/command.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
-import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
@@ -27,10 +27,10 @@ export const quote: Effect<"quote"> = async (command, context) => {
 
 async function ask(command: Quote, context: EffectContext, renew: boolean): Promise<EffectResult> {
   const { step, attempt, model, input } = command;
-  const { handles, estimates, signal, priority } = context;
+  const { handles, estimates, signal } = context;
   const ensure = (sha256: string) => ensureCopies([sha256], context);
   const resolveUploads = () => handles.resolveUploads(input, { signal, renew, ensure });
-  const { costMicros } = await estimates.ask(model, input, resolveUploads, { signal, priority });
+  const { costMicros } = await estimates.ask(model, input, resolveUploads, { signal, priority: placed(context) });
   const basis = costMicros === null ? "unquotable" : "quoted";
   return { events: [{ type: "job.quoted", step, attempt, costMicros, basis }] };
 }

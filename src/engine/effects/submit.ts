@@ -7,7 +7,7 @@ import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
 import { bucketAway } from "./bucket-away.ts";
-import { bytesProgress, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import { bytesProgress, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
@@ -35,7 +35,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
       const request = { model: command.model, input: input as Readonly<Record<string, unknown>> };
       const ack = await context.client.submit(
         { ...request, idempotencyKey: command.key },
-        { mayExist, priority: 100 + context.priority, sendBefore: lastMoment(command, context) },
+        { mayExist, priority: placed(context, 100), sendBefore: lastMoment(command, context) },
       );
       return { events: acknowledged(command, ack, mayExist) };
     } catch (error) {

@@ -8,6 +8,7 @@ import { didYouMean } from "../../plan/suggest.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
+import type { TurnsOption } from "./turns.ts";
 
 /** A cap over runs of the account on one journal. */
 export interface CapOption {
@@ -44,6 +45,11 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * requests are sent. Default false: the limit is this process's alone.
    */
   readonly sharePace?: boolean | undefined;
+  /**
+   * Between whom turns go round where API requests wait for their turn in this process, so that a run of thousands of steps
+   * keeps no small one waiting. Default: between runs.
+   */
+  readonly turns?: TurnsOption | undefined;
   /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**

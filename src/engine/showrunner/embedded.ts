@@ -39,6 +39,7 @@ import {
   type RunOptions,
   usdOption,
 } from "../options/options.ts";
+import { turnOf } from "../options/turns.ts";
 import { ExpectedDurations } from "../price/expected-durations.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";
@@ -284,9 +285,8 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       cache: this.#cache,
       claimed: claimedBy(state),
       freshUrls: new Map(),
-      store: this.store,
-      clock: this.#clock,
-      now: this.now,
+      turn: turnOf(state.runId, state.planned.tags ?? {}, options.turns),
+      ...{ store: this.store, clock: this.#clock, now: this.now },
       functions: functionsFor(state, { code, pipeline }),
       expansions: this.#planner,
       follow: options.follow ?? "auto",

@@ -9,6 +9,7 @@ import { openMedia } from "../media/open-media.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import type { OpenOptions } from "../options/options.ts";
+import { checkTurns } from "../options/turns.ts";
 import { openService } from "../service/embedded-service.ts";
 import { StorePace } from "../service/store-pace.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
@@ -17,6 +18,7 @@ import type { Showrunner } from "./showrunner.ts";
 /** Opens journal, media store and service. Close it when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
+  checkTurns(options.turns);
   const notifications = openNotifications(options);
   const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
   const families = readFamilies(ownFamilies);

@@ -140,11 +140,11 @@ export class RunSlices {
           webhooks: options.webhooks ?? false,
           end: end.signal,
           isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
-          delegate: async (command) => {
+          delegate: async (command, place) => {
             const work = localWork(state, command);
             // Refused where it is not here: others of this engine may lack it as well.
             this.#parts.dependencies(state, how).functions.find(state, work.command.step);
-            await options.delegate!(work);
+            await options.delegate!({ ...work, place });
           },
         }),
       });

@@ -13,6 +13,8 @@ export interface LocalWork {
   readonly command: Command & { readonly step: string };
   /** Which try of the step it belongs to. */
   readonly of: string;
+  /** How many functions of the run were under way before it: of what waits, the lower goes first. Default 0. */
+  readonly place?: number;
 }
 
 export interface SliceOptions {

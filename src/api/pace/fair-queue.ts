@@ -1,0 +1,152 @@
+import TinyQueue from "tinyqueue";
+
+/** Whose turn a request takes: turns go round between shares, and within a share between runs. */
+export interface Turn {
+  readonly share: string;
+  /** Turns of the share for each one of a share of weight 1. Default 1. */
+  readonly weight?: number | undefined;
+  readonly run: string;
+}
+
+/** Higher goes first, among the requests of one turn. A number alone: in the turn of all requests that name none. */
+export type Priority = number | { readonly level: number; readonly turn: Turn };
+
+/** What waits in line. */
+export interface Waiting {
+  readonly priority: number;
+  /** Rises with arrival. */
+  readonly order: number;
+  readonly turn?: Turn | undefined;
+  /** It has left the line. */
+  readonly over: boolean;
+}
+
+interface Line<T> {
+  readonly length: number;
+  push(entry: T): void;
+  /** First in line that still wants its turn; who left is dropped on the way. */
+  head(): T | undefined;
+  pop(): T | undefined;
+}
+
+/** Of a request without a turn: what all runs wait for, such as the wallet's balance, waits for none of them. */
+const AHEAD_OF_ALL = 200;
+
+/** A line in which a run with thousands of requests does not keep others waiting. Within a run the higher priority goes first. */
+export class FairQueue<T extends Waiting> implements Line<T> {
+  readonly #ahead = new PriorityLine<T>();
+  readonly #shares = new Turns<T>(
+    ({ turn }) => ({ key: turn?.share ?? "", weight: turn?.weight ?? 1 }),
+    () =>
+      new Turns<T>(
+        ({ turn }) => ({ key: turn?.run ?? "", weight: 1 }),
+        () => new PriorityLine<T>(),
+      ),
+  );
+
+  get length(): number {
+    return this.#ahead.length + this.#shares.length;
+  }
+
+  push(entry: T): void {
+    const isAhead = entry.turn === undefined && entry.priority >= AHEAD_OF_ALL;
+    (isAhead ? this.#ahead : this.#shares).push(entry);
+  }
+
+  head(): T | undefined {
+    return this.#ahead.head() ?? this.#shares.head();
+  }
+
+  pop(): T | undefined {
+    return this.#ahead.pop() ?? this.#shares.pop();
+  }
+}
+
+/** The highest priority first, and among equals who came first. */
+export function compare(left: Waiting, right: Waiting): number {
+  return right.priority - left.priority || left.order - right.order;
+}
+
+class PriorityLine<T extends Waiting> implements Line<T> {
+  readonly #entries = new TinyQueue<T>([], compare);
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  push(entry: T): void {
+    this.#entries.push(entry);
+  }
+
+  head(): T | undefined {
+    while (this.#entries.peek()?.over) this.#entries.pop();
+    return this.#entries.peek();
+  }
+
+  pop(): T | undefined {
+    return this.head() && this.#entries.pop();
+  }
+}
+
+interface Flow<T> {
+  readonly key: string;
+  readonly line: Line<T>;
+  weight: number;
+  /** What it had, divided by its weight: the lowest goes next. */
+  had: number;
+  readonly order: number;
+}
+
+/** Start-time fair queueing: each flow has its turns by its weight while others wait, and nothing is saved up meanwhile. */
+class Turns<T extends Waiting> implements Line<T> {
+  readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };
+  readonly #newLine: () => Line<T>;
+  readonly #flows = new Map<string, Flow<T>>();
+  readonly #queue = new TinyQueue<Flow<T>>([], (left, right) => left.had - right.had || left.order - right.order);
+  /** What the flow had that went last. */
+  #now = 0;
+  #order = 0;
+
+  constructor(keyOf: (entry: T) => { readonly key: string; readonly weight: number }, newLine: () => Line<T>) {
+    this.#keyOf = keyOf;
+    this.#newLine = newLine;
+  }
+
+  get length(): number {
+    return [...this.#flows.values()].reduce((sum, { line }) => sum + line.length, 0);
+  }
+
+  push(entry: T): void {
+    const { key, weight } = this.#keyOf(entry);
+    let flow = this.#flows.get(key);
+    if (flow === undefined) {
+      flow = { key, line: this.#newLine(), weight, had: this.#now, order: this.#order++ };
+      this.#flows.set(key, flow);
+      this.#queue.push(flow);
+    }
+    flow.weight = weight;
+    flow.line.push(entry);
+  }
+
+  head(): T | undefined {
+    for (let flow = this.#queue.peek(); flow !== undefined; flow = this.#queue.peek()) {
+      const head = flow.line.head();
+      if (head !== undefined) return head;
+      this.#queue.pop();
+      this.#flows.delete(flow.key);
+    }
+    return undefined;
+  }
+
+  pop(): T | undefined {
+    const head = this.head();
+    const flow = head && this.#queue.pop();
+    if (flow === undefined) return undefined;
+    flow.line.pop();
+    this.#now = flow.had;
+    // Remembered also while nothing of it waits, until its next turn would come.
+    flow.had += 1 / flow.weight;
+    this.#queue.push(flow);
+    return head;
+  }
+}
