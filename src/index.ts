@@ -98,7 +98,7 @@ export type { OpenOptions, QuoteOptions, ResumeOptions, RunOptions } from "./eng
 export type { Quote } from "./engine/price/quote.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance/provenance-schema.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
-export { runSchedules, type Schedule } from "./engine/schedule/run-schedules.ts";
+export { inspectSchedules, runSchedules, type Schedule, type ScheduleState } from "./engine/schedule/run-schedules.ts";
 export { openShowrunner } from "./engine/showrunner/open-showrunner.ts";
 export type { Showrunner } from "./engine/showrunner/showrunner.ts";
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";

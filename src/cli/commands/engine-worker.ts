@@ -8,6 +8,7 @@ import { type EngineFlags, openEngine, pipelinesIn } from "../engine.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { countOf, type ServerFlags, serveWorker } from "../worker-servers.ts";
+import { followSchedules, schedulesOf } from "./schedule.ts";
 
 export interface EngineWorkerFlags extends EngineFlags, ServerFlags {
   readonly pipelines?: string | undefined;
@@ -29,6 +30,7 @@ export async function engineWorker(
   const drainMs = readDuration("--drain", flags.drain ?? "30s", "30s or 2m");
   const slices = flags.slices === undefined ? undefined : countOf("--slices", flags.slices, 10_000);
   const folder = resolve(io.cwd, flags.pipelines ?? ".");
+  const schedules = await schedulesOf(context, flags);
   const work = async (show: Showrunner) => {
     sayWhere(show, context);
     show.notifications.start();
@@ -49,7 +51,9 @@ export async function engineWorker(
     output.say(
       `Drives runs in slices (engine ${flags.engine}, code in ${visible(folder)}). SIGTERM stops in good order.`,
     );
+    const scheduled = await followSchedules(context, show, schedules, engine);
     await aborted(io.interrupt);
+    await scheduled();
     output.say("Stops: no new slices; what is under way is seen through.");
     await worker.stop({ drainMs });
     await close();

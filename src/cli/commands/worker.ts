@@ -10,6 +10,7 @@ import { codeOf, sourceOf } from "../input/stored-run.ts";
 import { visible } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 import type { EngineWorkerFlags } from "./engine-worker.ts";
+import { followSchedules, schedulesOf } from "./schedule.ts";
 
 export interface WorkerFlags extends EngineWorkerFlags {
   readonly once?: boolean;
@@ -43,6 +44,7 @@ async function hotWorker(
   { measured, options }: { readonly measured: Measured | null; readonly options: OpenOptions },
 ): Promise<ExitCode> {
   const { io, output } = context;
+  const schedules = await schedulesOf(context, flags);
   const { waitForFunds } = flags;
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
   const work = async (show: Showrunner) => {
@@ -58,12 +60,14 @@ async function hotWorker(
       ...{ show, measured },
       isReady: () => isReady && !io.interrupt.aborted,
     });
+    const scheduled = await followSchedules(context, show, schedules);
     try {
       while (!io.interrupt.aborted) {
         isReady = await pool.takeUp().then(() => true, failing(context));
         if (flags.once && pool.isIdle) return pool.hasFailed ? ExitCode.unfinished : ExitCode.done;
         await delay(POLL_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
       }
+      await scheduled();
       await pool.stop();
     } finally {
       await close();

@@ -23,7 +23,14 @@ export function checkWorkerFlags(flags: {
   readonly drain?: unknown;
   readonly once?: unknown;
   readonly waitForFunds?: unknown;
+  readonly schedules?: unknown;
 }): void {
+  if (flags.schedules !== undefined) {
+    refuse(
+      [["--once", flags.once, "leave out --once: schedules go on until the worker is stopped"]],
+      "with --schedules",
+    );
+  }
   if (flags.engine !== undefined) {
     const once = "showrunner worker --once   drives what could go on without an engine; SIGTERM ends this one";
     return refuse(

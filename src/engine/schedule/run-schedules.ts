@@ -71,6 +71,30 @@ export async function runSchedules(
   }
 }
 
+/** How a schedule stands. */
+export interface ScheduleState {
+  readonly name: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  /** When it is due next, epoch milliseconds; null: never again. */
+  readonly nextAt: number | null;
+  /** Its newest run in the journal, and when that was due. */
+  readonly last: { readonly runId: string; readonly at: number; readonly status: string } | null;
+  /** Times since then that passed without a run, epoch milliseconds; the 100 last at most. See {@link Schedule.missed}. */
+  readonly missed: readonly number[];
+}
+
+/** How schedules stand at an instant, by the runs of the journal. Starts nothing. */
+export async function inspectSchedules(
+  show: Pick<Showrunner, "runs">,
+  schedules: readonly Schedule[],
+  now: number,
+): Promise<readonly ScheduleState[]> {
+  const states: ScheduleState[] = [];
+  for (const schedule of schedules) states.push(await new ScheduleTimer(schedule).state(show, now));
+  return states;
+}
+
 /** The id of the run that a schedule starts at an instant. */
 export function scheduledRunId(name: string, at: number): string {
   return `${name}-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, "")}`;
@@ -99,10 +123,23 @@ class ScheduleTimer {
   }
 
   /** Goes on where the last run of the schedule was due, whoever started it. */
-  async begin(show: Showrunner, now: number): Promise<void> {
+  async begin(show: Pick<Showrunner, "runs">, now: number): Promise<ScheduleState["last"]> {
     const { name } = this.#schedule;
-    const started = (await show.runs({ tags: { schedule: name } })).flatMap(({ runId }) => timeOf(name, runId) ?? []);
-    this.#since = Math.min(now, Math.max(...started, started.length === 0 ? now : 0));
+    const started = (await show.runs({ tags: { schedule: name } })).flatMap(({ runId, status }) => {
+      const at = timeOf(name, runId);
+      return at === null ? [] : [{ runId, at, status }];
+    });
+    const last = started.toSorted((one, other) => one.at - other.at).at(-1) ?? null;
+    this.#since = Math.min(now, last?.at ?? now);
+    return last;
+  }
+
+  async state(show: Pick<Showrunner, "runs">, now: number): Promise<ScheduleState> {
+    const { name, cron, timeZone = "UTC" } = this.#schedule;
+    const last = await this.begin(show, now);
+    const missed = this.#passed(now);
+    const nextAt = this.nextAt();
+    return { name, cron, timeZone, nextAt: Number.isFinite(nextAt) ? nextAt : null, last, missed };
   }
 
   nextAt(): number {
@@ -111,18 +148,24 @@ class ScheduleTimer {
 
   async fire(show: Showrunner, now: number, options: ScheduleOptions): Promise<void> {
     const { missed = "last" } = this.#schedule;
-    const due: number[] = [];
-    for (let at = this.nextAt(); at <= now; at = this.nextAt()) {
-      due.push(at);
-      if (due.length > MOST_MISSED) due.shift();
-      this.#since = at;
-    }
+    const due = this.#passed(now);
     const last = due.at(-1);
     for (const at of due) {
       const isMissed = now - at > LATE_MS;
       if (isMissed && (missed === "skip" || (missed === "last" && at !== last))) this.#tell(at, "missed", options);
       else await this.#start(show, at, options);
     }
+  }
+
+  /** Its times up to now that were not dealt with, the newest of them; they count as dealt with from here on. */
+  #passed(now: number): readonly number[] {
+    const due: number[] = [];
+    for (let at = this.nextAt(); at <= now; at = this.nextAt()) {
+      due.push(at);
+      if (due.length > MOST_MISSED) due.shift();
+      this.#since = at;
+    }
+    return due;
   }
 
   async #start(show: Showrunner, at: number, options: ScheduleOptions): Promise<void> {
