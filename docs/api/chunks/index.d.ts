@@ -450,6 +450,15 @@ interface RateLimit {
   readonly requests: number;
   readonly perMs: number;
 }
+interface Turn {
+  readonly share: string;
+  readonly weight?: number | undefined;
+  readonly run: string;
+}
+type Priority = number | {
+  readonly level: number;
+  readonly turn: Turn;
+};
 interface SharedPace {
   share(request: ShareRequest): Promise<ShareGrant>;
 }
@@ -523,7 +532,7 @@ type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undef
 interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
 }
 interface SendOptions extends CallOptions {
   readonly sendBefore?: number | undefined;
@@ -1079,7 +1088,7 @@ interface SubmitOptions extends SendOptions {
 interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
   readonly idleMs?: number | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
   readonly maxBytes?: number | undefined;
   readonly maxMs?: number | undefined;
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
@@ -1141,7 +1150,7 @@ interface FollowOptions {
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly deadlineMs?: number | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
   readonly estimatedCompletionAt?: string | null | undefined;
   readonly model?: string | undefined;
   readonly onUpdate?: ((event: FollowEvent) => void) | undefined;
@@ -1161,7 +1170,7 @@ interface PollOptions {
   readonly webhooks?: boolean | undefined;
   readonly model?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
 }
 type Polled = {
   readonly type: "finished";
@@ -1175,7 +1184,7 @@ type Polled = {
 interface StreamOptions {
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
-  readonly priority?: number | undefined;
+  readonly priority?: Priority | undefined;
   readonly idleMs?: number | undefined;
   readonly maxFruitless?: number | undefined;
 }
@@ -1371,6 +1380,7 @@ export {
   Page,
   PageQuery,
   PlannedPoll,
+  Priority,
   Redelivery,
   RequestClass,
   RequestKind,
@@ -1392,6 +1402,7 @@ export {
   TimeoutError,
   Timer,
   TokensApi,
+  Turn,
   UnknownOutcomeError,
   UploadError,
   UploadHandle,

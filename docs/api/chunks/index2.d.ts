@@ -1359,6 +1359,10 @@ interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
+interface TurnsOption {
+  readonly tag: string;
+  readonly weights?: Readonly<Record<string, number>> | undefined;
+}
 interface CapOption {
   readonly usd: string;
   readonly per?: "day" | undefined;
@@ -1372,6 +1376,7 @@ interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly clock?: Clock | undefined;
   readonly leaseMs?: number | undefined;
   readonly sharePace?: boolean | undefined;
+  readonly turns?: TurnsOption | undefined;
   readonly idempotencyWindowMs?: number | undefined;
   readonly spendingCap?: string | undefined;
   readonly caps?: readonly (CapOption | string)[] | undefined;
@@ -1693,6 +1698,7 @@ interface LocalWork {
     readonly step: string;
   };
   readonly of: string;
+  readonly place?: number;
 }
 interface SliceOptions {
   readonly resume?: ResumeOptions | undefined;
@@ -1971,6 +1977,19 @@ interface ScheduleOptions {
   readonly clock?: Clock | undefined;
 }
 declare function runSchedules(show: Showrunner, schedules: readonly Schedule[], options: ScheduleOptions): Promise<void>;
+interface ScheduleState {
+  readonly name: string;
+  readonly cron: string;
+  readonly timeZone: string;
+  readonly nextAt: number | null;
+  readonly last: {
+    readonly runId: string;
+    readonly at: number;
+    readonly status: string;
+  } | null;
+  readonly missed: readonly number[];
+}
+declare function inspectSchedules(show: Pick<Showrunner, "runs">, schedules: readonly Schedule[], now: number): Promise<readonly ScheduleState[]>;
 declare function openShowrunner(options?: OpenOptions): Promise<Showrunner>;
 declare function createMemoryJournal({
   now
@@ -2115,6 +2134,7 @@ export {
   RunUpdate,
   RunView,
   Schedule,
+  ScheduleState,
   Showrunner,
   Slice,
   SliceOptions,
@@ -2144,6 +2164,7 @@ export {
   formatDuration,
   formatUsd,
   generateModels,
+  inspectSchedules,
   liveText,
   loadRun,
   makespan,
