@@ -44,6 +44,37 @@ describe("with a service of its own", () => {
 
   afterAll(() => service?.stop());
 
+  test("a plan with five different mistakes lists all five with step and field, and only reads were sent", async () => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, "mistakes.ts"), mistakes);
+    for (const command of ["plan", "run"]) {
+      const { code, stdout, stderr } = await cli(
+        [command, "mistakes.ts", ...(command === "run" ? ["--budget", "9"] : [])],
+        {
+          cwd,
+          env: service.env,
+        },
+      );
+      expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("5 problems");
+      for (const place of [
+        /field {2}input\.colour:/,
+        /option {2}input\.aspect_ratio:/,
+        /kind {2}input\.audio:/,
+        /retired {2}\S*model:.*image-1|retired.*image-1/,
+        /missing {2}input\.audio:/,
+      ]) {
+        expect(stderr).toMatch(place);
+      }
+    }
+    expect(
+      (await requestsOf(service)).filter((route) => !route.startsWith("GET ") && !route.includes("estimate")),
+    ).toEqual([]);
+    const { code, stdout } = await cli(["plan", "mistakes.ts", "--json"], { cwd, env: service.env });
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout).problems).toHaveLength(5);
+  });
+
   test.each([
     [
       "a misspelt field of the input, which would otherwise be left out",
@@ -77,37 +108,6 @@ describe("with a service of its own", () => {
       expect(stderr).toMatch(said);
     },
   );
-
-  test("a plan with five different mistakes lists all five with step and field, and only reads were sent", async () => {
-    const cwd = emptyFolder();
-    writeFileSync(join(cwd, "mistakes.ts"), mistakes);
-    for (const command of ["plan", "run"]) {
-      const { code, stdout, stderr } = await cli(
-        [command, "mistakes.ts", ...(command === "run" ? ["--budget", "9"] : [])],
-        {
-          cwd,
-          env: service.env,
-        },
-      );
-      expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("5 problems");
-      for (const place of [
-        /field {2}input\.colour:/,
-        /option {2}input\.aspect_ratio:/,
-        /kind {2}input\.audio:/,
-        /retired {2}\S*model:.*image-1|retired.*image-1/,
-        /missing {2}input\.audio:/,
-      ]) {
-        expect(stderr).toMatch(place);
-      }
-    }
-    expect(
-      (await requestsOf(service)).filter((route) => !route.startsWith("GET ") && !route.includes("estimate")),
-    ).toEqual([]);
-    const { code, stdout } = await cli(["plan", "mistakes.ts", "--json"], { cwd, env: service.env });
-    expect(code).toBe(2);
-    expect(JSON.parse(stdout).problems).toHaveLength(5);
-  });
 
   test("a budget below the quote is refused with both amounts, before the first submit", async () => {
     const before = await service.stats();
