@@ -12,6 +12,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   journal: () => import("./journal.ts"),
   postgres: () => import("./postgres.ts"),
   parked: () => import("./parked.ts"),
+  wakes: () => import("./wakes.ts"),
   growth: () => import("./growth.ts"),
   makespan: () => import("./makespan.ts"),
   jobs: () => import("./jobs.ts"),

@@ -29,12 +29,18 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
+/** `parks`: until the next slice. `rests`: until somebody wants something of the run. */
+export type Leaving = "goes on" | "parks" | "rests";
+
 /**
  * Whether a snapshot is due with `tail` events after the last one, which had a certain weight: under way when they
  * outweigh it, so that all snapshots of a run together cost no more than its events.
  */
-export function isSnapshotDue(tail: number, weight: number, park: boolean): boolean {
-  return tail >= (park ? SHORT_TAIL : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight));
+export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
+  if (leaving === "rests") return tail >= SHORT_TAIL;
+  return (
+    tail >= (leaving === "parks" ? Math.max(SHORT_TAIL, weight) : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight))
+  );
 }
 
 /** To be left for a moment after each step, while nobody changes the state. */

@@ -39,6 +39,8 @@ export type LeaseOutcome =
       readonly memo: Wake["memo"];
       /** Whether the inbox held anything then. */
       readonly hasMail: boolean;
+      /** Number of events that the run's snapshot does not hold, the one appended included. */
+      readonly tail: number;
     }
   | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
 

@@ -1,3 +1,4 @@
+import TinyQueue from "tinyqueue";
 import type { LocalWork } from "../index.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 
@@ -5,16 +6,28 @@ import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type 
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 
 interface Item {
+  readonly key: string;
   dueAt: number;
   priority: number;
   failures: number;
   isActive: boolean;
   /** A wake that came while it was active. */
   again: WakeOptions | null;
+  /** Its place in a queue; others that it has there are passed over. */
+  entry: Entry | null;
   /** Settles with when it is due again, or null. */
   readonly perform: (handlers: EngineHandlers, signal: AbortSignal) => Promise<number | null>;
   readonly kind: keyof ProcessOptions;
 }
+
+interface Entry {
+  readonly item: Item;
+  readonly at: number;
+  readonly priority: number;
+}
+
+const earliest = (a: Entry, b: Entry) => a.at - b.at;
+const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.at;
 
 export interface TimersOptions {
   readonly now?: (() => number) | undefined;
@@ -34,6 +47,8 @@ export function createTimersEngine(options: TimersOptions = {}): Engine {
 class TimersEngine implements Engine {
   readonly #options: { readonly [K in keyof TimersOptions]-?: NonNullable<TimersOptions[K]> };
   readonly #items = new Map<string, Item>();
+  readonly #later = new TinyQueue<Entry>([], earliest);
+  readonly #due = { slices: new TinyQueue<Entry>([], mostUrgent), local: new TinyQueue<Entry>([], mostUrgent) };
   readonly #active = new Set<Promise<void>>();
   readonly #end = new AbortController();
   readonly #free = { slices: 0, local: 0 };
@@ -54,6 +69,7 @@ class TimersEngine implements Engine {
     } else {
       item.dueAt = Math.min(at, item.dueAt);
       item.priority = Math.max(priority, item.priority);
+      this.#queue(item);
     }
     this.#look();
   }
@@ -91,29 +107,41 @@ class TimersEngine implements Engine {
     (late as { cancel(): void } | null)?.cancel();
   }
 
-  #add(key: string, item: Pick<Item, "dueAt" | "priority" | "perform" | "kind">): void {
-    this.#items.set(key, { ...item, failures: 0, isActive: false, again: null });
+  #add(key: string, what: Pick<Item, "dueAt" | "priority" | "perform" | "kind">): void {
+    const item: Item = { ...what, key, failures: 0, isActive: false, again: null, entry: null };
+    this.#items.set(key, item);
+    this.#queue(item);
+  }
+
+  #queue(item: Item): void {
+    const { dueAt: at, priority, entry } = item;
+    if (entry?.at === at && entry.priority === priority) return;
+    item.entry = { item, at, priority };
+    this.#later.push(item.entry);
   }
 
   /** Starts what is due, as far as there is room, and sets the timer for what is not. */
   #look(): void {
     if (this.#handlers === null) return;
     const now = this.#options.now();
-    const waiting = [...this.#items].filter(([, { isActive }]) => !isActive);
-    const due = waiting.filter(([, { dueAt }]) => dueAt <= now);
-    due.sort(([, a], [, b]) => b.priority - a.priority || a.dueAt - b.dueAt);
-    for (const [key, item] of due) {
-      if (this.#free[item.kind] > 0) this.#start(key, item, this.#handlers);
+    let next = first(this.#later);
+    for (; next !== undefined && next.at <= now; next = first(this.#later)) {
+      this.#later.pop();
+      this.#due[next.item.kind].push(next);
+    }
+    for (const kind of ["slices", "local"] as const) {
+      const due = this.#due[kind];
+      while (this.#free[kind] > 0 && first(due) !== undefined) this.#start(due.pop()!.item, this.#handlers);
     }
     this.#timer?.cancel();
-    const next = Math.min(...waiting.map(([, { dueAt }]) => dueAt).filter((at) => at > now));
-    this.#timer = Number.isFinite(next) ? this.#options.setTimer(next - now, () => this.#look()) : null;
+    this.#timer = next === undefined ? null : this.#options.setTimer(next.at - now, () => this.#look());
   }
 
-  #start(key: string, item: Item, handlers: EngineHandlers): void {
+  #start(item: Item, handlers: EngineHandlers): void {
     item.isActive = true;
+    item.entry = null;
     this.#free[item.kind]--;
-    const work = this.#perform(key, item, handlers).finally(() => {
+    const work = this.#perform(item, handlers).finally(() => {
       this.#active.delete(work);
       this.#free[item.kind]++;
       this.#look();
@@ -121,19 +149,29 @@ class TimersEngine implements Engine {
     this.#active.add(work);
   }
 
-  async #perform(key: string, item: Item, handlers: EngineHandlers): Promise<void> {
+  async #perform(item: Item, handlers: EngineHandlers): Promise<void> {
     let next: number | null;
     try {
       next = await item.perform(handlers, this.#end.signal);
       item.failures = 0;
     } catch (error) {
-      this.#options.onError(error, key);
+      this.#options.onError(error, item.key);
       next = this.#options.now() + Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** item.failures++);
     }
     const { again } = item;
     const dueAt = again === null ? next : Math.min(again.at!, next ?? Number.POSITIVE_INFINITY);
-    if (dueAt === null) return void this.#items.delete(key);
+    if (dueAt === null) return void this.#items.delete(item.key);
     Object.assign(item, { dueAt, priority: again?.priority ?? 0, isActive: false, again: null });
+    this.#queue(item);
+  }
+}
+
+/** The first entry that counts. */
+function first(queue: TinyQueue<Entry>): Entry | undefined {
+  for (;;) {
+    const entry = queue.peek();
+    if (entry === undefined || entry === entry.item.entry) return entry;
+    queue.pop();
   }
 }
 

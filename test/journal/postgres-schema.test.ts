@@ -138,7 +138,8 @@ describe.runIf(hasPostgres("the schema of a PostgreSQL journal"))("The schema of
       await reference.close();
       const [store, other] = await Promise.all([open("data"), open("data")]);
       expect(await allOf(store)).toEqual(before);
-      expect(psql("SELECT version FROM data.journal_versions ORDER BY version").split("\n")).toEqual(["2", "3", "4"]);
+      const versions = migrations.map((_, index) => String(FIRST_VERSION + index));
+      expect(psql("SELECT version FROM data.journal_versions ORDER BY version").split("\n")).toEqual(versions);
       expect(await store.spending(account, { tag: null, sinceAt: 86_400_000 })).toEqual({
         heldMicros: 0,
         settledMicros: 0,

@@ -183,7 +183,8 @@ class ReferenceJournal implements JournalStore {
     if (wake !== null) run.wake = JSON.stringify({ ...wake, memo: null });
     const lease = leaseOf(run);
     const event = leaseEvent({ lease, holder, seq: run.row.lastSeq, at, parked });
-    return { acquired: true, lease, event, memo: wake?.memo ?? null, hasMail: run.inbox.length > 0 };
+    const tail = event.seq - ((await this.snapshot(runId))?.seq ?? 0);
+    return { acquired: true, lease, event, memo: wake?.memo ?? null, hasMail: run.inbox.length > 0, tail };
   }
 
   async renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean> {

@@ -7,7 +7,7 @@ import { bucketAway } from "../effects/bucket-away.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
 import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
-import { DriveMemory } from "./drive-memory.ts";
+import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
 
 /** What comes of commands, for whoever drives the run. */
@@ -21,9 +21,6 @@ interface Listener {
   /** Of a step's requests. */
   priority(step: string): number;
 }
-
-/** Another job of an engine that was given work so long ago is asked for it again, milliseconds. */
-const DELEGATED_AGAIN_MS = 15 * 60_000;
 
 /** Performs the commands of one drive, and knows which are under way and when others may be tried again. */
 export class CommandRunner {
@@ -50,7 +47,6 @@ export class CommandRunner {
     this.memory = options.slice?.memory ?? new DriveMemory();
     this.service = new ServiceWatch(state, deps, this.memory.service);
     if (this.memory.spending !== null) deps.spending.restore(this.memory.spending);
-    this.memory.forgetDelegated(deps.now() - DELEGATED_AGAIN_MS);
     for (const id of this.memory.delegated.keys()) this.active.add(id);
   }
 

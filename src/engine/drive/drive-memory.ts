@@ -4,6 +4,9 @@ import { HINTED } from "../effects/poll.ts";
 import type { SpendingMemo } from "../money/spending.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 
+/** Another job of an engine that was given work so long ago is asked for it again, milliseconds. */
+export const DELEGATED_AGAIN_MS = 15 * 60_000;
+
 /**
  * What a drive knows beside the journal's events. A run that is driven in slices hands it from one slice to the next with
  * its park; a crash loses it, and then everything is asked for again.
@@ -36,8 +39,11 @@ export class DriveMemory {
     return new DriveMemory((memo ?? {}) as unknown as Partial<StoredMemo>);
   }
 
-  forgetDelegated(before: number): void {
-    for (const [id, since] of this.delegated) if (since <= before) this.delegated.delete(id);
+  /** Forgets what was handed out too long ago; whether anything was. */
+  forgetDelegated(now: number): boolean {
+    const late = [...this.delegated].filter(([, since]) => since + DELEGATED_AGAIN_MS <= now);
+    for (const [id] of late) this.delegated.delete(id);
+    return late.length > 0;
   }
 
   /** A webhook came: the job's poll is due. */

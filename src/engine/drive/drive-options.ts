@@ -6,6 +6,7 @@ import type { Command } from "../../run/command.ts";
 import type { EffectContext } from "../effects/index.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import type { DriveMemory } from "./drive-memory.ts";
+import type { DriveTools } from "./drive-tools.ts";
 
 export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
@@ -48,8 +49,11 @@ export interface SliceOptions {
 export interface DriveOptions {
   /** Absent: the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
+  readonly tools: DriveTools;
   /** False where the inbox was just seen to be empty. */
   readonly hasMail: boolean;
+  /** Number of events that the run's snapshot does not hold. */
+  readonly tail: number;
   /**
    * Asked on every turn. Answers with the same object, and so the same `order`, until the plan has changed or finished
    * steps have shown that others take longer or shorter than expected: a few times in a run, and never within a turn.

@@ -5,7 +5,7 @@ import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, Lease } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
 import { isSameLimit } from "../../run/headroom.ts";
-import { Scheduler } from "../../run/scheduler.ts";
+import type { Scheduler } from "../../run/scheduler.ts";
 import { committedMicros } from "../change/drift.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { WALLET } from "../service/service-answers.ts";
@@ -58,8 +58,8 @@ class Driver {
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
     this.#deps = deps;
     this.#state = state;
-    this.#scheduler = new Scheduler(state);
-    this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
+    this.#scheduler = options.tools.scheduler;
+    this.#writer = new RunWriter({ ...deps, ...options }, state, lease);
     this.#lease = lease;
     this.#options = options;
     this.#inbox = new InboxReader(deps, state.runId, options.hasMail);

@@ -15,7 +15,7 @@ import { learnedPrices } from "../price/learned-prices.ts";
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
 import type { DriveDependencies, SliceOptions } from "./drive-options.ts";
-import { RunScheduler } from "./run-scheduler.ts";
+import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { storedEvent } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
@@ -41,6 +41,8 @@ interface Holding {
   readonly how: Start;
   /** Of a slice, from what the slice before it left. Absent: the run is driven until it rests. */
   readonly slice?: (memo: Json) => SliceOptions;
+  /** What the slice before it worked with. */
+  readonly tools?: DriveTools | null;
 }
 
 interface Held {
@@ -48,6 +50,8 @@ interface Held {
   readonly pending: RerunRevision | null;
   /** When a parked run goes on, epoch milliseconds; null: it rests. */
   readonly wakeAt: number | null;
+  /** For its next slice; null: nothing was driven. */
+  readonly tools: DriveTools | null;
 }
 
 /** Takes the lease, drives the run until it is parked, and gives the lease back. Throws {@link RunBusyError}. */
@@ -70,7 +74,11 @@ async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): 
   if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
   const { lease, event: taken, memo } = outcome;
   const since = taken.seq === state.seq + 1 ? [taken] : await store.read(runId, { afterSeq: state.seq });
-  for (const event of since) apply(state, event);
+  const known = holding.tools?.seq === taken.seq - 1 ? holding.tools : null;
+  for (const event of since) {
+    apply(state, event);
+    known?.scheduler.note(event.event);
+  }
   updates.push(since);
   const write = (events: readonly RunEvent[], inbox: readonly number[] = []) =>
     append(parts, holding, lease, { events, inbox });
@@ -92,31 +100,36 @@ async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): 
   );
   if (rests) {
     await store.releaseLease(lease);
-    return { pending, wakeAt: null };
+    return { pending, wakeAt: null, tools: null };
   }
   if (!goesOn) await write(await learnedPrices(state, store));
   const { length } = state.planned.plan.steps;
   await work.pause(length);
-  const scheduler = await RunScheduler.of(state, parts.durations);
   const slice = holding.slice?.(memo);
+  // Of work that another job of the engine seems to have lost, no step is told.
+  const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
+  const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
   const deps = parts.dependencies(state, how);
   await work.pause(length);
   const polls = slice === undefined ? {} : { polls: { planned: slice.memory.polls, webhooks: slice.webhooks } };
   const wakeAt = await drive({ ...deps, ...polls }, state, lease, {
     ...(slice !== undefined && { slice }),
+    tools,
     hasMail: outcome.hasMail || state.seq > taken.seq,
-    schedule: (plan) => scheduler.schedule(plan),
+    tail: outcome.tail + state.seq - taken.seq,
+    schedule: (plan) => tools.ranks.schedule(plan),
     stop: holding.stop,
     onEvents: (written) => {
-      scheduler.learn(written);
+      tools.ranks.learn(written);
       updates.push(written);
     },
     onProgress: (progress) => {
-      scheduler.estimate(progress);
+      tools.ranks.estimate(progress);
       updates.progress(progress);
     },
   });
-  return { pending, wakeAt };
+  tools.seq = state.seq;
+  return { pending, wakeAt, tools };
 }
 
 async function append(

@@ -6,11 +6,11 @@ import type { RunState } from "../../journal/state.ts";
 import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import type { Wake } from "../../journal/wakes.ts";
 import { LongWork } from "../../long-work.ts";
-import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
 import { chargesOf } from "../price/learned-prices.ts";
+import type { DriveTools } from "./drive-tools.ts";
 
 /** Another process took the run over: this one stopped and wrote nothing more. */
 export class RunTakenOverError extends ShowrunnerError {
@@ -30,6 +30,9 @@ export interface RunWriterParts {
   readonly notifier: { poke(): void } | null;
   /** Told of events once they are in the journal. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
+  readonly tools: DriveTools;
+  /** Number of events that the run's snapshot does not hold. */
+  readonly tail: number;
 }
 
 /** An event as the one that follows `afterSeq`. */
@@ -45,18 +48,14 @@ export class RunWriter {
   readonly #parts: RunWriterParts;
   readonly #state: RunState;
   readonly #lease: Lease;
-  readonly #resultRecorder: ResultRecorder;
-  /** Events that no snapshot holds; known from the first commit on. */
-  #tail = 0;
-  /** Of the state when it was last written whole, or loaded. */
-  #weight: number;
+  /** Events that no snapshot holds. */
+  #tail: number;
 
   constructor(parts: RunWriterParts, state: RunState, lease: Lease) {
     this.#parts = parts;
     this.#state = state;
     this.#lease = lease;
-    this.#resultRecorder = new ResultRecorder(state);
-    this.#weight = weightOf(state);
+    this.#tail = parts.tail;
   }
 
   /**
@@ -110,19 +109,20 @@ export class RunWriter {
     inbox: readonly InboxEntry[],
     more: Pick<Commit, "guard" | "park" | "wake"> = {},
   ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
-    const { store, now, notifier, onEvents } = this.#parts;
+    const { store, now, notifier, onEvents, tools } = this.#parts;
     const { runId, seq: lastSeq, status } = this.#state;
     const at = now();
     const afterSeq = lastSeq - events.length;
     const ledger = ledgerChanges(events);
     const rests = more.park === true && (more.wake?.at ?? null) === null;
-    if (this.#resultRecorder.asksForStored(events, rests)) {
-      this.#resultRecorder.noteStored(this.#state, await store.results({ runId }, Number.MAX_SAFE_INTEGER));
+    if (tools.results.asksForStored(events, rests)) {
+      tools.results.noteStored(this.#state, await store.results({ runId }, Number.MAX_SAFE_INTEGER));
     }
-    const produced = this.#resultRecorder.due(this.#state, events, rests);
+    const produced = tools.results.due(this.#state, events, rests);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
-    const isDue = isSnapshotDue(this.#tail + events.length, this.#weight, more.park === true);
+    const leaving = rests ? "rests" : more.park === true ? "parks" : "goes on";
+    const isDue = isSnapshotDue(this.#tail + events.length, tools.weight, leaving);
     const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;
     const outcome = await store.commit({
       ...{
@@ -144,8 +144,8 @@ export class RunWriter {
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
     this.#tail = outcome.tail;
-    if (isDue) this.#weight = weightOf(this.#state);
-    this.#resultRecorder.recorded(produced);
+    if (isDue) tools.weight = weightOf(this.#state);
+    tools.results.recorded(produced);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
     return outcome;

@@ -91,10 +91,12 @@ export class RunSlices {
   /** Performs local work of a run, and tells the run what came of it. Rejects where it has to be tried again. */
   async work({ runId, command, of }: LocalWork, options: Pick<SliceOptions, "findPipeline" | "signal"> = {}) {
     const { store, clock, repository } = this.#parts;
-    const state = await repository.load(runId);
+    const row = await store.run(runId);
+    if (row === null) throw new RunUnknownError(runId);
+    const remembered = this.#cache.peek(row) ?? { state: await repository.load(runId), code: null, tools: null };
+    const { state } = remembered;
     const { step } = command;
     if (workOf(state, step) !== of) return;
-    const remembered = { state, code: null };
     const how = await this.#start(remembered, options);
     const events: RunEvent[] = [];
     const result = await perform(command, {
@@ -119,7 +121,7 @@ export class RunSlices {
   ): Promise<Slice> {
     const { store, repository, clock } = this.#parts;
     const { runId } = row;
-    const remembered = this.#cache.take(row) ?? { state: await repository.load(runId), code: null };
+    const remembered = this.#cache.take(row) ?? { state: await repository.load(runId), code: null, tools: null };
     const { state } = remembered;
     const how = {
       ...(await this.#start(remembered, options)),
@@ -132,8 +134,8 @@ export class RunSlices {
     if (options.signal?.aborted === true) onEnd();
     const timer = clock.setTimer(options.maxMs ?? MOST_MS, onEnd);
     try {
-      const { wakeAt } = await driveAsHolder(this.#parts, {
-        ...{ state, how, stop: never },
+      const { wakeAt, tools } = await driveAsHolder(this.#parts, {
+        ...{ state, how, stop: never, tools: remembered.tools },
         updates: new Updates(store, runId, state.seq),
         slice: (memo) => ({
           memory: DriveMemory.of(memo),
@@ -148,7 +150,7 @@ export class RunSlices {
           },
         }),
       });
-      this.#cache.put(remembered);
+      this.#cache.put({ ...remembered, tools });
       return { status: state.status, wakeAt, message: state.pause?.message ?? state.message };
     } finally {
       timer.cancel();

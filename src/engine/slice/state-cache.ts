@@ -1,6 +1,7 @@
 import { weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { RunRow } from "../../journal/store.ts";
+import type { DriveTools } from "../drive/drive-tools.ts";
 import type { Code } from "../effects/functions.ts";
 
 /** A run as a slice left it; the next slice reads only what others wrote since. */
@@ -8,10 +9,16 @@ export interface Remembered {
   readonly state: RunState;
   /** Of its local functions; null until a slice needed them. */
   code: Code | null;
+  /** What the last slice worked with. */
+  tools: DriveTools | null;
 }
 
-/** Parts of states that are remembered at most, see `weightOf`: some tens of megabytes. */
-const MOST_WEIGHT = 20_000;
+/** Parts of states that are remembered at most, see `weightOf`, the newest state left out: some tens of megabytes. */
+const MOST_WEIGHT = 60_000;
+/** What a run weighs beside its parts. */
+const RUN_WEIGHT = 5;
+/** Of a smaller run the next slice is as fast with tools of its own. */
+const WORTH_TOOLS = 250;
 
 /** The states of the runs that had their slices last. What is taken out is put back only by a slice that went well. */
 export class StateCache {
@@ -27,13 +34,19 @@ export class StateCache {
     return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
   }
 
-  put(remembered: Remembered): void {
-    const { runId } = remembered.state;
-    const weight = weightOf(remembered.state);
-    this.#kept.set(runId, { ...remembered, weight });
+  /** As it is now: for whoever only reads, and may see what the next slice does to it. */
+  peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
+    const kept = this.#kept.get(runId);
+    return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
+  }
+
+  put({ state, code, tools }: Remembered): void {
+    // Of a run that goes on, an event is at most one more part.
+    const weight = RUN_WEIGHT + (tools === null ? weightOf(state) : tools.weight);
+    this.#kept.set(state.runId, { state, code, tools: weight < WORTH_TOOLS ? null : tools, weight });
     this.#weight += weight;
     for (const [oldest, { weight: freed }] of this.#kept) {
-      if (this.#weight <= MOST_WEIGHT) return;
+      if (this.#weight <= MOST_WEIGHT || this.#kept.size === 1) return;
       this.#kept.delete(oldest);
       this.#weight -= freed;
     }

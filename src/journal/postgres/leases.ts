@@ -64,6 +64,7 @@ function outcomeOf(
     event: leaseEvent(taken),
     memo: memoOf(columns, row),
     hasMail: row.has_mail === true,
+    tail: columns.integer(row, "tail"),
   };
 }
 

@@ -70,6 +70,7 @@ BEGIN${preamble}
       outcome := 'unknown';
     ELSIF c ? 'ttl' THEN
       SELECT * INTO outcome, epoch, last_seq, lease_holder, lease_left, memo, has_mail, parked FROM {s}.take_lease(r, c, p_event_version);
+      tail := last_seq - r.snapshot_seq;
       RETURN NEXT;
       CONTINUE;
     ELSIF r.last_write IS NOT DISTINCT FROM (c ->> 'write')::uuid THEN

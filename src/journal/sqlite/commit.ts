@@ -34,7 +34,8 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
     "UPDATE runs SET last_seq = ?, updated_at = ?, epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
     ...[lastSeq, at, lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
   );
-  return { acquired: true, lease, event, memo, hasMail: hasOtherEntries(db, run.key, []) };
+  const hasMail = hasOtherEntries(db, run.key, []);
+  return { acquired: true, lease, event, memo, hasMail, tail: lastSeq - run.snapshotSeq };
 }
 
 /** True while the lease is held: neither acquired by another process nor released. */
