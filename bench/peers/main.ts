@@ -6,14 +6,16 @@
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
+import { openJournal } from "../../src/journal/open.ts";
 import { bareMs, type Case, cases, pooled, showrunnerMs } from "../engine.ts";
 import { executed, lastValue, layeredGraph } from "../graph.ts";
 import { inFolder, interleaved, print, Report, WARM_UP_ROUNDS, writeResults } from "../harness.ts";
 import { type Bar, median, ratios } from "../stats.ts";
 import type { Peer } from "./peer.ts";
-import { postgresBin } from "./servers.ts";
+import { postgresBin, postgresUrl, startPostgres } from "./servers.ts";
 
 const OURS = "Showrunner";
+const OURS_POSTGRES = "Showrunner, PostgreSQL";
 const BARE = "bare node:sqlite, one commit a step";
 
 interface Contender {
@@ -39,9 +41,24 @@ const bars: Readonly<Record<string, Bar>> = {
   "100 runs × 20, 20 at once": { least: 3 },
 };
 
+/** The same with the journal in PostgreSQL, over those of DBOS. */
+const postgresBars: Readonly<Record<string, Bar>> = {
+  "1 run × 1,000, cap 100": { least: 3 },
+  "100 runs × 20, 20 at once": { least: 3 },
+};
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: "string" }, rounds: { type: "string", default: "5" }, contender: { type: "string" } },
+  options: {
+    json: { type: "string" },
+    /** Under which name the results are kept. */
+    part: { type: "string", default: "peers" },
+    rounds: { type: "string", default: "5" },
+    "warm-up": { type: "string", default: String(WARM_UP_ROUNDS) },
+    /** Only cases of these names. */
+    case: { type: "string", multiple: true, default: cases.map(({ name }) => name) },
+    contender: { type: "string" },
+  },
 });
 if (values.contender !== undefined) await contend(values.contender);
 else await compare();
@@ -50,15 +67,21 @@ else await compare();
 async function contend(name: string): Promise<void> {
   await inFolder(async (folder) => {
     const peer = await peers[name]?.open(folder);
-    process.send!(peer?.settings ?? "");
+    const postgres = name === OURS_POSTGRES ? await startPostgres(folder) : null;
+    const journal = postgres === null ? undefined : await openJournal(postgresUrl(postgres));
+    process.send!(peer?.settings ?? (postgres === null ? "" : `Showrunner's journal on ${postgres.version}`));
+    let round = 0;
     process.on("message", async (index) => {
       const of = cases[index as number]!;
-      if (name === OURS) process.send!(await showrunnerMs(of));
+      if (journal !== undefined) process.send!(await showrunnerMs(of, { journal, round: ++round }));
+      else if (name === OURS) process.send!(await showrunnerMs(of));
       else if (peer === undefined) process.send!(await bareMs(of.runs * of.steps, of.runs * of.steps));
       else process.send!(await peerMs(peer, of));
     });
     await once(process, "disconnect");
     await peer?.close();
+    await journal?.close();
+    await postgres?.stop();
   });
   process.exit(0);
 }
@@ -121,20 +144,26 @@ async function compare(): Promise<void> {
   }
   const present = named.filter(([, { needs }]) => isInstalled(needs)).map(([name]) => name);
   const contending: Record<string, Contending> = {};
-  for (const name of [OURS, ...present, BARE]) contending[name] = await start(name);
+  const ours = isInstalled("postgresql") ? [OURS, OURS_POSTGRES] : [OURS];
+  for (const name of [...ours, ...present, BARE]) contending[name] = await start(name);
   try {
     for (const [index, of] of cases.entries()) {
+      if (!values.case.includes(of.name)) continue;
       const each = Object.entries(contending).map(([name, contender]) => {
         return [name, async () => (of.runs * of.steps * 1000) / (await contender.measure(index))] as const;
       });
       const rates: Record<string, number[]> = await interleaved(
         Number(values.rounds),
         Object.fromEntries(each),
-        WARM_UP_ROUNDS,
+        Number(values["warm-up"]),
       );
       for (const [name, rate] of Object.entries(rates)) report.figure(of.name, name, "steps/s", rate);
       for (const name of [...present, BARE]) {
         report.figure(of.name, `${OURS} ÷ ${name}`, "×", ratios(rates[OURS]!, rates[name]!));
+      }
+      for (const name of present.filter((one) => peers[one]!.needs === "postgresql")) {
+        const bar = name === "DBOS" ? postgresBars[of.name] : undefined;
+        report.figure(of.name, `${OURS_POSTGRES} ÷ ${name}`, "×", ratios(rates[OURS_POSTGRES]!, rates[name]!), bar);
       }
       if (present.length === 0) continue;
       const fastest = present.toSorted((a, b) => median(rates[b]!) - median(rates[a]!))[0]!;
@@ -147,5 +176,5 @@ async function compare(): Promise<void> {
     await Promise.all(Object.values(contending).map((contender) => contender.close()));
   }
   print(report);
-  if (values.json !== undefined) writeResults(values.json, { peers: report });
+  if (values.json !== undefined) writeResults(values.json, { [values.part]: report });
 }
