@@ -841,7 +841,8 @@ type LeaseOutcome = {
   readonly lease: Lease; 
   readonly event: StoredEvent;
   readonly memo: Wake["memo"]; 
-  readonly hasMail: boolean;
+  readonly hasMail: boolean; 
+  readonly tail: number;
 } | {
   readonly acquired: false;
   readonly heldBy: LeaseHolder;
