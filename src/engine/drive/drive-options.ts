@@ -1,12 +1,13 @@
 import type { Clock } from "../../api/index.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
-import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { Plan } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import type { EffectContext } from "../effects/index.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import type { DriveMemory } from "./drive-memory.ts";
 import type { DriveTools } from "./drive-tools.ts";
+import type { Schedule } from "./run-scheduler.ts";
 
 export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
@@ -22,14 +23,6 @@ export interface DriveDependencies
   readonly leaseMs: number;
   /** Reading the inbox that other processes write to, milliseconds. */
   readonly inboxEveryMs: number;
-}
-
-/** Which steps go first, as far as is known now: another object as soon as that changes. */
-export interface Schedule {
-  /** Every step of the plan, the most urgent first. */
-  readonly order: readonly PlanStep[];
-  /** Priority of a step's requests. */
-  readonly priority: (step: string) => number;
 }
 
 /** How a slice of a run is driven: where only waiting is left, the run is parked. */

@@ -11,9 +11,10 @@ import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
-import type { DriveDependencies, DriveOptions, Schedule } from "./drive-options.ts";
+import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
 import { Rest } from "./rest.ts";
+import type { Schedule } from "./run-scheduler.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
 
 /**

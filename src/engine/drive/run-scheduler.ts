@@ -10,13 +10,20 @@ import { stepNamed } from "../../plan/plan-index.ts";
 import { avoidedCost } from "../../run/avoided-cost.ts";
 import { tookOf } from "../../run/cache-lookup.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
-import type { Schedule } from "./drive-options.ts";
 
 /** Expectations have to change by so much beside each other before the steps are ranked anew. */
 const TELLING = 1.2;
 /** A large run is ranked anew once this part of what was left has finished: all of it together costs a few rankings. */
 const RANKED_AGAIN = 1 / 8;
 const ALWAYS_RANKED = 256;
+
+/** Which steps go first, as far as is known now: another object as soon as that changes. */
+export interface Schedule {
+  /** Every step of the plan, the most urgent first. */
+  readonly order: readonly PlanStep[];
+  /** Priority of a step's requests. */
+  readonly priority: (step: string) => number;
+}
 
 /** Ranks the steps of a run, and ranks them anew as it shows how long they take. */
 export class RunScheduler {
