@@ -113,7 +113,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     },
     handlers: {
       async perform(context: Restate.Context, given: LocalWork): Promise<void> {
-        await placed(work, "local", { context, priority: 0 }, async ({ signal, during }) => {
+        await placed(work, "local", { context, priority: -(given.place ?? 0) }, async ({ signal, during }) => {
           try {
             await during(() => work.handlers.local(given, signal));
           } catch (error) {

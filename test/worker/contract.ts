@@ -6,8 +6,8 @@ import type { Engine, EngineHandlers } from "../../src/worker/index.ts";
 type Open = () => Promise<readonly [Engine, Engine]>;
 
 interface ContractOptions {
-  /** Settles once the engine has handed the wakes of these runs to a process, where it does so before there is a place. */
-  readonly handed?: (runIds: readonly string[]) => Promise<void>;
+  /** Settles once the engine has handed so many slices, or functions, to a process, where it does so before there is a place. */
+  readonly handed?: (what: "runs" | "local", count: number) => Promise<void>;
 }
 
 const LONG = 120_000;
@@ -142,13 +142,24 @@ export function engineContract(name: string, open: Open, { handed = async () => 
     });
 
     test("gives the functions of a run their turns between those of others, however many it has", async () => {
-      const { works, handlers } = noting();
+      let release: () => void = () => {};
+      const { works, handlers } = noting({
+        local: ({ place }) => (place === 0 ? Promise.resolve() : new Promise((resolve) => (release = resolve))),
+      });
       const add = (runId: string, place: number) => engines[0].delegate({ ...localWork(runId, `${place}`), place });
-      for (const place of [0, 1, 2]) await add("large", place);
-      await add("small", 0);
       await engines[0].process(handlers, { slices: 1, local: 1 });
+      await add("first", 1);
+      await until(() => works.length === 1);
+      for (const place of [1, 2]) await add("large", place);
+      await add("small", 0);
+      await handed("local", 4);
+      release();
+      await until(() => works.length === 3);
+      release();
       await until(() => works.length === 4);
-      expect(works.map(({ runId, of }) => `${runId} ${of}`)).toEqual(["large 0", "small 0", "large 1", "large 2"]);
+      release();
+      const order = works.map(({ runId, of }) => `${runId} ${of}`);
+      expect(order).toEqual(["first 1", "small 0", "large 1", "large 2"]);
     });
 
     test("lets local work last while slices of the same run go on", async () => {
@@ -183,7 +194,7 @@ export function engineContract(name: string, open: Open, { handed = async () => 
       await until(() => slices.length === 1);
       const priorities = { low: 0, high: 9, middle: 5 };
       for (const [runId, priority] of Object.entries(priorities)) await engines[0].wake(runId, { priority });
-      await handed(Object.keys(priorities));
+      await handed("runs", 4);
       release();
       await until(() => slices.length === 4);
       expect(slices).toEqual(["first", "high", "middle", "low"]);
