@@ -40,8 +40,8 @@ export interface RestateEndpointOptions {
   readonly identityKeys?: readonly string[] | undefined;
 }
 
-/** Calls that a connection carries beside those that have a place: the short ones, and those from which the next is chosen. */
-const MORE_STREAMS = 16;
+/** Calls that a connection carries beside those that have a place: few, so that Restate soon opens one to another worker. */
+const MORE_STREAMS = 4;
 
 /** An engine on Restate. Taking work needs `@restatedev/restate-sdk`, an optional peer dependency; waking needs nothing. */
 export function createRestateEngine(options: RestateEngineOptions): Engine {
@@ -79,6 +79,7 @@ class RestateEngine implements Engine {
     const places = { slices: new Places(slices), local: new Places(local) };
     const services = servicesOf(sdk, this.#name, { handlers, places, end: this.#end.signal, onError });
     const { host = "127.0.0.1", port = 9080 } = endpoint;
+    const address = endpoint.address === undefined ? addressOf(host, port) : endpoint.address;
     this.#endpoint = new Endpoint(
       sdk.createEndpointHandler({
         services,
@@ -89,8 +90,8 @@ class RestateEngine implements Engine {
       slices + local + MORE_STREAMS,
     );
     await this.#endpoint.listen(host, port);
-    const { address = `http://${host}:${port}`, admin = adminOf(ingress) } = endpoint;
     if (address === null) return;
+    const { admin = adminOf(ingress) } = endpoint;
     await register({ admin, address, token }, namesOf(this.#name).runs).catch(async (error: unknown) => {
       await this.close({ drainMs: 0 });
       throw error;
@@ -171,6 +172,15 @@ async function register(
 
 async function briefly(answer: Response): Promise<string> {
   return (await answer.text()).replaceAll(/\s+/g, " ").slice(0, 500);
+}
+
+function addressOf(host: string, port: number): string {
+  if (host === "0.0.0.0" || host === "::") {
+    throw new Error(
+      `Restate cannot call ${host}: say at which address it reaches this worker, as in address=http://workers:${port}`,
+    );
+  }
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 function adminOf(ingress: string): string {

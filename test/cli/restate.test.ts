@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { restateOptions } from "../../src/cli/restate-url.ts";
 import { freePort } from "../support/free-port.ts";
 import { hasRestate, RestateServer } from "../support/restate.ts";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
@@ -60,15 +61,26 @@ describe.runIf(hasRestate("commands on Restate"))("With the engine Restate", () 
     },
     LONG,
   );
+});
 
-  test.each([
-    ["postgres://db/x", "is not where Restate takes calls"],
-    ["http://restate:8080?listen=http", "listen=http is no port of this machine"],
-    ["http://restate:8080?admin=9070", "admin=9070 is no http address"],
-    ["http://restate:8080?port=1", "port, which is none of name, listen, address, admin, identity"],
-  ])("a wrong address %s is refused", async (url, why) => {
-    const { code, stderr } = await cli(["worker", "--engine", "restate", "--engine-url", url], { env: service.env });
-    expect(code).toBe(2);
-    expect(stderr).toContain(why);
+test.each([
+  ["postgres://db/x", "is not where Restate takes calls"],
+  ["http://restate:8080?listen=http", "listen=http is no port of this machine"],
+  ["http://restate:8080?admin=9070", "admin=9070 is no http address"],
+  ["http://restate:8080?port=1", "port, which is none of name, listen, address, admin, identity"],
+])("a wrong address %s is refused", (url, why) => {
+  expect(() => restateOptions(url)).toThrow(why);
+});
+
+test("an address says where to listen, what to register and under which name", () => {
+  const query =
+    "name=b&listen=[::1]:9081&address=none&admin=http://admin:9070&identity=publickeyv1_a&identity=publickeyv1_b";
+  expect(restateOptions(`https://restate:8443/?${query}`)).toEqual({
+    ingress: "https://restate:8443/",
+    name: "b",
+    endpoint: {
+      ...{ host: "::1", port: 9081, address: null, admin: "http://admin:9070" },
+      identityKeys: ["publickeyv1_a", "publickeyv1_b"],
+    },
   });
 });

@@ -14,9 +14,9 @@ import { failoverMs, type Lost, spread } from "./support/failovers.ts";
 import { Fleet } from "./support/fleet.ts";
 
 const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
-const [RUNS, KILLS] = isFull ? [100, 20] : [10, 3];
+const [RUNS, KILLS] = isFull ? [100, 20] : [6, 2];
 const [WORKERS, JOBS_PER_RUN] = [3, 19];
-const [LEASE_MS, FROZEN_MS] = [3_000, 9_000];
+const [LEASE_MS, FROZEN_MS] = [3_000, 7_000];
 const LONG = 1_800_000;
 
 describe.runIf(hasRestate("workers under chaos"))(`${WORKERS} workers on Restate, with the journal in a file,`, () => {

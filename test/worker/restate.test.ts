@@ -116,6 +116,8 @@ describe.runIf(hasRestate("the engine Restate"))("With Restate:", () => {
       ["sys_invocation", "sys_journal"].map((name) => server.query(`SELECT * FROM ${name}`)),
     );
     expect(JSON.stringify(all)).not.toContain("s3cr3t");
+    const done = `SELECT id FROM sys_invocation WHERE status = 'completed'`;
+    expect(await server.query(done)).toEqual([]);
     await engine.close();
   });
 
@@ -126,6 +128,10 @@ describe.runIf(hasRestate("the engine Restate"))("With Restate:", () => {
     const none = { slice: async () => null, local: async () => {} };
     await expect(engine.process(none, { slices: 1, local: 1 })).rejects.toThrow(why);
     await expect(engine.wake("a")).rejects.toThrow("knows no workers named other: start one");
+    const anywhere = createRestateEngine({ ingress: server.ingress, endpoint: { host: "0.0.0.0" } });
+    await expect(anywhere.process(none, { slices: 1, local: 1 })).rejects.toThrow(
+      "Restate cannot call 0.0.0.0: say at which",
+    );
     expect(() => createRestateEngine({ ingress: server.ingress, name: "a b" })).toThrow('name "a b" names no service');
   });
 });

@@ -98,47 +98,44 @@ describe.runIf([hasPostgres(what), hasRestate(what)].every(Boolean))("Workers", 
     },
   );
 
-  test.concurrent.for(["pg-boss", "restate"] as const)(
-    "of two versions on the engine %s leave a run to the one that has its code",
-    { timeout: LONG },
-    async (kind, { expect }) => {
-      const own = join(folder, `versions ${kind}`);
-      const { baseUrl, apiKey } = service;
-      const open = () =>
-        openShowrunner({
-          ...{ journal: join(own, "journal.db"), mediaDir: join(own, "media") },
-          ...{ baseUrl, apiKey, notify: false },
-        });
-      const shows = [await open(), await open()] as const;
-      const old = await specOf(kind);
-      // On Restate, each version has a name and an address of its own; on pg-boss all take from one queue.
-      const young = kind === "restate" ? await specOf(kind) : old;
-      const left: string[] = [];
-      const workers = [];
-      try {
-        for (const [spec, code, show] of [
-          [old, counting, shows[0]],
-          [young, null, shows[1]],
-        ] as const) {
-          const engine = await openEngine(spec);
-          const findPipeline = async () => code;
-          const onSlice = (runId: string, { status }: { readonly status: string }) => {
-            if (status === "left") left.push(runId);
-          };
-          const worker = await startWorker({ show, engine, findPipeline, onSlice, sweepEveryMs: 500 });
-          workers.push({ engine, worker });
-        }
-        const { id } = await shows[0].start(counting, {}, { outDir: join(own, "out") });
-        await workers[1]!.engine.wake(id);
-        const status = async () => (await shows[0].show(id)).status;
-        await expect.poll(status, { timeout: LONG, interval: 50 }).toBe("succeeded");
-        if (kind === "restate") expect(left).toContain(id);
-      } finally {
-        for (const { worker } of workers) await worker.stop({ drainMs: 5_000 });
-        for (const show of shows) await show.close();
+  test.concurrent("of two versions on Restate leave a run to the one that has its code", { timeout: LONG }, async ({
+    expect,
+  }) => {
+    const own = join(folder, "versions");
+    const { baseUrl, apiKey } = service;
+    const open = () =>
+      openShowrunner({
+        ...{ journal: join(own, "journal.db"), mediaDir: join(own, "media") },
+        ...{ baseUrl, apiKey, notify: false },
+      });
+    const shows = [await open(), await open()] as const;
+    // Each has a name and an address of its own.
+    const [old, young] = [await specOf("restate"), await specOf("restate")];
+    const left: string[] = [];
+    const workers = [];
+    try {
+      for (const [spec, code, show] of [
+        [old, counting, shows[0]],
+        [young, null, shows[1]],
+      ] as const) {
+        const engine = await openEngine(spec);
+        const findPipeline = async () => code;
+        const onSlice = (runId: string, { status }: { readonly status: string }) => {
+          if (status === "left") left.push(runId);
+        };
+        const worker = await startWorker({ show, engine, findPipeline, onSlice, sweepEveryMs: 500 });
+        workers.push({ engine, worker });
       }
-    },
-  );
+      const { id } = await shows[0].start(counting, {}, { outDir: join(own, "out") });
+      await workers[1]!.engine.wake(id);
+      const status = async () => (await shows[0].show(id)).status;
+      await expect.poll(status, { timeout: LONG, interval: 50 }).toBe("succeeded");
+      expect(left).toContain(id);
+    } finally {
+      for (const { worker } of workers) await worker.stop({ drainMs: 5_000 });
+      for (const show of shows) await show.close();
+    }
+  });
 
   test("each paid step was one job", () => {
     expect(service.stats().jobs_created).toBe(3 * combinations.length);
