@@ -44,8 +44,8 @@ const AGAIN = {
   maxAttempts: 1_000,
   onMaxAttempts: "kill",
 } as const;
-/** Nothing is kept of what is done. */
-const COMMON = { journalRetention: 0, retryPolicy: AGAIN } as const;
+/** Nothing is kept of what is done; Restate gives each call from outside an idempotency key, if it has none. */
+const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
 
 export function namesOf(name: string) {
   return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
@@ -108,7 +108,7 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     name: names.local,
     options: {
       ...COMMON,
-      ...{ idempotencyRetention: 0, inactivityTimeout: 24 * HOUR_MS, abortTimeout: MINUTE_MS },
+      ...{ inactivityTimeout: 24 * HOUR_MS, abortTimeout: MINUTE_MS },
       retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS },
     },
     handlers: {

@@ -116,8 +116,8 @@ describe.runIf(hasRestate("the engine Restate"))("With Restate:", () => {
       ["sys_invocation", "sys_journal"].map((name) => server.query(`SELECT * FROM ${name}`)),
     );
     expect(JSON.stringify(all)).not.toContain("s3cr3t");
-    const done = `SELECT id FROM sys_invocation WHERE status = 'completed'`;
-    expect(await server.query(done)).toEqual([]);
+    const done = "SELECT id FROM sys_invocation WHERE status = 'completed'";
+    await expect.poll(() => server.query(done), { timeout: LONG }).toEqual([]);
     await engine.close();
   });
 
