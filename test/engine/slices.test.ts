@@ -118,6 +118,23 @@ describe("A run that is driven in slices", () => {
     expect(world.paidService.jobs.size).toBe(3);
   });
 
+  test("tells a process that keeps the run of a webhook that came to another one", async () => {
+    const { paidService, journal, clock, mediaDir, outDir } = await fake();
+    const told: string[] = [];
+    const client = { ...paidService.client(), notify: (jobId: string) => void told.push(jobId) };
+    const show = await openShowrunner({ client, journal, clock, mediaDir, notify: false });
+    const other = await openShowrunner({ client: paidService.client(), journal, clock, mediaDir, notify: false });
+    const result = (await show.run(chain, {}, { id: "x", outDir })).result();
+    while (paidService.jobs.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    const [jobId] = paidService.jobs.keys();
+    const early = async () => (await other.hint({ id: "d", jobId: jobId! })).outcome === "early";
+    while (await early()) await new Promise((resolve) => setImmediate(resolve));
+    await during(clock, result);
+    expect(told).toEqual([jobId]);
+    await show.close();
+    await other.close();
+  });
+
   test("rests at a decision, and goes on with the next slice after it", async () => {
     const world = await fake();
     await begin(world, gated);
