@@ -9,7 +9,7 @@ export default {
   // TypeScript 7 has no compiler for Stryker to check mutants with.
   tsconfigFile: "none",
   ignorePatterns: ["/dist", "/docs", "/site", "/out", "/bench", "/coverage", "/recipes/pictures", "node_modules"],
-  tempDirName: "node_modules/.stryker",
+  tempDirName: "coverage/stryker",
   concurrency: 1,
   timeoutFactor: 1.5,
   timeoutMS: 2_000,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ import storyboard from "../../recipes/storyboard.ts";
 import takes from "../../recipes/takes.ts";
 import { openShowrunner, type Showrunner } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { cli } from "../cli/support/cli.ts";
 import { serveMedia, startBrowser } from "../demo/support/browser.ts";
 import { openPlayer } from "../demo/support/play.ts";
 import { trackFacts } from "./support/film-facts.ts";
@@ -153,6 +154,22 @@ describe("every recipe runs as it is, with its own defaults", () => {
       expect(played.moves).toBe(true);
     } finally {
       await browser.close();
+    }
+  });
+
+  test("product-cards: a picture and a run a row of the CSV file, for the price that the table says", async () => {
+    const { baseUrl, apiKey } = service;
+    const [file, rows] = [join(recipes, "product-cards.ts"), join(recipes, "assets", "products.csv")];
+    const env = { SHOWRUNNER_BASE_URL: baseUrl, SHOWRUNNER_API_KEY: apiKey };
+    const cwd = join(folder, "cards");
+    mkdirSync(cwd);
+    const { code, stdout, stderr } = await cli(["run", file, "--each", rows, "--budget", "1"], { cwd, env });
+    expect(code, stderr).toBe(0);
+    const lines = stdout.trim().split("\n");
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      expect(line).toMatch(/^products-[0-9a-f]{12}\tsucceeded\t\$0\.02$/);
+      expect(existsSync(join(cwd, "out", line.split("\t")[0]!, "card.png"))).toBe(true);
     }
   });
 
