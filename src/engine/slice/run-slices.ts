@@ -150,7 +150,7 @@ export class RunSlices {
           },
         }),
       });
-      this.#cache.put({ ...remembered, tools });
+      this.#cache.put({ ...remembered, tools }, wakeAt === null ? null : wakeAt - clock.now());
       return { status: state.status, wakeAt, message: state.pause?.message ?? state.message };
     } finally {
       timer.cancel();

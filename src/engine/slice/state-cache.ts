@@ -19,6 +19,8 @@ const MOST_WEIGHT = 60_000;
 const RUN_WEIGHT = 5;
 /** Of a smaller run the next slice is as fast with tools of its own. */
 const WORTH_TOOLS = 250;
+/** A smaller run that is not due within so many milliseconds is read again. */
+const SOON_MS = 60_000;
 
 /** The states of the runs that had their slices last. What is taken out is put back only by a slice that went well. */
 export class StateCache {
@@ -40,9 +42,11 @@ export class StateCache {
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  put({ state, code, tools }: Remembered): void {
+  /** `dueInMs`: null where the run rests. */
+  put({ state, code, tools }: Remembered, dueInMs: number | null): void {
     // Of a run that goes on, an event is at most one more part.
     const weight = RUN_WEIGHT + (tools === null ? weightOf(state) : tools.weight);
+    if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
     this.#kept.set(state.runId, { state, code, tools: weight < WORTH_TOOLS ? null : tools, weight });
     this.#weight += weight;
     for (const [oldest, { weight: freed }] of this.#kept) {
