@@ -1,7 +1,7 @@
 /** What every bench is made of: rounds, figures and curves, their tables, and folders that go away. */
 import { execFileSync, fork } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, release, tmpdir, totalmem } from "node:os";
+import { cpus, loadavg, release, tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { type Bar, type Curve, type Figure, formatBar, formatNumber, growthExponent, median, meets } from "./stats.ts";
 
@@ -94,6 +94,11 @@ export function inProcess<T>(
 /** Answers {@link inProcess}. */
 export function answer(value: unknown): Promise<void> {
   return new Promise((resolve) => process.send!(value, () => resolve()));
+}
+
+/** How busy the machine was, with what is measured. */
+export function loadNote(): string {
+  return `load average of the last five minutes ${formatNumber(loadavg()[1]!)}, on ${cpus().length} cores`;
 }
 
 /** Processor time of this process so far, milliseconds. */

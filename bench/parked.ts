@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
-import { inProcess, type Report } from "./harness.ts";
+import { inProcess, loadNote, type Report } from "./harness.ts";
 import type { Parked } from "./parked-worker.ts";
 
 const file = join(import.meta.dirname, "parked-worker.ts");
@@ -32,4 +32,5 @@ export async function measure(report: Report, { quick = false }: { readonly quic
       await cluster.remove();
     }
   }
+  report.note(loadNote());
 }

@@ -7,7 +7,7 @@ import { openJournal } from "../src/journal/open.ts";
 import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
 import { barePostgresMs } from "./bare-postgres.ts";
 import { type Case, cases, showrunnerMs } from "./engine.ts";
-import { cpuMs, interleaved, type Report, WARM_UP_ROUNDS } from "./harness.ts";
+import { cpuMs, interleaved, loadNote, type Report, WARM_UP_ROUNDS } from "./harness.ts";
 import { serverCpuMs } from "./server-cpu.ts";
 import { type Bar, ratios } from "./stats.ts";
 
@@ -66,7 +66,13 @@ export async function measure(report: Report, { quick = false }: { readonly quic
         report.figure(group, names[name as keyof typeof names], "steps/s", rate);
       }
       report.figure(group, "Showrunner ÷ bare prototype", "×", ratios(rates.showrunner, rates.prototype), bar);
-      report.figure(group, "Showrunner ÷ bare loop with group commit", "×", ratios(rates.showrunner, rates.grouped));
+      report.figure(
+        group,
+        "Showrunner ÷ bare loop with group commit",
+        "×",
+        ratios(rates.showrunner, rates.grouped),
+        bar,
+      );
       report.figure(
         group,
         "Showrunner: runs",
@@ -86,7 +92,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
     const connections = sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'showrunner'");
     report.figure("PostgreSQL", "connections of the process, at most so far", "", Number(connections));
     await journal.close();
-    report.note(`PostgreSQL ${sql("SHOW server_version")}, fsync and synchronous_commit on`);
+    report.note(`PostgreSQL ${sql("SHOW server_version")}, fsync and synchronous_commit on; ${loadNote()}`);
   } finally {
     await cluster.remove();
   }

@@ -7,7 +7,7 @@ import { openShowrunner } from "../src/index.ts";
 import { openJournal } from "../src/journal/open.ts";
 import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
 import { counting, wakeThrough } from "./chain-wakes.ts";
-import { cpuMs, inFolder, type Report } from "./harness.ts";
+import { cpuMs, inFolder, loadNote, type Report } from "./harness.ts";
 import { serverCpuMs } from "./server-cpu.ts";
 
 const linear = { most: 1.05 };
@@ -47,6 +47,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
   report.curve(group, "read from the journal", "bytes", curves.read!, linear);
   report.curve(group, "written to the journal", "bytes", curves.written!, linear);
   report.curve(group, "calls of the journal", "", curves.calls!, linear);
+  report.note(loadNote());
 }
 
 interface Point {
