@@ -79,6 +79,15 @@ test("three workers with the same schedules start one run a time; what passes wi
 
 test("a file without schedules, and a pattern that is none, are refused with what to write", async () => {
   writeFileSync(join(folder, "none.ts"), "export const schedules = [];\n");
+  writeFileSync(
+    join(folder, "wrong.ts"),
+    'export { tick } from "./schedules.ts";\nimport { tick } from "./schedules.ts";\nexport const schedules = [{ name: "w", cron: "every day", pipeline: tick, input: {} }];\n',
+  );
+  const wrong = await here("worker", "--schedules", "wrong.ts");
+  expect({ code: wrong.code, stderr: wrong.stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("every day"),
+  });
   const none = await here("schedule", "list", "none.ts");
   expect({ code: none.code, stderr: none.stderr }).toMatchObject({
     code: 2,

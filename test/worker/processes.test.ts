@@ -209,6 +209,9 @@ describe.runIf(hasPostgres("workers of pg-boss as processes"))("Worker processes
     const engine = ["--engine", "pg-boss"];
     expect(await refused("worker", ...engine, "--wait-for-funds", "30m")).toMatch(/--wait-for-funds .*resume RUN/s);
     expect(await refused("worker", ...engine, "--once")).toMatch(/--once .*worker --once/s);
+    expect(await refused("worker", ...engine, "--health-port", String(service.port))).toMatch(
+      /--health-port .*EADDRINUSE/s,
+    );
     expect(await refused("worker", "--slices", "4")).toMatch(/--slices .*add --engine/s);
     expect(await refused("run", "film.ts", ...engine)).toMatch(/--engine .*add --detach/s);
     const capped = await refused("run", "film.ts", "--detach", ...engine, "--wait-for-cap", "1d");

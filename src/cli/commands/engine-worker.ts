@@ -47,16 +47,21 @@ export async function engineWorker(
       onError: (error) =>
         output.say(`${visible(error instanceof Error ? error.message : String(error))} (tried again)`),
     });
-    const close = await serveWorker(context, flags, { show, engine, measured, isReady: () => worker.isReady() });
-    output.say(
-      `Drives runs in slices (engine ${flags.engine}, code in ${visible(folder)}). SIGTERM stops in good order.`,
-    );
-    const scheduled = await followSchedules(context, show, schedules, engine);
-    await aborted(io.interrupt);
-    await scheduled();
-    output.say("Stops: no new slices; what is under way is seen through.");
-    await worker.stop({ drainMs });
-    await close();
+    let close = async () => {};
+    // What cannot be served ends the command, and with it the engine's connections.
+    try {
+      close = await serveWorker(context, flags, { show, engine, measured, isReady: () => worker.isReady() });
+      output.say(
+        `Drives runs in slices (engine ${flags.engine}, code in ${visible(folder)}). SIGTERM stops in good order.`,
+      );
+      const scheduled = await followSchedules(context, show, schedules, engine);
+      await aborted(io.interrupt);
+      await scheduled();
+      output.say("Stops: no new slices; what is under way is seen through.");
+    } finally {
+      await worker.stop({ drainMs });
+      await close();
+    }
     return ExitCode.interrupted;
   };
   return withShowrunner(flags, work, { ...options, clientOptions: SHORT_RETRIES });

@@ -60,8 +60,8 @@ async function hotWorker(
       ...{ show, measured },
       isReady: () => isReady && !io.interrupt.aborted,
     });
-    const scheduled = await followSchedules(context, show, schedules);
     try {
+      const scheduled = await followSchedules(context, show, schedules);
       while (!io.interrupt.aborted) {
         isReady = await pool.takeUp().then(() => true, failing(context));
         if (flags.once && pool.isIdle) return pool.hasFailed ? ExitCode.unfinished : ExitCode.done;
