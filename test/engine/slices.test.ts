@@ -4,6 +4,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { LocalWork, Pipeline, Slice } from "../../src/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
+import { JournalNewerVersionError } from "../../src/journal/errors.ts";
 import { FoldedRun } from "../../src/run/view/run-history.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
@@ -247,6 +248,26 @@ describe("A run that is driven in slices", () => {
       status: "succeeded",
     });
     expect(calls).toEqual(["words"]);
+  });
+
+  test("that a newer program went on with is left to it: the lease is given back at once", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    await world.show.slice("x");
+    const newer = await openShowrunner({
+      ...{ client: world.paidService.client(), journal: world.journal, mediaDir: world.mediaDir },
+      ...{ clock: world.clock, notify: false },
+    });
+    await world.clock.advance(10_000);
+    await newer.slice("x");
+    await world.clock.advance(10_000);
+    const { read } = world.journal;
+    world.journal.read = () => Promise.reject(new JournalNewerVersionError("x", "Event 9 has version 99."));
+    expect(await world.show.slice("x")).toMatchObject({ status: "left", message: "Event 9 has version 99." });
+    expect((await world.journal.run("x"))!.lease).toBeNull();
+    world.journal.read = read;
+    expect((await newer.slice("x")).status).toBe("succeeded");
+    await newer.close();
   });
 
   test("is told busy while another process drives it, which is left alone", async () => {

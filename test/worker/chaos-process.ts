@@ -6,9 +6,11 @@
 import { openShowrunner } from "../../src/index.ts";
 import { startWorker } from "../../src/worker/index.ts";
 import { type EngineSpec, openEngine } from "./engines.ts";
+import { changedFan, fan } from "./fixtures/fan.ts";
 import { studio } from "./fixtures/studio.ts";
 
 const [journal = "", baseUrl = "", apiKey = "", mediaDir = "", leaseMs = "", spec] = process.argv.slice(2);
+const pipelines = process.env.CODE === "none" ? [] : [studio, process.env.CODE === "changed" ? changedFan : fan];
 const clientOptions = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } };
 const say = (error: unknown, what: string) => console.error(what, error instanceof Error ? error.message : error);
 
@@ -21,7 +23,7 @@ async function open() {
   const onError = (error: unknown) => say(error, "sweep");
   return startWorker({
     ...{ show, engine, onError, slices: 8, sweepEveryMs: 1_000 },
-    findPipeline: async () => studio,
+    findPipeline: async ({ plan }) => pipelines.find(({ name }) => name === plan.pipeline) ?? null,
     onSlice: (runId, { status, message }) => {
       if (status === "busy" || status === "left") say(message, `${runId} ${status}`);
     },

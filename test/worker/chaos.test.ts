@@ -83,9 +83,9 @@ describe.runIf(hasPostgres("workers under chaos"))(`${WORKERS} workers`, () => {
     rmSync(folder, { recursive: true, force: true });
   }, LONG);
 
-  /** What the worker holds; asked for until it holds something, or for five seconds. */
-  async function heldBy(place: number): Promise<readonly string[]> {
-    for (const until = Date.now() + 5_000; ; await delay(10)) {
+  /** What the worker holds; asked for until it holds something, or for so long, milliseconds. */
+  async function heldBy(place: number, forMs: number): Promise<readonly string[]> {
+    for (const until = Date.now() + forMs; ; await delay(10)) {
       const pid = fleet.pid(place);
       const held = (await journal.runs()).filter(({ lease }) => lease?.holder.pid === pid);
       if (held.length > 0 || Date.now() > until) return held.map(({ runId }) => runId);
@@ -98,7 +98,7 @@ describe.runIf(hasPostgres("workers under chaos"))(`${WORKERS} workers`, () => {
     const lost: Lost[] = [];
     const spared = new Set<number>();
     const hit = async (how: string, place: number, blow: () => void) => {
-      const runs = await heldBy(place);
+      const runs = await heldBy(place, how === "killed" ? 3_000 : 20_000);
       lost.push({ how, pid: fleet.pid(place), at: Date.now(), runs });
       blow();
     };

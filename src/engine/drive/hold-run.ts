@@ -5,7 +5,7 @@ import { apply } from "../../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
+import type { JournalStore, Lease, LeaseHolder, LeaseOutcome } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
 import type { Json } from "../../plan/plan.ts";
 import { RunBusyError } from "../errors.ts";
@@ -67,11 +67,27 @@ export async function driveAsHolder(parts: HolderParts, holding: Holding): Promi
 }
 
 async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): Promise<Held> {
-  const { store, repository, clock, leaseMs: ttlMs } = parts;
-  const { state, updates, how } = holding;
-  const { runId } = state;
+  const { store, clock, leaseMs: ttlMs } = parts;
+  const { runId } = holding.state;
   const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
   if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
+  try {
+    return await driveLeased(parts, holding, outcome);
+  } catch (error) {
+    // Events that this version cannot read, say: others need not wait for the lease to end.
+    await store.releaseLease(outcome.lease).catch(() => {});
+    throw error;
+  }
+}
+
+async function driveLeased(
+  parts: HolderParts,
+  holding: Holding,
+  outcome: LeaseOutcome & { readonly acquired: true },
+): Promise<Held> {
+  const { store, repository } = parts;
+  const { state, updates, how } = holding;
+  const { runId } = state;
   const { lease, event: taken, memo } = outcome;
   const since = taken.seq === state.seq + 1 ? [taken] : await store.read(runId, { afterSeq: state.seq });
   const known = holding.tools?.seq === taken.seq - 1 ? holding.tools : null;

@@ -10,6 +10,9 @@ export interface FleetOptions {
   readonly size: number;
   readonly args: (place: number) => readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  readonly execArgv?: readonly string[];
+  /** Of its log. Default `workers`. */
+  readonly name?: string;
   /** Where workers write what they say. */
   readonly folder: string;
 }
@@ -26,7 +29,7 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.#options = options;
-    this.#log = join(options.folder, "workers.log");
+    this.#log = join(options.folder, `${options.name ?? "workers"}.log`);
   }
 
   async start(): Promise<void> {
@@ -70,10 +73,12 @@ export class Fleet {
   }
 
   async #start(place: number): Promise<void> {
-    const { file, args, env } = this.#options;
+    const { file, args, env, execArgv = [] } = this.#options;
     for (;;) {
       const log = openSync(this.#log, "a");
-      const worker = fork(file, args(place), { stdio: ["ignore", log, log, "ipc"], env: { ...process.env, ...env } });
+      const worker = fork(file, args(place), {
+        ...{ stdio: ["ignore", log, log, "ipc"], execArgv: [...execArgv], env: { ...process.env, ...env } },
+      });
       closeSync(log);
       this.#workers[place] = worker;
       const [said] = await Promise.race([once(worker, "message"), once(worker, "exit")]);
@@ -81,7 +86,7 @@ export class Fleet {
         worker.on("exit", (code, signal) => this.crashed.push(`${worker.pid} exited with ${code ?? signal}`));
         return;
       }
-      if (said !== 75) this.crashed.push(`${worker.pid} did not start: ${said}`);
+      if (said !== 75) throw new Error(`a worker did not start (${said}): ${this.log().slice(-2_000)}`);
       this.failedStarts += 1;
       await delay(300);
     }
