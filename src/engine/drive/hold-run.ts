@@ -85,7 +85,7 @@ async function driveLeased(
   holding: Holding,
   outcome: LeaseOutcome & { readonly acquired: true },
 ): Promise<Held> {
-  const { store, repository } = parts;
+  const { store, repository, clock } = parts;
   const { state, updates, how } = holding;
   const { runId } = state;
   const { lease, event: taken, memo } = outcome;
