@@ -24,6 +24,13 @@ export default defineConfig({
       const braces = (text: string) => md.utils.escapeHtml(text).replaceAll("{{", "<span v-pre>{{</span>");
       md.renderer.rules.text = (tokens, index) => braces(tokens[index]?.content ?? "");
       md.renderer.rules.code_inline = (tokens, index) => `<code>${braces(tokens[index]?.content ?? "")}</code>`;
+      const fence = md.renderer.rules.fence!;
+      // Drawn in the reader's browser, in the colours of the page (theme/diagrams.ts); its text stands there until then.
+      md.renderer.rules.fence = (tokens, index, ...rest) => {
+        const { info, content } = tokens[index]!;
+        if (info !== "mermaid") return fence(tokens, index, ...rest);
+        return `<pre class="diagram" v-pre tabindex="0">${md.utils.escapeHtml(content)}</pre>`;
+      };
       // The corner of a table is no header.
       md.core.ruler.push("empty-headers", ({ tokens }) => {
         for (const [at, token] of tokens.entries()) {
