@@ -45,8 +45,8 @@ export interface EffectContext {
   readonly freshUrls: Map<string, string>;
   /** Results of earlier runs. */
   readonly cache: ResultCache;
-  /** Earlier results that steps of this run reuse already. */
-  readonly claimed: Set<string>;
+  /** Earlier results that steps of this run reuse already: worked out once somebody asks, for it takes a look at every step. */
+  readonly claimed: () => Set<string>;
   /** Read only; the driver alone changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;

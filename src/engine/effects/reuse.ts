@@ -12,7 +12,7 @@ export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => 
   const plan = stepNamed(state.planned.plan, step);
   if (plan === undefined || !isCacheable(plan)) return NOT_FOUND;
   try {
-    const { found } = await cache.find({ fingerprint, plan, claimed, runId: state.runId, verify: true });
+    const { found } = await cache.find({ fingerprint, plan, claimed: claimed(), runId: state.runId, verify: true });
     if (found === null) return NOT_FOUND;
     const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
     return { events: [...start, { type: "step.reused", step, ...found }] };

@@ -276,6 +276,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const { options, media } = this.#parts;
     // What an earlier process left in the outbox goes out too.
     this.#notifier?.poke();
+    let claimed: Set<string> | null = null;
     return {
       notifier: this.#notifier,
       client: this.client,
@@ -283,7 +284,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       handles: this.#handles,
       estimates: this.#planner.estimates,
       cache: this.#cache,
-      claimed: claimedBy(state),
+      claimed: () => (claimed ??= claimedBy(state)),
       freshUrls: new Map(),
       turn: turnOf(state.runId, state.planned.tags ?? {}, options.turns),
       ...{ store: this.store, clock: this.#clock, now: this.now },
