@@ -136,6 +136,8 @@ test("a decision can be made without going on; the run stays parked until it is 
   await decision.getByRole("radio").first().check();
   await decision.getByRole("button", { name: "Approve take 1" }).click();
   await decision.getByText("Approved.").waitFor();
+  await decision.getByRole("button", { name: "Undo" }).waitFor();
+  expect(await violations(page)).toEqual([]);
   expect((await served.journal.run("later"))?.status).toBe("paused");
   await page.getByRole("button", { name: "Resume…" }).click();
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();

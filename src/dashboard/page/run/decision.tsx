@@ -1,6 +1,9 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { StepView } from "../../views/run-wire.ts";
-import { post, runPath } from "../state/api.ts";
+import { post, postLater, runPath } from "../state/api.ts";
+
+/** So long an approval can be taken back: what follows it is paid for. */
+const UNDO_MS = 5000;
 
 export interface Deciding {
   /** Position of the take that is chosen; null while none is. */
@@ -14,8 +17,10 @@ export interface Deciding {
   /** Whether it can be sent now. */
   readonly canApprove: boolean;
   readonly canReject: boolean;
-  readonly approve: (goOn: boolean) => Promise<void>;
-  readonly reject: (goOn: boolean) => Promise<void>;
+  readonly approve: (goOn: boolean) => void;
+  readonly reject: (goOn: boolean) => void;
+  /** Takes the approval back; null where there is none, or it was sent. */
+  readonly undo: (() => void) | null;
 }
 
 /** A person's decision on one step, until it is sent. */
@@ -26,25 +31,44 @@ export function useDecision(runId: string, { path, decision, phase }: StepView):
   const [isBusy, setBusy] = useState(false);
   const [sent, setSent] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const send = async (verb: "approve" | "reject", goOn: boolean) => {
+  const held = useRef<ReturnType<typeof postLater> | null>(null);
+  const [isHeld, setHeld] = useState(false);
+  useEffect(() => () => void held.current?.send(), []);
+  const begin = (said: string) => {
     setBusy(true);
     setError(null);
-    try {
-      const pick = verb === "approve" && isChoice ? { pick: chosen } : {};
-      await post(`${runPath(runId)}/${verb}`, { step: path, note, goOn, ...pick });
-      setSent(verb === "approve" ? "Approved." : "Rejected.");
-    } catch (failure) {
-      setError((failure as Error).message);
-    }
+    setSent(said);
+  };
+  const ended = (failure: Error | null) => {
+    held.current = null;
+    setHeld(false);
     setBusy(false);
+    if (failure === null) return;
+    setSent(null);
+    setError(failure.message);
+  };
+  const approve = (goOn: boolean) => {
+    begin("Approved.");
+    setHeld(true);
+    const body = { step: path, note, goOn, ...(isChoice && { pick: chosen }) };
+    held.current = postLater(`${runPath(runId)}/approve`, body, UNDO_MS, ended);
+  };
+  const undo = () => {
+    held.current?.undo();
+    ended(null);
+    setSent(null);
+  };
+  const reject = (goOn: boolean) => {
+    begin("Rejected.");
+    void post(`${runPath(runId)}/reject`, { step: path, note, goOn }).then(() => ended(null), ended);
   };
   const isOpen = phase === "approval" && !isBusy && sent === null;
   return {
     ...{ chosen, choose, note, setNote, sent, error },
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
-    approve: (goOn) => send("approve", goOn),
-    reject: (goOn) => send("reject", goOn),
+    ...{ approve, reject },
+    undo: isHeld ? undo : null,
   };
 }
 
@@ -67,6 +91,15 @@ export function DecisionButtons({ deciding, isChoice, goOn }: ButtonsProps) {
         </button>
         <button type="button" class="button danger" onClick={() => deciding.reject(goOn)}>
           Reject for good
+        </button>
+      </div>
+    );
+  }
+  if (deciding.undo !== null) {
+    return (
+      <div class="actions">
+        <button type="button" class="button" onClick={deciding.undo}>
+          Undo
         </button>
       </div>
     );

@@ -85,7 +85,8 @@ function OneReview({ runId, step, isParked, place, onMove, onApproveAll, onClose
   const keys = {
     ArrowRight: () => onMove(1),
     ArrowLeft: () => onMove(-1),
-    a: () => canApprove && void deciding.approve(isParked),
+    a: () => canApprove && deciding.approve(isParked),
+    u: () => deciding.undo?.(),
     ...Object.fromEntries(takes.map((_, index) => [String(index + 1), () => choose(index)])),
   };
   const labelOf = (media: MediaView) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
@@ -129,7 +130,9 @@ function OneReview({ runId, step, isParked, place, onMove, onApproveAll, onClose
           <span role="status" class={error === null ? "quiet" : "note bad"}>
             {error ??
               sent ??
-              (isChoice ? "Keys: 1 to 9 pick, A approves, arrows go on" : "Keys: A approves, arrows go on")}
+              (isChoice
+                ? "Keys: 1 to 9 pick, A approves, U undoes, arrows go on"
+                : "Keys: A approves, U undoes, arrows go on")}
           </span>
           <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked} />
         </>

@@ -16,12 +16,50 @@ export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return send<T>(path, { signal: signal ?? null });
 }
 
-export function post<T>(path: string, body: unknown): Promise<T> {
-  return send<T>(path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
+/** What is held back goes first, so that the server hears of everything in the order in which it was done. */
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  await held?.send();
+  return send<T>(path, json(body));
+}
+
+function json(body: unknown): RequestInit {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
+interface Held {
+  /** Sends it now. */
+  send(): Promise<void>;
+  /** Takes it back; too late once it was sent. */
+  undo(): void;
+}
+
+let held: Held | null = null;
+addEventListener("pagehide", () => void held?.send());
+
+/** Posts a moment later, so that it can be taken back; at once where the page is left or something else is posted. */
+export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
+  void held?.send();
+  const timer = setTimeout(() => void own.send(), ms);
+  const isMine = () => {
+    if (held !== own) return false;
+    clearTimeout(timer);
+    held = null;
+    return true;
+  };
+  const own: Held = {
+    async send() {
+      if (!isMine()) return;
+      await send(path, { ...json(body), keepalive: true }).then(
+        () => ended(null),
+        (failure: Error) => ended(failure),
+      );
+    },
+    undo() {
+      isMine();
+    },
+  };
+  held = own;
+  return own;
 }
 
 /** Sends the bytes of a file that was picked. */
