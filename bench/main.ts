@@ -20,6 +20,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   client: () => import("./client.ts"),
   planning: () => import("./planning.ts"),
   edges: () => import("./edges.ts"),
+  pages: () => import("./pages.ts"),
   "local-service": () => import("./local-service.ts"),
 };
 
