@@ -103,8 +103,9 @@ test("a scrape of a real run says what ended, what it cost, what is reserved, an
 });
 
 test("answers 429 are counted", async () => {
-  const { measured } = await ran({ rateLimit: { requests: 3, windowMs: 400 } });
-  expect((await scraped(measured)).get("showrunner_requests_limited_total")).toBeGreaterThan(0);
+  const limited = { kind: "error", code: "RESOURCE_EXHAUSTED", retry_after: 0, route: "POST /models/{model}" } as const;
+  const { measured } = await ran({ faults: [{ ...limited, count: 2 }] });
+  expect((await scraped(measured)).get("showrunner_requests_limited_total")).toBe(2);
 });
 
 test("a lease that another process took is counted once, however it is noticed", async () => {
