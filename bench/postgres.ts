@@ -66,13 +66,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
         report.figure(group, names[name as keyof typeof names], "steps/s", rate);
       }
       report.figure(group, "Showrunner ÷ bare prototype", "×", ratios(rates.showrunner, rates.prototype), bar);
-      report.figure(
-        group,
-        "Showrunner ÷ bare loop with group commit",
-        "×",
-        ratios(rates.showrunner, rates.grouped),
-        bar,
-      );
+      report.figure(group, "Showrunner ÷ bare loop with group commit", "×", ratios(rates.showrunner, rates.grouped));
       report.figure(
         group,
         "Showrunner: runs",
