@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../clock.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
 import { headerText } from "../http/headers.ts";
 import { Bucket, type RateLimit, readLimitNews } from "./bucket.ts";
-import { compare, FairQueue, type Priority, type Turn, type Waiting } from "./fair-queue.ts";
+import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts";
 import { LimitShare, type SharedPace } from "./shared-pace.ts";
 
 const SECOND_MS = 1_000;
@@ -163,8 +163,7 @@ class KeyPacer implements Pacer {
     if (this.#closed) return Promise.reject(closedError());
     if (slot.signal?.aborted) return Promise.reject(slot.signal.reason);
     const lane = this.#own.get(slot.requestClass) ?? this.#shared;
-    const place = typeof slot.priority === "number" ? { level: slot.priority } : slot.priority;
-    const { level: priority, turn = undefined } = place as { readonly level: number; readonly turn?: Turn };
+    const place = typeof slot.priority === "number" ? { level: slot.priority, turn: undefined } : slot.priority;
     return new Promise<T>((resolve, reject) => {
       const onAbort = () => entry.fail(slot.signal?.reason);
       const leave = () => {
@@ -172,9 +171,9 @@ class KeyPacer implements Pacer {
         slot.signal?.removeEventListener("abort", onAbort);
       };
       const entry: Entry = {
-        priority,
+        priority: place.level,
         order: this.#order++,
-        turn,
+        turn: place.turn,
         over: false,
         start: () => {
           leave();

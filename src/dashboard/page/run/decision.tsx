@@ -28,21 +28,18 @@ export function useDecision(runId: string, { path, decision, phase }: StepView):
   const { shows, choose: isChoice } = decision!;
   const [chosen, choose] = useState<number | null>(shows.length === 1 ? 0 : null);
   const [note, setNote] = useState("");
-  const [isBusy, setBusy] = useState(false);
   const [sent, setSent] = useState<string | null>(null);
   const [error, setError] = useState<string | null>(null);
   const held = useRef<ReturnType<typeof postLater> | null>(null);
   const [isHeld, setHeld] = useState(false);
   useEffect(() => () => void held.current?.send(), []);
   const begin = (said: string) => {
-    setBusy(true);
     setError(null);
     setSent(said);
   };
   const ended = (failure: Error | null) => {
     held.current = null;
     setHeld(false);
-    setBusy(false);
     if (failure === null) return;
     setSent(null);
     setError(failure.message);
@@ -62,7 +59,7 @@ export function useDecision(runId: string, { path, decision, phase }: StepView):
     begin("Rejected.");
     void post(`${runPath(runId)}/reject`, { step: path, note, goOn }).then(() => ended(null), ended);
   };
-  const isOpen = phase === "approval" && !isBusy && sent === null;
+  const isOpen = phase === "approval" && sent === null;
   return {
     ...{ chosen, choose, note, setNote, sent, error },
     canApprove: isOpen && (!isChoice || chosen !== null),

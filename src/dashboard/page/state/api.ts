@@ -40,7 +40,8 @@ addEventListener("pagehide", () => void held?.send());
 export function postLater(path: string, body: unknown, ms: number, ended: (failure: Error | null) => void): Held {
   void held?.send();
   const timer = setTimeout(() => void own.send(), ms);
-  const isMine = () => {
+  /** False where it was sent or taken back before. */
+  const release = () => {
     if (held !== own) return false;
     clearTimeout(timer);
     held = null;
@@ -48,14 +49,14 @@ export function postLater(path: string, body: unknown, ms: number, ended: (failu
   };
   const own: Held = {
     async send() {
-      if (!isMine()) return;
+      if (!release()) return;
       await send(path, { ...json(body), keepalive: true }).then(
         () => ended(null),
         (failure: Error) => ended(failure),
       );
     },
     undo() {
-      isMine();
+      release();
     },
   };
   held = own;
