@@ -6,11 +6,9 @@ import type { Engine } from "../worker/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "./context.ts";
 import { loadPipeline } from "./load/pipeline-file.ts";
+import type { ENGINES } from "./program/flags.ts";
 import { restateOptions } from "./restate-url.ts";
-import { visible } from "./text/escape.ts";
-
-/** Engines by the names of their flags. `timers`: this process's own. */
-export const ENGINES = ["timers", "pg-boss", "restate"] as const;
+import { visible, visibleError } from "./text/escape.ts";
 
 export interface EngineFlags extends ServiceFlags {
   readonly engine?: (typeof ENGINES)[number] | undefined;
@@ -20,7 +18,7 @@ export interface EngineFlags extends ServiceFlags {
 
 export async function openEngine({ io, output }: Context, flags: EngineFlags): Promise<Engine> {
   const onError = (error: unknown, what: string) =>
-    output.say(`${visible(what)}: ${visible(error instanceof Error ? error.message : String(error))} (tried again)`);
+    output.say(`${visible(what)}: ${visibleError(error)} (tried again)`);
   const engineUrl = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL;
   if (flags.engine === "restate") {
     const { createRestateEngine } = await import("../restate/index.ts");

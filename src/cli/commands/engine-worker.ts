@@ -6,7 +6,7 @@ import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type EngineFlags, openEngine, pipelinesIn } from "../engine.ts";
 import { readDuration } from "../input/flag-values.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleError } from "../text/escape.ts";
 import { countOf, type ServerFlags, serveWorker } from "../worker-servers.ts";
 import { followSchedules, schedulesOf } from "./schedule.ts";
 
@@ -44,8 +44,7 @@ export async function engineWorker(
           output.say(`${visible(runId)}  ${status}${message === null ? "" : `: ${visible(message)}`}`);
         }
       },
-      onError: (error) =>
-        output.say(`${visible(error instanceof Error ? error.message : String(error))} (tried again)`),
+      onError: (error) => output.say(`${visibleError(error)} (tried again)`),
     });
     let close = async () => {};
     // What cannot be served ends the command, and with it the engine's connections.

@@ -11,7 +11,7 @@ import { checkFileName, readInput } from "../input/read-input.ts";
 import { agreedPrice, runOptions } from "../input/run-options.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleError } from "../text/escape.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
@@ -68,8 +68,7 @@ async function startElsewhere(context: Context, flags: RunFlags, { id }: { reado
   const { output } = context;
   const engine = await openEngine(context, flags);
   await engine.wake(id).catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
-    output.say(`${visible(message)}. The run is in the journal, where a worker finds it within seconds.`);
+    output.say(`${visibleError(error)}. The run is in the journal, where a worker finds it within seconds.`);
   });
   await engine.close();
   if (flags.json) output.printJson({ id, engine: flags.engine });

@@ -3,7 +3,7 @@ import type { Engine } from "../../worker/index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { loadSchedules } from "../load/schedules-file.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleError } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 
 const columns: readonly Column<ScheduleState>[] = [
@@ -80,7 +80,7 @@ function follow(
   return runSchedules(show, schedules, {
     ...{ signal: io.interrupt, handOver },
     onFiring({ runId, outcome, error }) {
-      const why = error === undefined ? "" : `: ${visible(error instanceof Error ? error.message : String(error))}`;
+      const why = error === undefined ? "" : `: ${visibleError(error)}`;
       output.say(`Schedule ${visible(runId)}: ${outcome}${why}`);
       // A wake that fails is found by the workers' search of the journal.
       if (outcome === "started") engine?.wake(runId).catch(() => {});

@@ -7,7 +7,7 @@ import { checkWorkerFlags } from "../input/engine-flags.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { errorContextOf, RunRetries } from "../input/run-retries.ts";
 import { codeOf, sourceOf } from "../input/stored-run.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleError } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 import type { EngineWorkerFlags } from "./engine-worker.ts";
 import { followSchedules, schedulesOf } from "./schedule.ts";
@@ -82,7 +82,7 @@ function failing({ output }: Context): (error: unknown) => false {
   return (error) => {
     const code = (error as { readonly code?: unknown } | null)?.code;
     if (typeof code !== "string" || !TRANSIENT.has(code)) throw error;
-    output.say(`${visible(messageOf(error))} (retrying)`);
+    output.say(`${visibleError(error)} (retrying)`);
     return false;
   };
 }
@@ -156,7 +156,7 @@ class WorkerPool {
     const source = await sourceOf(this.#show, runId).catch(() => null);
     const waitMs = this.#retries.failed(runId, { lastSeq, file: source?.file ?? null });
     const again = `tried again within ${waitMs / 1000} s, or once the disk or its pipeline file changes`;
-    this.#context.output.say(`${visible(runId)}: ${visible(messageOf(error))} (${again})`);
+    this.#context.output.say(`${visible(runId)}: ${visibleError(error)} (${again})`);
   }
 
   async #watch(handle: Awaited<ReturnType<Showrunner["resume"]>>, from: number): Promise<void> {
@@ -187,8 +187,4 @@ class WorkerPool {
     } else output.print(`${visible(id)}\t${status}\t$${cost.usd}`);
     if (pause !== null) output.say(`${visible(id)}  ${pause.reason}: ${visible(pause.message)}`);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

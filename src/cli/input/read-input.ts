@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleError } from "../text/escape.ts";
 
 /** Refuses a run id that could not be the name of its log, before anything is opened. */
 export function checkFileName(id: string): void {
@@ -79,9 +79,8 @@ async function readValue(name: string, path: string, cwd: string): Promise<unkno
   try {
     return parse(text, { columns: true, trim: true, skip_empty_lines: true });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
     throw wrong(
-      `${visible(file)} is no table: ${visible(why)}`,
+      `${visible(file)} is no table: ${visibleError(cause)}`,
       "give each row as many cells as the first line has",
       cause,
     );

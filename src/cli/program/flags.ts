@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 
@@ -96,4 +96,18 @@ export function withInput(command: Command): Command {
       collect,
     )
     .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
+}
+
+/** Engines by the names of their flags. `timers`: this process's own. */
+export const ENGINES = ["timers", "pg-boss", "restate"] as const;
+
+export function engineOption(said: string): Option {
+  return new Option("--engine <name>", said).choices(ENGINES);
+}
+
+export function engineUrlOption(): Option {
+  return new Option(
+    "--engine-url <url>",
+    "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
+  );
 }

@@ -1,5 +1,14 @@
 import { Argument, type Command, Option } from "commander";
-import { type Act, withFamilies, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
+import {
+  type Act,
+  engineOption,
+  engineUrlOption,
+  withFamilies,
+  withNotify,
+  withRateLimit,
+  withService,
+  withSpending,
+} from "./flags.ts";
 
 const repeated = (one: string, others: readonly string[] = []) => [...others, one];
 
@@ -29,16 +38,8 @@ export function addServing(program: Command, act: Act): void {
       "--wait-for-funds <duration>",
       "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
     )
-    .addOption(
-      new Option(
-        "--engine <name>",
-        "drive runs in slices, beside other workers; timers: those of this process",
-      ).choices(["timers", "pg-boss", "restate"]),
-    )
-    .option(
-      "--engine-url <url>",
-      "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
-    )
+    .addOption(engineOption("drive runs in slices, beside other workers; timers: those of this process"))
+    .addOption(engineUrlOption())
     .option(
       "--pipelines <dir>",
       "with --engine: folder of the pipeline files of runs with functions (default: this one)",

@@ -2,6 +2,8 @@ import { type Command, Option } from "commander";
 import {
   type Act,
   collect,
+  engineOption,
+  engineUrlOption,
   withFamilies,
   withInput,
   withNotify,
@@ -45,17 +47,8 @@ export function addRunning(program: Command, act: Act): void {
     )
     .option("--at-once <n>", "with --each: runs at a time (default: 4)")
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
-    .addOption(
-      new Option("--engine <name>", "with --detach: leave the run to the workers of this engine").choices([
-        "timers",
-        "pg-boss",
-        "restate",
-      ]),
-    )
-    .option(
-      "--engine-url <url>",
-      "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
-    )
+    .addOption(engineOption("with --detach: leave the run to the workers of this engine"))
+    .addOption(engineUrlOption())
     .action(act(async () => (await import("../commands/run.ts")).run));
   withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")

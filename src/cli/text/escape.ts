@@ -6,6 +6,11 @@ export function visible(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
 }
 
+/** What an error says, whatever was thrown. */
+export function visibleError(error: unknown): string {
+  return visible(error instanceof Error ? error.message : String(error));
+}
+
 /** As {@link visible}, for text of several lines whose line breaks are ours. */
 export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visible).join("\n");
