@@ -5,7 +5,7 @@ import type { NotifyOption } from "../../src/engine/notify/send.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { FakePaidService, type FakeServiceOptions } from "./fake-paid-service.ts";
-import { SimulatedClock } from "./simulated-clock.ts";
+import { SimulatedClock, settle } from "./simulated-clock.ts";
 
 export interface FakeShow {
   readonly paidService: FakePaidService;
@@ -49,7 +49,7 @@ export async function during<T>(clock: SimulatedClock, work: Promise<T>): Promis
     () => (over = true),
   );
   while (!over) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await settle();
     if (clock.pendingTimers > 0) await clock.advance(250);
   }
   return work;
