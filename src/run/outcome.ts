@@ -6,7 +6,7 @@ import { type ProducedOutput, referenced, returnedReferences, tally } from "./re
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** Name in what the pipeline returns, with `-1`, `-2` … for the outputs of one list; no two have the same. */
+  /** Name in what the pipeline returns, with `-1`, `-2` … for the parts of a list; no two have the same. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -62,11 +62,11 @@ interface Labelled {
  * before one that was counted, then the first; others get the next number that no name has.
  */
 function labelled(state: RunState): readonly Labelled[] {
-  const requested = returnedReferences(state.planned.plan.returns).flatMap(({ name, ref }) => {
+  const requested = returnedReferences(state.planned.plan.returns).flatMap(({ name, isCounted, ref }) => {
     if (ref.as === "value") return [];
-    const isCounted = ref.output === "all";
+    const isList = ref.output === "all";
     return referenced(state, ref).map((produced, position) => {
-      return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, produced };
+      return { name: isList ? `${name}-${position + 1}` : name, isCounted: isCounted || isList, produced };
     });
   });
   const byClaim = [...requested.filter((one) => !one.isCounted), ...requested.filter((one) => one.isCounted)];
