@@ -84,7 +84,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     welcomeRoute(launcher),
     ...pageRoutes(folder),
   ];
-  const host = options.host ?? "127.0.0.1";
+  const host = options.host || "127.0.0.1";
   const server = createServer();
   const port = await listen(server, options.port ?? 0, host);
   const session = createSession(options.token, port, options.viewerToken);
