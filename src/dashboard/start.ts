@@ -230,7 +230,7 @@ function parsedUrl(target: string): URL {
 /** A person who navigates sees a page; the page itself reads JSON. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
-  if (isPerson && refusal.status === 401) sendLockedPage(response);
+  if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
   else if (isPerson && refusal.status === 404)
     await sendFile(incoming, response, { ...pageFile(folder, "index.html")!, status: 404 });
   else sendRefusal(response, refusal);

@@ -109,9 +109,13 @@ describe("a viewer", () => {
 test("the locked page takes the token, and no wrong one", async () => {
   const page = await browser.newPage();
   await page.goto(served.dashboard.origin);
+  expect(await violations(page)).toEqual([]);
+  expect(await page.getByRole("alert").count()).toBe(0);
   await page.getByLabel("Token").fill("wrong-wrong-wrong-wrong");
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByRole("heading", { name: "This dashboard is locked" }).waitFor();
+  await page.getByRole("alert").getByText("not its token").waitFor();
+  expect(await violations(page)).toEqual([]);
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByRole("heading", { name: "Runs" }).waitFor();
