@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { z } from "zod";
+import { giveMemoryBackAtRest } from "../src/cli/memory-at-rest.ts";
 import { openShowrunner, pipeline } from "../src/index.ts";
 import { createPgBossEngine } from "../src/pg-boss/index.ts";
 import { createTimersEngine, startWorker } from "../src/worker/index.ts";
@@ -12,6 +13,7 @@ import { serverCpuMs } from "./server-cpu.ts";
 
 export interface Parked {
   readonly rssMb: number;
+  readonly mostRssMb: number;
   readonly ownPercent: number;
   readonly serverPercent: number | null;
   readonly transactionsPerSecond: number;
@@ -56,6 +58,7 @@ async function work(folder: string): Promise<void> {
     engineName === "timers"
       ? createTimersEngine()
       : await createPgBossEngine({ connectionString: url, schema: "boss" });
+  giveMemoryBackAtRest();
   const client = new pg.Client(url);
   await client.connect();
   const asked = async (sql: string) => Number((await client.query(sql)).rows[0].n);
@@ -85,6 +88,7 @@ async function work(folder: string): Promise<void> {
   await sleep(1_500);
   const found: Parked = {
     rssMb: process.memoryUsage.rss() / 1e6,
+    mostRssMb: process.resourceUsage().maxRSS / 1000,
     ownPercent: (100 * ownMs) / idleMs,
     serverPercent: serverMs === null ? null : (100 * serverMs) / idleMs,
     transactionsPerSecond: ((await asked(transactions)) - before) / (Number(idleSeconds) + 1.5),

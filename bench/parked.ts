@@ -8,6 +8,8 @@ import { inProcess, loadNote, type Report } from "./harness.ts";
 import type { Parked } from "./parked-worker.ts";
 
 const file = join(import.meta.dirname, "parked-worker.ts");
+/** As the command `showrunner worker` starts itself. */
+const execArgv = ["--max-semi-space-size=16"];
 
 export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
   if (!hasPostgres("the bench of parked runs")) return report.note("PostgreSQL is not installed: not measured");
@@ -17,9 +19,12 @@ export async function measure(report: Report, { quick = false }: { readonly quic
     try {
       const url = await cluster.createDatabase();
       const args = [url, join(cluster.folder, "data"), engine, String(runs), quick ? "10" : "20"];
-      const found = (await inProcess<Parked>(file, args))!;
+      const found = (await inProcess<Parked>(file, args, { execArgv }))!;
       const group = `${runs.toLocaleString("en")} parked runs, engine ${engine}`;
       report.figure(group, "worker: resident memory", "MB", found.rssMb, { most: 300 });
+      report.figure(group, "worker: resident memory at most, while they were parked", "MB", found.mostRssMb, {
+        most: 300,
+      });
       report.figure(group, "worker: processor time while idle", "% of a core", found.ownPercent);
       if (found.serverPercent !== null) {
         report.figure(group, "database: processor time while idle", "% of a core", found.serverPercent, { most: 5 });

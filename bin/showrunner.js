@@ -17,7 +17,23 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.stderr.write(`Showrunner needs Node 22.19 or newer; this is ${process.versions.node}.\nNext: ${next}\n`);
   process.exitCode = 2;
 } else {
+  if (process.argv[2] === "worker") limitYoungMemory();
   // What was compiled once is not compiled again by the next command.
   module.enableCompileCache();
   await import(existsSync(source) ? source.href : new URL("../dist/cli/main.js", import.meta.url).href);
+}
+
+/**
+ * A worker begins anew, in the same process, with less room for young objects: V8 would take up to 130 MB for those of thousands of
+ * runs, and be no faster for it. Who sets that room, or started this process with a channel, has it as it is.
+ */
+function limitYoungMemory() {
+  const flags = [...process.execArgv, process.env.NODE_OPTIONS || ""].join(" ");
+  if (/semi[-_]space/.test(flags) || process.channel || !process.execve || process.platform === "win32") return;
+  try {
+    const args = ["--max-semi-space-size=16", ...process.execArgv, ...process.argv.slice(1)];
+    process.execve(process.execPath, [process.execPath, ...args], process.env);
+  } catch {
+    // Not permitted here: it works as well with more memory.
+  }
 }

@@ -7,6 +7,7 @@ import { checkWorkerFlags } from "../input/engine-flags.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { errorContextOf, RunRetries } from "../input/run-retries.ts";
 import { codeOf, sourceOf } from "../input/stored-run.ts";
+import { giveMemoryBackAtRest } from "../memory-at-rest.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { openMeasured, serveWorker } from "../worker-servers.ts";
 import type { EngineWorkerFlags } from "./engine-worker.ts";
@@ -29,10 +30,12 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
   checkWorkerFlags(flags);
   const opened = await openMeasured(context, flags);
   const { measured = null, options = {} } = opened ?? {};
+  const end = giveMemoryBackAtRest();
   try {
     if (flags.engine === undefined) return await hotWorker(context, flags, { measured, options });
     return await (await import("./engine-worker.ts")).engineWorker(context, flags, { measured, options });
   } finally {
+    end();
     await opened?.close();
   }
 }
