@@ -64,7 +64,8 @@ class RestateEngine implements Engine {
   }
 
   async wake(runId: string, { at = 0, priority = 0 }: WakeOptions = {}): Promise<void> {
-    await this.#send(`${namesOf(this.#name).wakes}/${encodeURIComponent(runId)}/wake`, { at, priority } satisfies Wake);
+    const wake: Wake = { at, priority, since: Date.now() };
+    await this.#send(`${namesOf(this.#name).wakes}/${encodeURIComponent(runId)}/wake`, wake);
   }
 
   async delegate(work: LocalWork): Promise<void> {

@@ -1,6 +1,12 @@
-/** So many at once in this process; of those that wait, the highest priority goes first, then the one that came first. */
+export interface Claim {
+  readonly priority: number;
+  /** Epoch milliseconds since when it is due. */
+  readonly since: number;
+}
+
+/** So many at once in this process; of those that wait, the highest priority goes first, then the one that is due for longest. */
 export class Places {
-  readonly #waiting: { readonly priority: number; readonly enter: () => void; readonly refuse: () => void }[] = [];
+  readonly #waiting: (Claim & { readonly enter: () => void; readonly refuse: () => void })[] = [];
   #free: number;
   #isClosed = false;
 
@@ -9,7 +15,7 @@ export class Places {
   }
 
   /** Settles with what gives the place back. Rejects once these are closed, and when the signal aborts before. */
-  take(priority: number, signal: AbortSignal): Promise<() => void> {
+  take({ priority, since }: Claim, signal: AbortSignal): Promise<() => void> {
     return new Promise((resolve, reject) => {
       const leave = () => {
         signal.removeEventListener("abort", refuse);
@@ -28,10 +34,12 @@ export class Places {
           this.#look();
         });
       };
-      const waiter = { priority, enter, refuse };
+      const waiter = { priority, since, enter, refuse };
       if (this.#isClosed || signal.aborted) return refuse();
       signal.addEventListener("abort", refuse);
-      const at = this.#waiting.findIndex((other) => other.priority < priority);
+      const at = this.#waiting.findIndex(
+        (other) => other.priority < priority || (other.priority === priority && other.since > since),
+      );
       this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
       this.#look();
     });

@@ -1,7 +1,7 @@
 import type * as Restate from "@restatedev/restate-sdk";
 import type { LocalWork } from "../index.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
-import type { Places } from "./places.ts";
+import type { Claim, Places } from "./places.ts";
 
 /** What this process does for the services. */
 export interface Work {
@@ -16,6 +16,8 @@ export interface Wake {
   /** Epoch milliseconds; 0: at once. */
   readonly at: number;
   readonly priority: number;
+  /** When it was sent, epoch milliseconds. Default: at that instant. */
+  readonly since?: number;
   /** Slices of this run that failed one after the other. */
   readonly failures?: number;
 }
@@ -30,18 +32,23 @@ interface Pending {
 interface Turn {
   readonly turn: string;
   readonly priority: number;
+  /** Since when it is due, epoch milliseconds: a call that a dead process had goes before those that came later. */
+  readonly since?: number;
 }
 
 /** Shortest and longest delay before a slice that rejected is called again, milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
-/** How Restate goes on when a process is gone or refuses; what was tried so often for nothing is found in the journal. */
+/**
+ * How Restate goes on when a process is gone or refuses. It never gives up: who wakes the run finds its turn taken. The delays are short, as
+ * each death of a worker is another attempt of the calls that it had, and begun ones have nothing to show until their slice ends.
+ */
 const AGAIN = {
   initialInterval: 250,
   exponentiationFactor: 2,
-  maxInterval: 10_000,
-  maxAttempts: 1_000,
+  maxInterval: 2_000,
+  maxAttempts: 1_000_000_000,
   onMaxAttempts: "kill",
 } as const;
 /** Nothing is kept of what is done; Restate gives each call from outside an idempotency key, if it has none. */
@@ -65,13 +72,14 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     name: names.wakes,
     options: COMMON,
     handlers: {
-      async wake(context: Restate.ObjectContext, { at, priority, failures = 0 }: Wake): Promise<void> {
+      async wake(context: Restate.ObjectContext, { at, priority, since = at, failures = 0 }: Wake): Promise<void> {
         const pending = await context.get<Pending>("pending");
         if (pending !== null && pending.at <= at) return;
         const turn = context.rand.uuidv4();
         context.set<Pending>("pending", { turn, at, failures: Math.max(failures, pending?.failures ?? 0) });
         const delay = Math.max(0, at - Date.now());
-        context.objectSendClient(runsRef, context.key).slice({ turn, priority }, sdk.rpc.sendOpts({ delay }));
+        const next: Turn = { turn, priority, since: Math.max(at, since) };
+        context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
       },
       /** The failures before this turn; null: it is none any more. */
       begin: sdk.handlers.object.exclusive(
@@ -89,9 +97,9 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     name: names.runs,
     options: { ...COMMON, inactivityTimeout: HOUR_MS, abortTimeout: MINUTE_MS, ingressPrivate: true },
     handlers: {
-      async slice(context: Restate.ObjectContext, { turn, priority }: Turn): Promise<void> {
+      async slice(context: Restate.ObjectContext, { turn, priority, since = 0 }: Turn): Promise<void> {
         const client = context.objectClient(wakes, context.key);
-        await placed(work, "slices", { context, priority }, async ({ during }) => {
+        await placed(work, "slices", { context, priority, since }, async ({ during }) => {
           const failures = await client.begin(turn);
           if (failures === null) return;
           // Written down, so that one that is done is not done again where only its answer was lost.
@@ -109,18 +117,24 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     options: {
       ...COMMON,
       ...{ inactivityTimeout: 24 * HOUR_MS, abortTimeout: MINUTE_MS },
-      retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS },
+      // What failed so often is found in the journal, should it still be wanted.
+      retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS, maxAttempts: 1_000 },
     },
     handlers: {
       async perform(context: Restate.Context, given: LocalWork): Promise<void> {
-        await placed(work, "local", { context, priority: -(given.place ?? 0) }, async ({ signal, during }) => {
-          try {
-            await during(() => work.handlers.local(given, signal));
-          } catch (error) {
-            if (!signal.aborted) work.onError(error, keyOfWork(given));
-            throw new TriedAgain("Local work failed, or its worker stops; the worker's log says why.");
-          }
-        });
+        await placed(
+          work,
+          "local",
+          { context, priority: -(given.place ?? 0), since: 0 },
+          async ({ signal, during }) => {
+            try {
+              await during(() => work.handlers.local(given, signal));
+            } catch (error) {
+              if (!signal.aborted) work.onError(error, keyOfWork(given));
+              throw new TriedAgain("Local work failed, or its worker stops; the worker's log says why.");
+            }
+          },
+        );
       },
     },
   });
@@ -143,12 +157,12 @@ async function sliceOf({ handlers, onError }: Work, runId: string, failures: num
 async function placed(
   { places, end }: Work,
   kind: keyof Work["places"],
-  { context, priority }: { readonly context: Restate.Context; readonly priority: number },
+  { context, ...claim }: Claim & { readonly context: Restate.Context },
   perform: (attempt: Attempt) => Promise<void>,
 ): Promise<void> {
   const over = context.request().attemptCompletedSignal;
   const signal = AbortSignal.any([end, over]);
-  const leave = await places[kind].take(priority, signal).catch((error: Error) => {
+  const leave = await places[kind].take(claim, signal).catch((error: Error) => {
     throw new TriedAgain(error.message);
   });
   let inFlight: Promise<unknown> = Promise.resolve();
