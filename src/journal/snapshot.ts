@@ -1,4 +1,3 @@
-import type { Json } from "../plan/plan.ts";
 import { RunUnknownError } from "./errors.ts";
 import type { RunPlanned, StoredEvent } from "./events.ts";
 import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.ts";
@@ -46,13 +45,14 @@ export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): b
 /** To be left for a moment after each step, while nobody changes the state. */
 export function* snapshotStepwise(state: RunState): Generator<void, FoldSnapshot> {
   const { planned, steps, ...rest } = state;
-  const packedSteps: PackedStep[] = [];
+  const texts: string[] = [];
   for (const step of Object.values(steps)) {
-    packedSteps.push(packStep(step));
+    texts.push(JSON.stringify(packStep(step)));
     yield;
   }
-  const packed: PackedState = { ...rest, planned: isAsPlanned(planned) ? null : planned, steps: packedSteps };
-  return { foldVersion: FOLD_VERSION, seq: state.seq, state: packed as unknown as Json };
+  const packed: Omit<PackedState, "steps"> = { ...rest, planned: isAsPlanned(planned) ? null : planned };
+  const text = `${JSON.stringify(packed).slice(0, -1)},"steps":[${texts.join(",")}]}`;
+  return { foldVersion: FOLD_VERSION, seq: state.seq, state: text };
 }
 
 export function snapshotOf(state: RunState): FoldSnapshot {
@@ -84,7 +84,7 @@ async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSn
 /** The state that a snapshot of this version holds, on top of the run's first event; null where it is not of that run. */
 function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   if (first.event.type !== "run.planned") return null;
-  const packed = snapshot.state as unknown as PackedState | null;
+  const packed = JSON.parse(snapshot.state) as PackedState | null;
   const isOfRun = packed?.runId === first.runId && packed.seq === snapshot.seq && Array.isArray(packed.steps);
   if (!isOfRun) return null;
   const { planned, steps, ...rest } = packed;

@@ -16,7 +16,7 @@ import { accountTotals, readCharges, spendingOf } from "./sqlite/ledger.ts";
 import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
 import { sharePace } from "./sqlite/pace.ts";
-import { packText } from "./sqlite/packed-text.ts";
+import { packAside } from "./sqlite/packed-text.ts";
 import { readResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
@@ -76,8 +76,10 @@ export class SqliteJournal implements JournalStore {
   }
 
   async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
-    const body = packText(encodeEvents([first]));
-    await this.#writer.write(() => runs.createRun(this.#db, runId, { event: first, body }, { at, wake }));
+    const body = packAside(encodeEvents([first]));
+    await this.#writer.writeReady(body, (packed) =>
+      runs.createRun(this.#db, runId, { event: first, body: packed }, { at, wake }),
+    );
   }
 
   run(runId: string) {
@@ -123,8 +125,7 @@ export class SqliteJournal implements JournalStore {
 
   async commit(commit: Commit & { readonly status: string }) {
     checkCommit(commit);
-    const encoded = encodeCommit(commit);
-    const outcome = await this.#writer.write(() => commitRun(this.#db, encoded));
+    const outcome = await this.#writer.writeReady(encodeCommit(commit), (encoded) => commitRun(this.#db, encoded));
     this.#waiters.notify(commit.lease.runId);
     return outcome;
   }

@@ -1,4 +1,3 @@
-import type { Json } from "../plan/plan.ts";
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
 import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
@@ -170,7 +169,8 @@ export type RemoveOutcome =
 export interface FoldSnapshot {
   readonly foldVersion: number;
   readonly seq: number;
-  readonly state: Json;
+  /** JSON text, which only the fold reads. */
+  readonly state: string;
 }
 
 export interface RunRow {

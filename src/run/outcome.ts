@@ -1,12 +1,13 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
+import type { Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { type ProducedOutput, referenced, returnedReferences, tally } from "./resolve.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** Name in what the pipeline returns, with `-1`, `-2` … for the parts of a list; no two have the same. */
+  /** Name in what the pipeline returns, with `-1`, `-2` … for the outputs of one list; no two have the same. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -20,19 +21,19 @@ export interface RunOutcome {
 
 /** The outcome of a run whose steps have all finished: decided by its returned results. */
 export function runOutcome(state: RunState): RunOutcome {
-  const returned = returnedReferences(state.planned.plan.returns);
+  const returned = returnedResults(state);
   const uncopied = new Set<string>();
   let expected = 0;
   let available = 0;
-  for (const { ref } of returned) {
-    const counts = tally(state, ref);
-    const missing = ref.as === "value" ? [] : referenced(state, ref).filter((produced) => isUncopied(state, produced));
+  for (const { ref, outputs } of returned) {
+    const counts = tally(state, ref, outputs);
+    const missing = outputs.filter((produced) => isUncopied(state, produced));
     for (const { step, output } of missing) uncopied.add(`${step}: output ${output.index} could not be fetched`);
     expected += counts.expected;
     available += Math.max(0, counts.available - missing.length);
   }
   const placed = new Map(state.files.map((file) => [file.name, file]));
-  const toPlace = labelled(state).flatMap(({ name, produced }): readonly UnplacedOutput[] => {
+  const toPlace = labelled(returned).flatMap(({ name, produced }): readonly UnplacedOutput[] => {
     const { step, output } = produced;
     const file = placed.get(name);
     const isPlaced = file?.step === step && file.index === output.index;
@@ -52,6 +53,19 @@ export function runOutcome(state: RunState): RunOutcome {
   return { status: available === 0 ? "failed" : "partial", message, toPlace };
 }
 
+interface ReturnedResult {
+  readonly name: string;
+  readonly ref: Reference["$ref"];
+  /** Available ones; of a value there are none. */
+  readonly outputs: readonly ProducedOutput[];
+}
+
+function returnedResults(state: RunState): readonly ReturnedResult[] {
+  return returnedReferences(state.planned.plan.returns).map(({ name, ref }) => {
+    return { name, ref, outputs: ref.as === "value" ? [] : referenced(state, ref) };
+  });
+}
+
 interface Labelled {
   readonly name: string;
   readonly produced: ProducedOutput;
@@ -61,12 +75,11 @@ interface Labelled {
  * Each returned output under a name of its own. Where two would have the same, one that the pipeline gave by itself goes
  * before one that was counted, then the first; others get the next number that no name has.
  */
-function labelled(state: RunState): readonly Labelled[] {
-  const requested = returnedReferences(state.planned.plan.returns).flatMap(({ name, isCounted, ref }) => {
-    if (ref.as === "value") return [];
-    const isList = ref.output === "all";
-    return referenced(state, ref).map((produced, position) => {
-      return { name: isList ? `${name}-${position + 1}` : name, isCounted: isCounted || isList, produced };
+function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
+  const requested = returned.flatMap(({ name, ref, outputs }) => {
+    const isCounted = ref.output === "all";
+    return outputs.map((produced, position) => {
+      return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, produced };
     });
   });
   const byClaim = [...requested.filter((one) => !one.isCounted), ...requested.filter((one) => one.isCounted)];

@@ -71,25 +71,17 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
   return found;
 }
 
-export interface ReturnedReference {
-  /** Dotted, and counted from 1 in a list: `video`, `film.sound`, `shots-1`. */
-  readonly name: string;
-  /** True where a part of the name is a place in a list. */
-  readonly isCounted: boolean;
-  readonly ref: Ref;
-}
-
-/** Every reference of what a pipeline returns, under the name that its file gets. */
-export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
-  const found: ReturnedReference[] = [];
-  const walk = (name: string, isCounted: boolean, value: Returned) => {
-    if (Array.isArray(value)) for (const [at, item] of value.entries()) walk(`${name}-${at + 1}`, true, item);
-    else if (isReference(value)) found.push({ name, isCounted, ref: value.$ref });
-    else
-      for (const [key, item] of Object.entries(value))
-        walk(name === "" ? key : `${name}.${key}`, isCounted, item as Returned);
+/** Every reference of what a pipeline returns, under its dotted name: `video`, `shots[0]`. */
+export function returnedReferences(returns: {
+  readonly [name: string]: Returned;
+}): readonly { name: string; ref: Ref }[] {
+  const found: { name: string; ref: Ref }[] = [];
+  const walk = (name: string, value: Returned) => {
+    if (Array.isArray(value)) value.forEach((item, index) => void walk(`${name}[${index}]`, item));
+    else if (isReference(value)) found.push({ name, ref: value.$ref });
+    else for (const [key, item] of Object.entries(value)) walk(name === "" ? key : `${name}.${key}`, item as Returned);
   };
-  walk("", false, returns);
+  walk("", returns);
   return found;
 }
 
@@ -121,8 +113,15 @@ export function missingReason(state: RunState, ref: Ref): string | null {
   return `needs ${which}, which ${whyUnusable(state, step, ref)}`;
 }
 
-/** How many results a reference expects, and how many of them are available. */
-export function tally(state: RunState, ref: Ref): { readonly expected: number; readonly available: number } {
+/** How many results a reference expects, and how many are available. `outputs`: what {@link referenced} answers, if known. */
+export function tally(
+  state: RunState,
+  ref: Ref,
+  outputs?: readonly ProducedOutput[],
+): {
+  readonly expected: number;
+  readonly available: number;
+} {
   const step = state.steps[ref.step];
   if (step === undefined) return { expected: 1, available: 0 };
   if (step.skippedByCondition) return { expected: 0, available: 0 };
@@ -133,7 +132,7 @@ export function tally(state: RunState, ref: Ref): { readonly expected: number; r
   }
   if (ref.as === "upload") return { expected: 1, available: chosenUpload(state, step) === null ? 0 : 1 };
   if (ref.as === "value") return { expected: 1, available: referencedValue(state, ref) === undefined ? 0 : 1 };
-  const available = chosenUpload(state, step) !== null ? 1 : referenced(state, ref).length;
+  const available = chosenUpload(state, step) !== null ? 1 : (outputs ?? referenced(state, ref)).length;
   if (ref.output !== "all" || step.chosen !== null) return { expected: 1, available: Math.min(1, available) };
   return { expected: Math.max(1, outputsOf(step).length), available };
 }

@@ -214,7 +214,7 @@ export function journalContract(name: string, open: Open): void {
     describe("a commit", () => {
       test("appends events, status and snapshot together", async () => {
         const lease = await held();
-        const snapshot = { foldVersion: 1, seq: 4, state: { steps: { a: "running" } } };
+        const snapshot = { foldVersion: 1, seq: 4, state: '{"steps":{"a":"running"}}' };
         const outcome = await commit(lease, 2, [{ type: "run.started" }, started("a")], { snapshot });
         expect(outcome).toEqual({ committed: true, lastSeq: 4, tail: 0, lease });
         expect(await journal.snapshot("r1")).toEqual(snapshot);
@@ -261,7 +261,7 @@ export function journalContract(name: string, open: Open): void {
         const hold = (amountMicros: number) => [{ type: "hold", step: "a", attempt: 1, amountMicros }] as const;
         await expect(commit(lease, 2, [], { ledger: hold(0.5) })).rejects.toMatchObject(invalid);
         await expect(commit(lease, 2, [], { ledger: hold(-1) })).rejects.toMatchObject(invalid);
-        const snapshot = { foldVersion: 1, seq: 4, state: null };
+        const snapshot = { foldVersion: 1, seq: 4, state: "null" };
         await expect(commit(lease, 2, [started("a")], { snapshot })).rejects.toMatchObject(invalid);
         expect(await journal.read("r1")).toHaveLength(2);
       });
@@ -288,7 +288,7 @@ export function journalContract(name: string, open: Open): void {
       test("says how many events no snapshot holds, so that the writer knows when one is due", async () => {
         const lease = await held();
         expect(await commit(lease, 2, [started("a")])).toMatchObject({ tail: 3 });
-        const snapshot = { foldVersion: 1, seq: 4, state: {} };
+        const snapshot = { foldVersion: 1, seq: 4, state: "{}" };
         expect(await commit(lease, 3, [started("b")], { snapshot })).toMatchObject({ tail: 0 });
         await journal.releaseLease(lease);
         expect(await commit(await take("r1", "b"), 5, [started("c"), started("d")])).toMatchObject({ tail: 3 });

@@ -43,7 +43,7 @@ describe("a journal of an older version", () => {
       if (!outcome.acquired) throw new Error("not acquired");
       await journal.commit({
         ...{ lease: outcome.lease, afterSeq: 2, at: 30, events: [started("face")], status: "running" },
-        snapshot: { foldVersion: 1, seq: 3, state: {} },
+        snapshot: { foldVersion: 1, seq: 3, state: "{}" },
       });
     }
     await journal.close();

@@ -95,7 +95,7 @@ describe.runIf(hasPostgres("the schema of a PostgreSQL journal"))("The schema of
             { type: "hold", step: "a", attempt: 1, amountMicros: 70 },
             { type: "settle", step: "b", attempt: 1, costMicros: 30 },
           ],
-          snapshot: { foldVersion: 1, seq: 3, state: { half: "way" } },
+          snapshot: { foldVersion: 1, seq: 3, state: '{"half":"way"}' },
           results: [{ step: "b", fingerprint: "f", model: "m", took: { ms: 5, settings: "", amount: 1 } }],
           charges: [{ model: "m", worst: null, unquotedMicros: 7 }],
           notices: [{ seq: 3, event: "run.failed", body: "{}" }],

@@ -26,7 +26,7 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
       caps: [{ tag: "a=b", sinceAt: 1, capMicros: 100 }],
       wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 },
     },
-    snapshot: { foldVersion: 1, seq: 6, state: {} },
+    snapshot: { foldVersion: 1, seq: 6, state: "{}" },
     results: [{ step: "a", fingerprint: "f", model: "m" }],
     charges: [{ model: "m", worst: null, unquotedMicros: null }],
     notices: [{ seq: 3, event: "run.failed", body: "{}" }],

@@ -36,6 +36,8 @@ export class CommandRunner {
   /** Commands that are being handed to the engine. */
   #handing = 0;
   readonly service: ServiceWatch;
+  /** Effects that go on once what they emitted is in the journal. */
+  readonly #waiting: (() => void)[] = [];
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
 
@@ -57,6 +59,21 @@ export class CommandRunner {
 
   get isSubmitting(): boolean {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
+  }
+
+  /** Whoever waited before this turn of the drive goes on after it. */
+  async awaiting<T>(turn: Promise<T>): Promise<T> {
+    const waiting = this.#waiting.splice(0);
+    try {
+      return await turn;
+    } finally {
+      for (const goOn of waiting) goOn();
+    }
+  }
+
+  /** The drive ends: what is still emitted is written down together. */
+  waitNoLonger(): void {
+    for (const goOn of this.#waiting.splice(0)) goOn();
   }
 
   interrupt(why: string): void {
@@ -84,6 +101,7 @@ export class CommandRunner {
       signal: this.#interrupt.signal,
       priority: "step" in command ? this.#on.priority(command.step) : 0,
       emit: (events) => this.#on.answer(events),
+      recorded: () => new Promise((resolve) => this.#waiting.push(resolve)),
       progress: (progress) => this.#progress(progress, hearsService.has(command.type)),
       reportOutage: (serviceFailure) => this.recordOutage(id, serviceFailure),
     };

@@ -10,7 +10,7 @@ import type { DriveTools } from "./drive-tools.ts";
 import type { Schedule } from "./run-scheduler.ts";
 
 export interface DriveDependencies
-  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
+  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
   /** What runs may spend together, beside each run's own budget. */

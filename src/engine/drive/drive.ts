@@ -123,7 +123,7 @@ class Driver {
   /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */
   async #goOn(): Promise<Parked | null> {
     const { slice } = this.#options;
-    const { commands, wakeAt, parked } = await this.#advance();
+    const { commands, wakeAt, parked } = await this.#commands.awaiting(this.#advance());
     if (parked !== null) return parked;
     for (const command of commands) this.#commands.start(command);
     const isIdle = this.#commands.working === 0;
@@ -170,6 +170,7 @@ class Driver {
 
   async #untilIdle(): Promise<void> {
     while (this.#commands.working > 0) {
+      this.#commands.waitNoLonger();
       this.#rest.turn();
       await this.#rest.until(null);
     }

@@ -8,6 +8,7 @@ import type { Reference, Returned, UploadStep } from "../../plan/plan.ts";
 import { type OpenJob, openJobs } from "../../run/open-jobs.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
+import { placedFile } from "../../run/view/step-view.ts";
 import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { RunUpdate } from "./updates.ts";
@@ -36,7 +37,7 @@ function resolveOne(state: RunState, media: MediaStore, ref: Reference["$ref"]):
 
 function one(state: RunState, media: MediaStore, step: string, output: OutputState): unknown {
   if (output.voiceId !== null) return { voiceId: output.voiceId };
-  const placed = state.files.find((file) => file.step === step && file.index === output.index);
+  const placed = placedFile(state, step, output.index);
   const copy = output.copy === null ? null : media.path(output.copy.sha256);
   const { assetId, contentType, width, height, durationMs, fps } = output;
   return {

@@ -13,6 +13,8 @@ import { bytesProgress, type Effect, type EffectContext, type EffectResult } fro
 import { withoutCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
+/** So many named files are written down at a time: what waits for a commit waits some milliseconds. */
+const RECORDED_AT_ONCE = 250;
 /** Before submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 const HOUR_MS = 3_600_000;
@@ -94,13 +96,14 @@ export const place: Effect<"place"> = async (_command, context) => {
   });
   const files = await media.place(copies, outDir, tag);
   const placed = ready.map((unplaced, at) => ({ ...unplaced, file: files[at]! }));
-  if (manifests !== false) {
-    const described = placed.map((named) => manifestOf(state, named, ownVersion()));
-    await placeManifests(outDir, described, tag);
-  }
+  if (manifests !== false) await placeManifests(outDir, placed, (named) => manifestOf(state, named, ownVersion()), tag);
   const events = placed.map(({ name, step, output: { index }, file }): RunEvent => {
     const event = { type: "file.placed", name, step, index, file } as const;
     return manifests === false ? event : { ...event, manifest: manifestName(file) };
   });
+  while (events.length > RECORDED_AT_ONCE) {
+    context.emit(events.splice(0, RECORDED_AT_ONCE));
+    await context.recorded();
+  }
   return { ...without, events: [...events, ...(without?.events ?? [])] };
 };

@@ -67,6 +67,8 @@ export interface EffectContext {
   readonly turn: Turn;
   /** Commits events before the effect has finished. */
   emit(events: readonly RunEvent[]): void;
+  /** Resolves once what was emitted before is in the journal, or the drive ends: for effects with many events. */
+  recorded(): Promise<void>;
   progress(progress: Progress): void;
   /** Reports a service failure before the effect has finished; returns milliseconds to wait before the next try. */
   reportOutage(serviceFailure: ServiceFailure): number;

@@ -21,14 +21,19 @@ export function manifestName(file: string): string {
 }
 
 /**
- * Writes each manifest beside its file, whole or not at all, in place of an older one, and settles once all of them are
- * on the disk. Their files stand below `outDir` already, so their folders are known to be safe ones.
- * `tag` is in the names of their temporary files.
+ * Writes the manifest of each file beside it, whole or not at all, in place of an older one, and settles once all of them
+ * are on the disk; each is made when its turn comes. The files stand below `outDir` already, so their folders are known to
+ * be safe ones. `tag` is in the names of their temporary files.
  */
-export async function placeManifests(outDir: string, manifests: readonly Manifest[], tag: string): Promise<void> {
+export async function placeManifests<F extends { readonly file: string }>(
+  outDir: string,
+  files: readonly F[],
+  manifestFor: (file: F) => Manifest,
+  tag: string,
+): Promise<void> {
   const queue = new PQueue({ concurrency: FILES_AT_ONCE });
-  await queue.addAll(manifests.map((manifest) => () => writeBeside(outDir, manifest, tag)));
-  const folders = new Set(manifests.map(({ file }) => dirname(join(outDir, file.name))));
+  await queue.addAll(files.map((file) => () => writeBeside(outDir, manifestFor(file), tag)));
+  const folders = new Set(files.map(({ file }) => dirname(join(outDir, file))));
   await queue.addAll([...folders].map((folder) => () => syncFolder(folder)));
 }
 

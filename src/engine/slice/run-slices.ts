@@ -103,6 +103,7 @@ export class RunSlices {
       ...this.#parts.dependencies(state, how),
       ...{ state, signal: options.signal ?? never, priority: 0 },
       emit: (more) => events.push(...more),
+      recorded: async () => {},
       progress: (progress) => void store.setProgress(runId, progress).catch(() => {}),
       reportOutage: () => 0,
     });

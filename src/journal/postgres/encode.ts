@@ -126,7 +126,7 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     ...(snapshot !== undefined && {
       snapshot_seq: snapshot.seq,
       fold_version: snapshot.foldVersion,
-      state: JSON.stringify(snapshot.state),
+      state: snapshot.state,
     }),
   };
 }

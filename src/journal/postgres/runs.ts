@@ -131,8 +131,7 @@ export async function readSnapshot(db: Database, runId: string): Promise<FoldSna
     return {
       foldVersion: db.columns.integer(row, "fold_version"),
       seq: db.columns.integer(row, "seq"),
-      // Any JSON is a valid state here; who folds looks at the rest.
-      state: db.columns.json(row, "state") as FoldSnapshot["state"],
+      state: db.columns.text(row, "state"),
     };
   } catch {
     return null;

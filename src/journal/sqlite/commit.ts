@@ -7,7 +7,7 @@ import { writeJobs } from "./deliveries.ts";
 import { consumeEntries, hasOtherEntries } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeCharges, writeLedger } from "./ledger.ts";
 import { writeNotices } from "./notices.ts";
-import { type EncodedText, packText } from "./packed-text.ts";
+import { type EncodedText, packAside } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
 import { leasedRun, noteEvents, type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
 import { clearWake, takeMemo, writeWake } from "./wakes.ts";
@@ -59,17 +59,21 @@ export function releaseLease(db: Database, lease: Lease): void {
   );
 }
 
-/** A commit with its events and its snapshot as text, which is made before the transaction. */
+/** A commit with its events and its snapshot as they are stored, which is made before the transaction. */
 export interface EncodedCommit {
   readonly commit: Commit & { readonly status: string };
   readonly body: EncodedText;
   readonly state: EncodedText | null;
 }
 
-export function encodeCommit(commit: EncodedCommit["commit"]): EncodedCommit {
-  const { snapshot } = commit;
-  const state = snapshot === undefined ? null : packText(JSON.stringify(snapshot.state));
-  return { commit, body: packText(encodeEvents(commit.events)), state };
+export function encodeCommit(commit: EncodedCommit["commit"]): EncodedCommit | Promise<EncodedCommit> {
+  const { events, snapshot } = commit;
+  const body = packAside(encodeEvents(events));
+  const state = snapshot === undefined ? null : packAside(snapshot.state);
+  if (!(body instanceof Promise || state instanceof Promise)) return { commit, body, state };
+  return Promise.all([body, state]).then(([packedBody, packedState]) => {
+    return { commit, body: packedBody, state: packedState };
+  });
 }
 
 export function commitRun(db: Database, { commit, body, state }: EncodedCommit): CommitOutcome {

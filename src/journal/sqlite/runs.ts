@@ -176,14 +176,10 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
 /** Null also when it is unreadable: the events say all that it does. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
-  if (row === undefined) return null;
+  const state = unpackText(row?.state);
+  if (row === undefined || state === null) return null;
   try {
-    return {
-      foldVersion: db.columns.integer(row, "fold_version"),
-      seq: db.columns.integer(row, "seq"),
-      // Any JSON is a valid state here; who folds looks at the rest.
-      state: JSON.parse(unpackText(row.state) ?? "") as FoldSnapshot["state"],
-    };
+    return { foldVersion: db.columns.integer(row, "fold_version"), seq: db.columns.integer(row, "seq"), state };
   } catch {
     return null;
   }

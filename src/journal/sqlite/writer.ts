@@ -28,6 +28,8 @@ export class Writer {
   /** Looks, inside the transaction, whether the file is still the one that was opened. */
   readonly #guard: () => void;
   #queue: Pending[] = [];
+  /** Writes whose contents are still being made ready. */
+  readonly #preparing = new Set<Promise<unknown>>();
   #draining: Promise<void> | null = null;
   #synchronous: "FULL" | "NORMAL" = "FULL";
   #closed = false;
@@ -43,7 +45,19 @@ export class Writer {
    * after, and saves the fsync.
    */
   write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
+    return this.#closed ? Promise.reject(closedError(this.#busyRetry.path)) : this.#enqueue(work, options);
+  }
+
+  /** A durable write of something that may still have to be made ready, which `close` waits for too. */
+  writeReady<P, T>(needed: P | Promise<P>, work: (ready: P) => T): Promise<T> {
+    if (!(needed instanceof Promise)) return this.write(() => work(needed));
     if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
+    const written = needed.then((ready) => this.#enqueue(() => work(ready), { durable: true }));
+    this.#preparing.add(written);
+    return written.finally(() => this.#preparing.delete(written));
+  }
+
+  #enqueue<T>(work: Work<T>, options: { readonly durable: boolean }): Promise<T> {
     return new Promise((resolve, reject) => {
       const perform = () => {
         const value = work();
@@ -57,6 +71,7 @@ export class Writer {
   /** Resolves once everything requested before is written; later writes are refused. */
   async close(): Promise<void> {
     this.#closed = true;
+    await Promise.allSettled(this.#preparing);
     await this.#draining;
   }
 
