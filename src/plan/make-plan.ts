@@ -3,7 +3,6 @@ import { completeRef, isValueRef, type StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";
 import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
 import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
-import { dependentsOf } from "./makespan.ts";
 import type {
   ExpandingStep,
   FailurePolicy,
@@ -15,6 +14,7 @@ import type {
   Returned,
   Yield,
 } from "./plan.ts";
+import { stepNamed } from "./plan-index.ts";
 import { isReference } from "./references.ts";
 
 /** A step cannot wait for more results than it uses. */
@@ -79,7 +79,7 @@ interface Found {
   /** Problems of the draft; those found are added. */
   readonly problems: Problem[];
   /** What is known of the steps before; that of the planned ones is added. */
-  readonly facts: Map<string, StepFacts>;
+  readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
 }
 
 /** Plans the steps of a draft, one after the other. */
@@ -153,12 +153,16 @@ function completeReturns(
 
 /** Files that the draft uploads; whoever plans measures them. */
 export function filesOf(draft: Draft): readonly DraftFile[] {
-  return draft.steps.flatMap((step) => kindOf(step).files(step));
+  const found: DraftFile[] = [];
+  for (const step of draft.steps) for (const file of kindOf(step).files(step)) found.push(file);
+  return found;
 }
 
 /** Ids of the models that the draft uses, each once. */
 export function modelsOf(draft: Draft): readonly string[] {
-  return [...new Set(draft.steps.flatMap((step) => kindOf(step).models(step)))];
+  const found = new Set<string>();
+  for (const step of draft.steps) for (const model of kindOf(step).models(step)) found.add(model);
+  return [...found];
 }
 
 export type ExpansionOutcome =
@@ -180,7 +184,10 @@ export function* planExpansionStepwise(
   context: PlanContext & { readonly plan: Plan },
 ): Generator<void, ExpansionOutcome> {
   const { plan } = context;
-  const facts = knownFacts(plan);
+  const around = surroundingsOf(plan);
+  const inner = new Map<string, StepFacts>();
+  const factsOfStep = (path: string) => inner.get(path) ?? around.facts.get(path);
+  const facts = { get: factsOfStep, set: (path: string, found: StepFacts) => inner.set(path, found) };
   const problems: Problem[] = [...drafted.problems];
   const report: Planning["report"] = (code, field, message, more) =>
     void problems.push({ code, step: step.path, field, message, ...more });
@@ -188,9 +195,10 @@ export function* planExpansionStepwise(
     report("too-many-steps", null, `leads to ${drafted.steps.length} steps, and maxSteps is ${step.maxSteps}`);
   }
   const steps = yield* planSteps(drafted, context, { problems, facts });
-  const planning: Planning = { ...context, facts: (path) => facts.get(path), report };
+  const planning: Planning = { ...context, facts: factsOfStep, report };
+  const isRead = around.readLocally.has(step.path);
   const returns = (drafted.returns as readonly DraftReference[]).map((given, index) => {
-    return bindReturned(given, `returns[${index}]`, step, { planning, isRead: isReadLocally(step, plan) });
+    return bindReturned(given, `returns[${index}]`, step, { planning, isRead });
   });
   problems.push(...circles(step, steps, returns, plan));
   if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, drafted) };
@@ -198,14 +206,30 @@ export function* planExpansionStepwise(
   return { ok: true, steps, returns, groups: { ...drafted.groups, ...own } };
 }
 
-function knownFacts(plan: Plan): Map<string, StepFacts> {
+/** What expansions ask of the steps around them. */
+interface Surroundings {
+  readonly facts: ReadonlyMap<string, StepFacts>;
+  /** Steps whose results a local function reads. */
+  readonly readLocally: ReadonlySet<string>;
+}
+
+/** Many expansions are planned within one plan. */
+const surroundings = new WeakMap<Plan, Surroundings>();
+
+function surroundingsOf(plan: Plan): Surroundings {
+  const before = surroundings.get(plan);
+  if (before !== undefined) return before;
   const facts = new Map<string, StepFacts>();
-  for (const step of plan.steps)
-    facts.set(
-      step.path,
-      factsOf(step, (path) => facts.get(path)),
-    );
-  return facts;
+  const readLocally = new Set<string>();
+  const known = (path: string) => facts.get(path);
+  for (const step of plan.steps) {
+    facts.set(step.path, factsOf(step, known));
+    const { readsFiles, uses } = traitsOf(step);
+    if (readsFiles) for (const ref of uses) readLocally.add(ref.step);
+  }
+  const found = { facts, readLocally };
+  surroundings.set(plan, found);
+  return found;
 }
 
 function bindReturned(
@@ -236,14 +260,6 @@ function bindReturned(
   return bound;
 }
 
-/** Whether a local function reads the results of the expansion. */
-function isReadLocally({ path }: ExpandingStep, { steps }: Plan): boolean {
-  return steps.some((step) => {
-    const { readsFiles, uses } = traitsOf(step);
-    return readsFiles && uses.some((ref) => ref.step === path);
-  });
-}
-
 /** Steps of an expansion cannot use what waits for that expansion. */
 function circles(
   { path }: ExpandingStep,
@@ -251,14 +267,24 @@ function circles(
   returns: readonly Reference[],
   plan: Plan,
 ): readonly Problem[] {
-  const waiting = new Set([path]);
-  const dependents = dependentsOf(plan);
-  for (const one of waiting) for (const user of dependents.get(one) ?? []) waiting.add(user.path);
+  const waits = waitersFor(path, plan);
   const said = (needed: string) =>
     `uses ${needed}, which waits for ${path} itself; use only handles of steps that were added before it`;
-  const used = steps.flatMap((step) =>
-    step.needs.filter((one) => waiting.has(one)).map((one) => [step.path, one] as const),
-  );
-  const returned = returns.filter(({ $ref }) => waiting.has($ref.step)).map(({ $ref }) => [path, $ref.step] as const);
+  const used = steps.flatMap((step) => step.needs.filter(waits).map((one) => [step.path, one] as const));
+  const returned = returns.filter(({ $ref }) => waits($ref.step)).map(({ $ref }) => [path, $ref.step] as const);
   return [...used, ...returned].map(([step, needed]) => ({ code: "cycle", step, field: null, message: said(needed) }));
+}
+
+/** Whether a step of the plan waits for the one at `path`: it, and what needs it, at the cost of the steps before those asked for. */
+function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
+  const others = new Set<string>();
+  return (asked) => {
+    const before = new Set([asked]);
+    for (const one of before) {
+      if (one === path) return true;
+      for (const needed of stepNamed(plan, one)?.needs ?? []) if (!others.has(needed)) before.add(needed);
+    }
+    for (const one of before) others.add(one);
+    return false;
+  };
 }

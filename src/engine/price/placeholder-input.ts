@@ -33,7 +33,7 @@ const MS_PER_CHARACTER = 70;
 const GUESSED_MS = 5000;
 
 export interface PlaceholderSources {
-  readonly steps: ReadonlyMap<string, PlanStep>;
+  readonly step: (path: string) => PlanStep | undefined;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
 }
@@ -44,7 +44,7 @@ export async function placeholderInput(
   ref: Ref,
   sources: PlaceholderSources,
 ): Promise<Json | null> {
-  const source = sources.steps.get(ref.step);
+  const source = sources.step(ref.step);
   if (source === undefined) return null;
   const { file } = traitsOf(source);
   if (file !== null) return { source: "upload", sha256: file.sha256 };
@@ -66,21 +66,21 @@ function sampleOf(source: PlanStep, ref: Ref, sources: PlaceholderSources): Json
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
-function chosenSchema(source: PlanStep, { steps }: PlaceholderSources): Json {
-  const first = firstOf(source, steps);
+function chosenSchema(source: PlanStep, { step }: PlaceholderSources): Json {
+  const first = firstOf(source, step);
   return first !== undefined && "schema" in first && first.schema !== null ? first.schema : true;
 }
 
 /** A pick or an approval is expected to stand for the first of what it has. */
-function firstOf(source: PlanStep, steps: ReadonlyMap<string, PlanStep>): PlanStep | undefined {
+function firstOf(source: PlanStep, stepAt: PlaceholderSources["step"]): PlanStep | undefined {
   const [first] = traitsOf(source).standsFor;
   if (first === undefined) return undefined;
-  const found = steps.get(first.$ref.step);
-  return found === undefined ? undefined : (firstOf(found, steps) ?? found);
+  const found = stepAt(first.$ref.step);
+  return found === undefined ? undefined : (firstOf(found, stepAt) ?? found);
 }
 
-function lengthOf(source: PlanStep, { steps }: PlaceholderSources): number {
-  const produced = firstOf(source, steps) ?? source;
+function lengthOf(source: PlanStep, { step }: PlaceholderSources): number {
+  const produced = firstOf(source, step) ?? source;
   const { submits } = traitsOf(produced);
   if (submits === null) return GUESSED_MS;
   const input = submits.input as { readonly text?: Json; readonly duration_ms?: Json };

@@ -63,7 +63,7 @@ export interface PricingOptions {
   readonly again?: ReadonlySet<string> | undefined;
   /** Jobs at once. Default: as of a run that does not say. */
   readonly limits?: JobLimits | undefined;
-  /** Whether the run is simulated to foresee its requests and risks. Default true. */
+  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, its requests and risks. Default true. */
   readonly isForecast?: boolean | undefined;
 }
 
@@ -159,7 +159,8 @@ export class Planner {
 
   expand(step: ExpandingStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
-    const price = (whole: Plan, only: readonly PlanStep[]) => this.price(whole, { maxUnquotedMicros }, only);
+    const price = (whole: Plan, only: readonly PlanStep[]) =>
+      this.price(whole, { maxUnquotedMicros, isForecast: false }, only);
     return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, catalog, price });
   }
 

@@ -4,6 +4,7 @@ import { LongWork } from "../../long-work.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
@@ -104,7 +105,7 @@ export interface Pricing {
   readonly limits: JobLimits;
   /** API requests a minute; null where that is not known. */
   readonly perMinute: number | null;
-  /** Whether the run is simulated to foresee its requests and risks. */
+  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, its requests and risks. */
   readonly isForecast: boolean;
   /** What earlier runs made of it, where that is to be taken over. */
   readonly reusePreview?: ReusePreview | undefined;
@@ -122,8 +123,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const work = new LongWork();
   const files = new Map(only.flatMap((step) => traitsOf(step).file ?? []).map((file) => [file.sha256, file]));
   await Promise.all([...files.values()].map(({ path, sha256 }) => pricing.media.put({ path, sha256 })));
-  const steps = new Map(plan.steps.map((step) => [step.path, step]));
-  const sources = { steps, estimates: pricing.estimates, media: pricing.media };
+  const sources = { step: (path: string) => stepNamed(plan, path), ...pricing };
 
   const price = async (step: ModelStep): Promise<StepPrice> => {
     const base = {
@@ -186,33 +186,41 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   await work.pause(only.length);
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
   await work.pause(only.length);
-  const durationMs = (step: PlanStep) => pricing.durations.expectedMs(step);
-  const critical = criticalPath(plan, durationMs);
-  const isForeseen = critical.path.every((path) => {
-    const step = steps.get(path)!;
-    return traitsOf(step).pricing.by !== "quote" || pricing.durations.knownMs(step) !== null;
-  });
-  await work.pause(only.length);
   const totalMicros = total({ ...plan, steps: only }, prices);
   await work.pause(only.length);
   return {
     ok: problems.length === 0,
     problems,
-    warnings: unusedSteps(plan),
     plan,
     prices,
     totalMicros,
     balanceMicros: null,
     budgetMicros: null,
-    criticalPath: critical.path,
-    forecastMs: isForeseen ? critical.lengthMs : null,
     ...(pricing.isForecast
-      ? forecastRun(plan, {
-          durationMs,
-          ...{ limits: pricing.limits, perMinute: pricing.perMinute },
-          isDone: (path) => foreseen(steps.get(path)!, pricing.reusePreview) !== null,
-        })
-      : { requests: null, risks: [] }),
+      ? await foresee(plan, pricing, work)
+      : { warnings: [], criticalPath: [], forecastMs: null, requests: null, risks: [] }),
+  };
+}
+
+/** What a person asks of the whole plan. */
+async function foresee(
+  plan: Plan,
+  { durations, limits, perMinute, reusePreview }: Pricing,
+  work: LongWork,
+): Promise<Pick<Quote, "warnings" | "criticalPath" | "forecastMs" | "requests" | "risks">> {
+  const stepAt = (path: string) => stepNamed(plan, path)!;
+  const durationMs = (step: PlanStep) => durations.expectedMs(step);
+  const { path, lengthMs } = criticalPath(plan, durationMs);
+  const isForeseen = path.every((one) => {
+    return traitsOf(stepAt(one)).pricing.by !== "quote" || durations.knownMs(stepAt(one)) !== null;
+  });
+  await work.pause(plan.steps.length);
+  const isDone = (one: string) => foreseen(stepAt(one), reusePreview) !== null;
+  return {
+    warnings: unusedSteps(plan),
+    criticalPath: path,
+    forecastMs: isForeseen ? lengthMs : null,
+    ...forecastRun(plan, { durationMs, limits, perMinute, isDone }),
   };
 }
 
