@@ -145,11 +145,15 @@ function convert(value: unknown, field: string, context: Context, depth: number)
 }
 
 function convertList(list: readonly unknown[], field: string, context: Context, depth: number): DraftJson {
-  return Array.from(list).flatMap((item, index): DraftJson => {
-    const converted = convert(item, `${field}[${index}]`, context, depth) ?? null;
+  const converted: DraftJson[] = [];
+  for (let index = 0; index < list.length; index += 1) {
+    const item = convert(list[index], `${field}[${index}]`, context, depth) ?? null;
     // Several results spread, as all outputs of one step do when the run puts them in.
-    return pointerOf(item)?.to === "several" ? converted : [converted];
-  });
+    if (Array.isArray(item) && pointerOf(list[index])?.to === "several") converted.push(...item);
+    else converted.push(item);
+  }
+  // A list that grew has room for many more.
+  return converted.slice();
 }
 
 function convertObject(value: object, field: string, context: Context, depth: number): DraftJson {
@@ -157,7 +161,7 @@ function convertObject(value: object, field: string, context: Context, depth: nu
   for (const [key, item] of Object.entries(value)) {
     const at = field === "" ? key : `${field}.${key}`;
     if (item === undefined) continue;
-    if (RESERVED.some((name) => key.startsWith(name))) {
+    if (key.startsWith("$") && RESERVED.some((name) => key.startsWith(name))) {
       refuse(at, context, "is a name kept for references; pass a handle instead", "reserved-field");
       continue;
     }

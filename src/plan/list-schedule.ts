@@ -17,7 +17,9 @@ export interface PlanGraph {
 
 export function planGraph({ steps }: Plan, limits: JobLimits): PlanGraph {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
-  const needs = steps.map((step) => step.needs.flatMap((path) => position.get(path) ?? []).slice());
+  const needs = steps.map((step) =>
+    step.needs.map((path) => position.get(path)).filter((index) => index !== undefined),
+  );
   const growing = steps.map((): number[] => []);
   for (const [index, needed] of needs.entries()) for (const one of needed) growing[one]!.push(index);
   // A list that grew has room for many more, and a run holds its graph.

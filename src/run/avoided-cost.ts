@@ -47,8 +47,8 @@ function costWithout(state: RunState, plan: Plan, lost: ReadonlySet<string>): nu
 }
 
 /** As quoted, else the most that it may cost. */
-function priceOf({ steps }: RunState, { path, ...step }: PlanStep): number {
-  const state = steps[path];
+function priceOf({ steps }: RunState, step: PlanStep): number {
+  const state = steps[step.path];
   const quoted = state === undefined ? null : (lastAttempt(state)?.quote?.costMicros ?? null);
   return quoted ?? ("policy" in step ? (step.policy.maxCostMicros ?? 0) : 0);
 }

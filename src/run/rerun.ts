@@ -14,6 +14,7 @@ export type RerunRoots = ReadonlyMap<string, string>;
  * the steps that were pruned and are wanted again.
  */
 export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
+  if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
   const inPlan = new Set(plan.steps.map(({ path }) => path));
   const formerly = state.removedSteps.filter(
     ({ path }) => !inPlan.has(path) && outerPaths(path).some((one) => inPlan.has(one)),

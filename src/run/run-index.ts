@@ -80,8 +80,8 @@ export class RunIndex {
     for (const step of plan.steps) this.#link(this.nodes.get(step.path)!, expansions);
     for (const node of this.nodes.values()) {
       // A list that grew has room for many more.
-      node.readers = node.readers.slice();
-      node.reads = node.reads.slice();
+      if (node.readers.length > 0) node.readers = node.readers.slice();
+      if (node.reads.length > 0) node.reads = node.reads.slice();
     }
     for (const { ref } of returnedReferences(plan.returns)) this.#addUser(ref.step);
     for (const node of this.nodes.values()) if (node.users === 0 || isNeverPruned(node.plan)) node.users++;
@@ -142,13 +142,10 @@ export class RunIndex {
 
   #link(node: StepNode, expansions: ReadonlySet<string>): void {
     const { plan } = node;
-    const sources = new Set(plan.needs);
-    for (const ref of traitsOf(plan).uses) {
-      sources.add(ref.step);
-      this.#addRead(ref);
-    }
-    for (const source of sources) this.#addReader(source, node);
-    for (const around of outerPaths(plan.path)) {
+    const { uses } = traitsOf(plan);
+    for (const ref of uses) this.#addRead(ref);
+    for (const source of sourcesOf(plan.needs, uses)) this.#addReader(source, node);
+    for (const around of expansions.size === 0 ? [] : outerPaths(plan.path)) {
       if (expansions.has(around)) this.#addReader(plan.path, this.nodes.get(around)!);
     }
     for (const { $ref } of this.#state.steps[plan.path]!.expanded ?? []) {
@@ -257,6 +254,13 @@ export class RunIndex {
       return true;
     });
   }
+}
+
+/** What a step needs and what it uses, each once. */
+function sourcesOf(needs: readonly string[], uses: readonly Ref[]): Iterable<string> {
+  const isShort = needs.length <= 4 && uses.length <= 4;
+  if (isShort && uses.every(({ step }) => needs.includes(step))) return needs;
+  return new Set([...needs, ...uses.map(({ step }) => step)]);
 }
 
 function isSameRead(one: Ref, other: Ref): boolean {

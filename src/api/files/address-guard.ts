@@ -67,13 +67,18 @@ export interface AddressGuard {
  */
 export function createAddressGuard(base: BaseUrl, resolve: typeof lookUp = lookUp): AddressGuard {
   const own = hostOf(new URL(base.origin));
-  let ownReach: Reach | null = isIP(own) === 0 ? null : reachOf(own);
+  /** Of the service; null: not known before its name is resolved. */
+  let resolvedReach: Reach | null = null;
+  const ownReach = () => {
+    if (isIP(own) !== 0) resolvedReach ??= reachOf(own);
+    return resolvedReach;
+  };
 
   const judge = (host: string, addresses: readonly string[]) => {
     const bad = addresses.find((address) => {
       const reach = reachOf(address);
       if (reach === "public") return false;
-      return ownReach !== reach || (reach === "inside" && host !== own);
+      return ownReach() !== reach || (reach === "inside" && host !== own);
     });
     if (bad === undefined) return;
     throw new ForbiddenAddressError(
@@ -104,15 +109,15 @@ export function createAddressGuard(base: BaseUrl, resolve: typeof lookUp = lookU
         throw new ForbiddenAddressError(`${target.protocol}// is no address to fetch from`);
       }
       if (isIP(host) !== 0) judge(host, [host]);
-      if (ownReach === "inside" && host === own && target.origin !== base.origin) {
+      if (ownReach() === "inside" && host === own && target.origin !== base.origin) {
         throw new ForbiddenAddressError(`${target.origin} is inside the service's network, and not the service itself`);
       }
     },
     lookupOwn: resolving((host, addresses) => {
-      if (host === own) ownReach ??= worst(addresses);
+      if (host === own) resolvedReach ??= worst(addresses);
     }),
     lookupNamed: resolving((host, addresses) => {
-      if (host === own) ownReach ??= worst(addresses);
+      if (host === own) resolvedReach ??= worst(addresses);
       judge(host, addresses);
     }),
   };

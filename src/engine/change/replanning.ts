@@ -44,7 +44,7 @@ export async function replanRun(
   const { draft: drafted, problems } = draftedAgain(planned.input, pipeline, input);
   if (drafted === null) return { ok: false, problems };
   const code = codeOf(drafted);
-  const files = planned.plan.steps.flatMap((step) => traitsOf(step).file ?? []);
+  const files = planned.plan.steps.map((step) => traitsOf(step).file).filter((file) => file !== null);
   const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, files);
   if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
     return { ok: true, plan: planned.plan, input: drafted.parsedInput, expanded: {}, diff: noDiff(planned.plan), code };

@@ -77,9 +77,10 @@ export class RunScheduler {
   }
 }
 
-/** The steps of one plan, ranked by what was known last. */
+/** The steps of one plan that have not ended, ranked by what was known last, and after them the others. */
 class RankedPlan {
   readonly plan: Plan;
+  readonly #ended: readonly PlanStep[];
   readonly #durations: ExpectedDurations;
   readonly #graph: PlanGraph;
   /** One step for all that are expected to take as long, and which each is like. */
@@ -100,12 +101,15 @@ class RankedPlan {
   constructor(state: RunState, plan: Plan, durations: ExpectedDurations) {
     this.plan = plan;
     this.#durations = durations;
-    this.#graph = planGraph(plan, state.planned.limits);
-    this.#avoided = new Float64Array(plan.steps.length).fill(Number.NaN);
+    const hasEnded = ({ path }: PlanStep) => isStepFinal(state.steps[path]!.status);
+    this.#ended = plan.steps.filter(hasEnded);
+    const open = plan.steps.filter((step) => !hasEnded(step));
+    this.#graph = planGraph({ ...plan, steps: open }, state.planned.limits);
+    this.#avoided = new Float64Array(open.length).fill(Number.NaN);
     this.#avoidedBy = avoidedCost(state, plan);
     const samples = new Map<string, number>();
     const steps: PlanStep[] = [];
-    this.#sampleOf = plan.steps.map((step) => {
+    this.#sampleOf = open.map((step) => {
       const text = durations.alike(step);
       const known = samples.get(text);
       if (known !== undefined) return known;
@@ -114,10 +118,9 @@ class RankedPlan {
     });
     this.#samples = steps;
     this.#open = steps.map(() => 0);
-    this.#isDone = new Uint8Array(plan.steps.length);
-    this.#left = plan.steps.length;
+    this.#isDone = new Uint8Array(open.length);
+    this.#left = open.length;
     for (const sample of this.#sampleOf) this.#open[sample]!++;
-    for (const { path } of plan.steps) if (isStepFinal(state.steps[path]!.status)) this.finished(path);
   }
 
   finished(path: string): void {
@@ -130,7 +133,7 @@ class RankedPlan {
 
   current(): Schedule {
     // Steps that are all alike keep their order, however long they take.
-    const isSettled = this.#samples.length === 1 || this.#version === this.#durations.version;
+    const isSettled = this.#samples.length <= 1 || this.#version === this.#durations.version;
     if (this.#schedule !== null && isSettled) return this.#schedule;
     if (this.#schedule !== null && this.#leftWhenRanked - this.#left < this.#patience()) return this.#schedule;
     this.#version = this.#durations.version;
@@ -161,7 +164,7 @@ class RankedPlan {
 
   /** Among equals the step whose failure would avoid the most cost. */
   #rank(expectedMs: readonly number[]): Schedule {
-    const { steps } = this.plan;
+    const { steps } = this.#graph;
     const durations = Float64Array.from(this.#sampleOf, (sample, step) =>
       this.#isDone[step] ? 0 : expectedMs[sample]!,
     );
@@ -175,6 +178,6 @@ class RankedPlan {
     const rankOf = (path: string) => ranks[this.#graph.position.get(path) ?? -1] ?? 0;
     const highest = Math.max(1, rankOf(order[0]?.path ?? ""));
     const priority = (path: string) => Math.round((50 * rankOf(path)) / highest);
-    return { order, priority };
+    return { order: [...order, ...this.#ended], priority };
   }
 }
