@@ -947,7 +947,7 @@ type RemoveOutcome = {
 interface FoldSnapshot {
   readonly foldVersion: number;
   readonly seq: number;
-  readonly state: Json;
+  readonly state: string;
 }
 interface RunRow {
   readonly runId: string;
