@@ -1,13 +1,20 @@
 /**
  * Mutation tests of the pure core by Stryker: `npm run mutation`, or some groups of it, `npm run mutation -- decide lifecycle`.
- * Each group meets only the tests of its own folders. What is known of unchanged code is kept in coverage/mutation.
+ * `--sample 10` tries every tenth mutant, `--sample 3/10` other ones; `--concurrency 4` in so many processes. All mutants are tried
+ * tenth by tenth, and what is known of a tenth is kept in coverage/mutation until the core or its tests change: a run that was
+ * stopped goes on where it was.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { sampleOf } from "../test/mutation/sample.ts";
+import { type Judged, judgedIn, scoresBy, survivorText } from "../test/mutation/score.ts";
 
-/** Killed in percent, of the mutants that run. What is below is said; it fails nothing until all folders have once been above. */
+/** Killed in percent, of the mutants that run. */
 const WANTED = 80;
+const TENTHS = Array.from({ length: 10 }, (_, index) => `${index + 1}/10`);
 
 interface Group {
   readonly mutate: readonly string[];
@@ -16,73 +23,99 @@ interface Group {
 }
 
 const groups: Readonly<Record<string, Group>> = {
-  decide: { mutate: ["src/run/kinds/*.ts", "src/run/*.ts"], tests: ["run/*.test.ts"] },
+  lifecycle: {
+    mutate: ["src/lifecycle/*.ts"],
+    tests: ["{lifecycle,docs}/{tables,stately,lifecycle}.test.ts"],
+  },
+  plan: {
+    mutate: ["src/plan/**/*.ts"],
+    tests: [
+      "{plan,define}/*.test.ts",
+      "catalog/{validate,diff}.test.ts",
+      "run/{revise,simulated-time,result-cache,took,avoided-cost}.test.ts",
+    ],
+  },
+  define: { mutate: ["src/define/**/*.ts"], tests: ["{plan,define}/*.test.ts"] },
   fold: {
     mutate: [
       ...["fold", "state", "replan", "overcharge"].map((name) => `src/journal/${name}.ts`),
       "src/journal/events/*.ts",
     ],
-    tests: ["run/*.test.ts", "journal/{fold,replan}.test.ts"],
+    tests: ["run/!(view).test.ts", "journal/{fold,replan,overcharge,event-texts}.test.ts"],
   },
-  plan: { mutate: ["src/plan/**/*.ts"], tests: ["{plan,define}/*.test.ts"] },
-  define: { mutate: ["src/define/**/*.ts"], tests: ["{plan,define}/*.test.ts"] },
-  lifecycle: { mutate: ["src/lifecycle/*.ts"], tests: ["lifecycle/*.test.ts"] },
+  decide: { mutate: ["src/run/*.ts", "src/run/kinds/*.ts"], tests: ["run/!(view|timeline).test.ts"] },
   view: { mutate: ["src/run/view/*.ts"], tests: ["run/*.test.ts"] },
 };
 
-interface Report {
-  readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>;
-}
-
 const root = join(import.meta.dirname, "..");
-const reports = join(root, "coverage", "mutation");
-mkdirSync(reports, { recursive: true });
-const chosen = process.argv.slice(2);
-const unknown = chosen.filter((name) => groups[name] === undefined);
+const kept = join(root, "coverage", "mutation");
+mkdirSync(kept, { recursive: true });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { sample: { type: "string" }, concurrency: { type: "string", default: "1" } },
+});
+const unknown = positionals.filter((name) => groups[name] === undefined);
 if (unknown.length > 0) throw new Error(`No group ${unknown.join(", ")}; there are ${Object.keys(groups).join(", ")}.`);
-
 const stryker = join(root, "test", "mutation", "node_modules", "@stryker-mutator", "core", "bin", "stryker.js");
 if (!existsSync(stryker)) throw new Error("Stryker is not installed: start this by `npm run mutation`.");
 
-const names = chosen.length === 0 ? Object.keys(groups) : chosen;
-for (const name of names) run(name, groups[name]!);
-const scores = names.flatMap((name) => scoresOf(join(reports, `${name}.json`)));
-console.table(Object.fromEntries(scores.map(({ folder, ...score }) => [folder, score])));
-const low = scores.filter(({ percent }) => percent < WANTED);
+const names = positionals.length === 0 ? Object.keys(groups) : positionals;
+const parts = values.sample === undefined ? TENTHS : [values.sample];
+const text = textOfCore();
+const judged = names.flatMap((name) => parts.flatMap((part) => judge(name, groups[name]!, part)));
+console.table(scoresBy(judged, ({ file }) => file));
+const folders = scoresBy(judged, ({ file }) => file.slice(0, file.lastIndexOf("/")));
+console.table({ ...folders, ...scoresBy(judged, () => "the whole") });
+writeFileSync(join(kept, "survivors.txt"), survivorText(judged));
+console.log("Survivors are in coverage/mutation/survivors.txt.");
+const low = Object.entries(folders).filter(([, { high }]) => high < WANTED);
 if (low.length > 0) {
-  console.error(
-    `Below ${WANTED} %: ${low.map(({ folder }) => folder).join(", ")}. Survivors are in coverage/mutation.`,
-  );
+  console.error(`Below ${WANTED} %: ${low.map(([folder]) => folder).join(", ")}.`);
   process.exit(1);
 }
 
-function run(name: string, { mutate, tests }: Group): void {
-  const at = (file: string) => join(reports, file);
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      stryker,
+/** One part of one group, as it was judged before or now. */
+function judge(name: string, { mutate, tests }: Group, part: string): readonly Judged[] {
+  const sample = sampleOf(part);
+  const file = join(kept, `${name}-${sample.part}-of-${sample.of}-${text}.json`);
+  if (!existsSync(file)) {
+    console.log(`${name}, part ${sample.part} of ${sample.of}`);
+    const args = [
       "run",
       "test/mutation/stryker.config.js",
       "--mutate",
       mutate.join(","),
-      "--incrementalFile",
-      at(`${name}.json`),
-    ],
-    { cwd: root, stdio: "inherit", env: { ...process.env, SHOWRUNNER_MUTATION_TESTS: tests.join(",") } },
-  );
-  if (status !== 0) throw new Error(`Stryker could not judge ${name}.`);
+      "--concurrency",
+      values.concurrency,
+    ];
+    const { status } = spawnSync(process.execPath, [stryker, ...args], {
+      cwd: root,
+      stdio: "inherit",
+      env: {
+        ...process.env,
+        SHOWRUNNER_MUTATION_TESTS: tests.join(","),
+        SHOWRUNNER_MUTATION_SAMPLE: part,
+        SHOWRUNNER_TEST_SHARE: "0.02",
+      },
+    });
+    if (status !== 0) throw new Error(`Stryker could not judge ${name}.`);
+    renameSync(join(kept, "last.json"), file);
+  }
+  const all = judgedIn(JSON.parse(readFileSync(file, "utf8")), sample);
+  return parts.length === 1 ? all : all.filter(({ isKilled }) => isKilled !== null);
 }
 
-/** By folder. A mutant that no test reaches counts as alive; constants of modules are not tried. */
-function scoresOf(file: string) {
-  const folders = new Map<string, string[]>();
-  const { files } = JSON.parse(readFileSync(file, "utf8")) as Report;
-  for (const [path, { mutants }] of Object.entries(files))
-    folders.set(dirname(path), [...(folders.get(dirname(path)) ?? []), ...mutants.map(({ status }) => status)]);
-  return [...folders].map(([folder, all]) => {
-    const count = (...statuses: readonly string[]) => all.filter((status) => statuses.includes(status)).length;
-    const [killed, alive] = [count("Killed", "Timeout"), count("Survived", "NoCoverage")];
-    return { folder, killed, alive, percent: Math.round((1000 * killed) / Math.max(1, killed + alive)) / 10 };
-  });
+/** Changes with any file that a verdict could depend on. */
+function textOfCore(): string {
+  const files = globSync(
+    [
+      "src/{define,plan,lifecycle,run,journal}/**/*.ts",
+      "test/{define,plan,lifecycle,run,journal,catalog,mutation}/**/*.{ts,js}",
+      ...["package-lock.json", "docs/lifecycle.md"],
+    ],
+    { cwd: root, exclude: ["**/node_modules/**"] },
+  ).sort();
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(file).update(readFileSync(join(root, file)));
+  return hash.digest("hex").slice(0, 12);
 }

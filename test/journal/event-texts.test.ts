@@ -233,6 +233,17 @@ test.each([
   });
 });
 
+test("every event has an answer for each reader, or says that it means nothing to it", () => {
+  for (const [event] of told) {
+    const spec = specOf(event as RunEvent);
+    for (const reader of ["ledger", "media", "timeline", "line", "incident", "notice"] as const)
+      expect([event, reader, spec[reader] === null ? "nothing" : typeof spec[reader]]).toEqual([
+        ...[event, reader, expect.stringMatching(/^(nothing|function)$/)],
+      ]);
+    expect(spec.changes).toMatch("step" in event ? /^(step|plan)$/ : /^(run|plan)$/);
+  }
+});
+
 /** Money: what is reserved, given back, and paid. */
 test.each([
   [

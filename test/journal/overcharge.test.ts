@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { isNews, raisedHold } from "../../src/journal/overcharge.ts";
+import { at, begun, Folded, intended, quoted, settled, started, submitted } from "./support/folded.ts";
+
+describe("what models charge above their quotes", () => {
+  const learn = (worst: object | null, unquotedMicros: number | null, model = "m") => ({
+    ...{ type: "price.learned", model, runId: "r0", worst, unquotedMicros },
+  });
+  const bill = (costMicros: number, quote: number | null = 100, hold = 100) =>
+    new Folded().take(
+      started,
+      quoted("a", quote),
+      begun("a"),
+      intended("a", hold),
+      submitted("a"),
+      settled("a", costMicros),
+    );
+
+  test("is noted with each bill, and again where a bill comes again with another sum", () => {
+    expect(bill(100).state.overcharges).toEqual({});
+    const run = bill(150);
+    const once = { worst: { quotedMicros: 100, chargedMicros: 150 }, unquotedMicros: null, times: 1, excessMicros: 50 };
+    expect(run.state.overcharges).toEqual({ m2: once });
+    expect(run.take(settled("a", 130)).state.overcharges).toEqual({ m2: { ...once, excessMicros: 30 } });
+    expect(run.take(settled("a", 90)).state.overcharges).toEqual({ m2: { ...once, times: 0, excessMicros: 0 } });
+    expect(run.take(settled("a", 190)).state.overcharges.m2).toMatchObject({
+      worst: { chargedMicros: 190 },
+      times: 1,
+      excessMicros: 90,
+    });
+  });
+
+  test("is compared with what was allowed where nothing was quoted", () => {
+    const most = { worst: null, unquotedMicros: 60, times: 1, excessMicros: 20 };
+    expect(bill(60, null, 40).state.overcharges).toEqual({ m2: most });
+    expect(bill(60, 0, 40).state.overcharges).toEqual({ m2: { ...most, excessMicros: 60 } });
+  });
+
+  test("of chats is what is above their hold", () => {
+    const ask = { type: "chat.intended", ...at("talk"), model: "talk", input: {}, holdMicros: 40 };
+    const answer = (costMicros: number) => ({
+      type: "chat.answered",
+      ...at("talk"),
+      value: 1,
+      costMicros,
+      jobId: null,
+    });
+    const asked = (costMicros: number) => new Folded().take(started, begun("talk"), ask, answer(costMicros)).state;
+    expect(asked(40).overcharges).toEqual({});
+    expect(asked(45).overcharges).toEqual({ talk: { worst: null, unquotedMicros: 45, times: 1, excessMicros: 5 } });
+  });
+
+  test("is learnt from other runs, the worst of all", () => {
+    const worst = { quotedMicros: 100, chargedMicros: 150 };
+    const run = new Folded().take(
+      learn(worst, 7),
+      learn({ quotedMicros: 10, chargedMicros: 14 }, 5),
+      learn(null, null, "n"),
+    );
+    const none = { times: 0, excessMicros: 0 };
+    expect(run.state.overcharges).toEqual({
+      ...{ m: { worst, unquotedMicros: 7, ...none }, n: { worst: null, unquotedMicros: null, ...none } },
+    });
+    run.take(learn({ quotedMicros: 10, chargedMicros: 16 }, 9));
+    expect(run.state.overcharges.m).toMatchObject({
+      worst: { quotedMicros: 10, chargedMicros: 16 },
+      unquotedMicros: 9,
+    });
+    const news = (own: object | null, unquotedMicros: number | null, model = "m") =>
+      isNews(run.state, { model, worst: own as never, unquotedMicros });
+    expect([news(null, null, "unknown"), news(null, 10), news({ quotedMicros: 5, chargedMicros: 9 }, null)]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([
+      news(null, null),
+      news(null, 9),
+      news({ quotedMicros: 5, chargedMicros: 8 }, 8),
+      news(null, null, "n"),
+    ]).toEqual([...[false, false, false, false]]);
+    expect(news(null, null, "toString")).toBe(true);
+  });
+
+  test("raises holds in proportion, rounded up, or to what was charged at most where nothing is quoted", () => {
+    const { state } = new Folded().take(learn({ quotedMicros: 3, chargedMicros: 4 }, 50), learn(null, 20, "n"));
+    const raised = (model: string, quotedMicros: number | null, holdMicros: number) =>
+      raisedHold(state, model, { quotedMicros, holdMicros });
+    expect([raised("m", 100, 100), raised("m", 3, 3), raised("m", 100, 200)]).toEqual([134, 4, 200]);
+    expect([raised("m", null, 40), raised("m", 0, 0), raised("m", null, 60)]).toEqual([50, 50, 60]);
+    expect([raised("n", 100, 100), raised("toString", 100, 100), raised("n", null, 10)]).toEqual([100, 100, 20]);
+  });
+});

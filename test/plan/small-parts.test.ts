@@ -1,0 +1,206 @@
+import canonicalize from "canonicalize";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { planSvg } from "../../src/plan/diagram/svg.ts";
+import { mapRecord } from "../../src/plan/map-record.ts";
+import { fingerprint, plainJson } from "../../src/plan/plain-json.ts";
+import { Slots, slotsOf } from "../../src/plan/slots.ts";
+import { didYouMean, suggest } from "../../src/plan/suggest.ts";
+import { job, planOf, ref } from "../run/support/plans.ts";
+import { chat, gate, task } from "../run/support/steps.ts";
+
+describe("limits of what runs at once", () => {
+  const limits = { total: 3, perModel: { m: 2 }, perModality: { image: 3, chat: 1 } };
+  const image = job("a");
+  const video = { ...job("v"), model: "v", yields: "video" } as const;
+
+  test("name the slots of a step: jobs and chats by total, model and modality, functions apart, decisions none", () => {
+    expect(slotsOf(image, limits)).toEqual([
+      ["total", 3],
+      ["model m", 2],
+      ["modality image", 3],
+    ]);
+    expect(slotsOf(video, limits)).toEqual([
+      ["total", 3],
+      ["model v", Infinity],
+      ["modality video", Infinity],
+    ]);
+    expect(slotsOf(chat("c"), limits)).toEqual([
+      ["total", 3],
+      ["model talk", Infinity],
+      ["modality chat", 1],
+    ]);
+    expect(slotsOf(task("t"), limits)).toEqual([["task", 4]]);
+    expect(slotsOf(task("t"), { ...limits, perModality: { task: 9 } })).toEqual([["task", 9]]);
+    expect(slotsOf(gate("g", [ref("a")]), limits)).toEqual([]);
+  });
+
+  test("leave a step free while every one of its slots is; a released one is free again", () => {
+    const slots = new Slots(limits);
+    slots.take(image);
+    expect([slots.free(image), slots.free(video)]).toEqual([true, true]);
+    slots.take(image);
+    expect([slots.free(image), slots.free(video)]).toEqual([false, true]);
+    slots.take(video);
+    expect([slots.free(image), slots.free(video), slots.free(task("t"))]).toEqual([false, false, true]);
+    slots.release(image);
+    expect([slots.free(image), slots.free(video)]).toEqual([true, true]);
+  });
+
+  test("are counted apart in a copy", () => {
+    const slots = new Slots(limits);
+    slots.take(image);
+    const copy = slots.copy();
+    copy.take(image);
+    expect([slots.free(image), copy.free(image)]).toEqual([true, false]);
+  });
+});
+
+describe("a misspelt name", () => {
+  test.each([
+    ["film", ["flim", "firm", "alarm", "movie"], ["firm", "flim"]],
+    ["Film-1", ["film1", "film2", "film_1"], ["film_1", "film1", "film2"]],
+    ["sta", ["start", "stop", "status", "st"], ["start", "status", "st"]],
+    ["st", ["start", "so", "st."], ["st."]],
+    ["abc", ["abd", "xbd", "ab"], ["ab", "abd"]],
+    ["abcd", ["abef", "aefg"], ["abef"]],
+    ["aaaaaaaaa", ["aaaaaaabc", "aaaaaabcd", "aaaaabcde"], ["aaaaaaabc", "aaaaaabcd"]],
+    ["aa", ["ab"], []],
+    ["one1", ["one2", "one3", "one4", "one5"], ["one2", "one3", "one4"]],
+    ["", ["", "a"], [""]],
+  ])("%s probably means one of those near it", (name, candidates, near) => {
+    expect(suggest(name, candidates)).toEqual(near);
+  });
+
+  test("is answered with a question, or not at all", () => {
+    expect(didYouMean("fil", ["film", "files", "x"])).toBe("did you mean files or film?");
+    expect(didYouMean("fil", ["x"])).toBeNull();
+  });
+});
+
+describe("what is fingerprinted", () => {
+  test("is the canonical JSON, whatever the names and however many", () => {
+    const names = fc.oneof(fc.constantFrom("a", "b", "B", "1", "10", "2", "__proto__", "é", "-"), fc.string());
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 3 },
+        fc.integer(),
+        fc.string(),
+        fc.constant(null),
+        fc.boolean(),
+        tie("list"),
+        tie("record"),
+      ),
+      list: fc.array(tie("tree"), { maxLength: 3 }),
+      record: fc.array(fc.tuple(names, tie("tree")), { maxLength: 20 }).map((all) => Object.fromEntries(all)),
+    }));
+    const hashes = new Map<string, string>();
+    fc.assert(
+      fc.property(tree, (value) => {
+        const text = canonicalize(value)!;
+        const print = fingerprint(value as never);
+        expect(print).toMatch(/^f1_[0-9a-f]{64}$/);
+        expect(print).toBe(fingerprint(JSON.parse(text)));
+        expect(hashes.get(print) ?? text).toBe(text);
+        hashes.set(print, text);
+      }),
+    );
+    expect(fingerprint({ b: 1, a: [true, null] })).toBe(fingerprint({ a: [true, null], b: 1 }));
+    expect(fingerprint({ a: 1 })).toBe("f1_015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862");
+  });
+
+  test("of an input is plain JSON: what JSON cannot hold is left out, or text", () => {
+    const around: Record<string, unknown> = { a: 1 };
+    around.self = around;
+    around.list = [around, undefined, () => 1];
+    const shared = { x: 1 };
+    const values = {
+      ...{
+        day: new Date(0),
+        never: new Date(Number.NaN),
+        big: 12n,
+        not: Number.NaN,
+        endless: Infinity,
+        symbol: Symbol("s"),
+      },
+      ...{
+        set: new Set([1, 2n]),
+        map: new Map<unknown, unknown>([
+          ["k", 1],
+          [2, undefined],
+          [3, null],
+        ]),
+        around,
+        two: [shared, shared],
+      },
+    };
+    expect(plainJson(values)).toEqual({
+      ...{ day: "1970-01-01T00:00:00.000Z", never: null, big: "12", not: null, endless: null },
+      ...{ set: [1, "2"], map: { k: 1, "3": null }, around: { a: 1, list: [null, null, null] }, two: [shared, shared] },
+    });
+    expect([plainJson(undefined), plainJson("x"), plainJson(null), plainJson(false)]).toEqual([null, "x", null, false]);
+  });
+});
+
+test("a record with other values keeps its names, __proto__ too, without those that have none", () => {
+  const record = JSON.parse('{"a":1,"__proto__":2,"c":3}') as { [name: string]: number };
+  const mapped = mapRecord(record, (value, name) => (name === "c" ? undefined : value * 10));
+  expect(JSON.stringify(mapped)).toBe('{"a":10,"__proto__":20}');
+  expect(Object.getPrototypeOf(mapped)).toBe(Object.prototype);
+  Object.assign(mapped, { a: 5 });
+  expect(Object.getOwnPropertyDescriptor(mapped, "__proto__")).toEqual({
+    ...{ value: 20, enumerable: true, configurable: true, writable: true },
+  });
+});
+
+describe("a plan as a picture", () => {
+  const long = "a name of more than twenty-four characters";
+
+  test("is this document", () => {
+    const plan = planOf([job("a & b"), job(long), job("c", { image: ref("a & b"), other: ref(long) })]);
+    const options = {
+      note: ({ path }: { path: string }) => (path === "c" ? '"1" < 2' : "n"),
+      highlighted: ["a & b", "c"],
+      classOf: ({ path }: { path: string }) => (path === "c" ? "done" : "no good"),
+      unstyled: true,
+    };
+    const box = (classes: string, place: string, title: string, name: string, note: string) =>
+      `<g class="step job image${classes}" transform="translate(${place})"><title>${title}: ${note}</title><rect width="168" height="46" rx="8"/><text class="name" x="10" y="19">${name}</text><text class="note" x="10" y="36">${note}</text></g>`;
+    expect(planSvg(plan, options).split("\n")).toEqual([
+      '<svg xmlns="http://www.w3.org/2000/svg" width="424" height="142" viewBox="0 0 424 142" role="img">',
+      "<title>by-hand: 3 steps</title>",
+      '<path class="edge critical" d="M184 39C212 39 212 39 240 39"/>',
+      '<path class="edge" d="M184 103C212 103 212 39 240 39"/>',
+      box(" critical", "16 16", "a &amp; b", "a &amp; b", "n"),
+      box("", "16 80", long, "a name of more than twe…", "n"),
+      box(" done critical", "240 16", "c", "c", "&quot;1&quot; &lt; 2"),
+      "</svg>",
+      "",
+    ]);
+  });
+
+  test("has a ground and a style of its own unless the page brings them", () => {
+    const [first, title, style, ...rest] = planSvg(planOf([job("a")])).split("\n");
+    expect([first, title]).toEqual([
+      '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="78" viewBox="0 0 200 78" role="img">',
+      "<title>by-hand: 1 step</title>",
+    ]);
+    expect(style).toBe("<style>");
+    expect(rest.join("\n")).toMatch(
+      /\.edge\.critical \{[^}]*\}\n<\/style>\n<rect width="100%" height="100%" fill="#fff"\/>\n<g /,
+    );
+    expect(planSvg(planOf([])).split("\n")[0]).toContain('width="200" height="78"');
+  });
+
+  test("puts steps as near as may be to their first use, and in the rows of their neighbours", () => {
+    const plan = planOf([
+      ...[job("a1"), job("b1"), job("a2", { i: ref("a1") }), job("late"), job("b2", { i: ref("b1") })],
+      ...[job("b3", { i: ref("b2") }), job("a3", { i: ref("a2"), j: ref("late") })],
+    ]);
+    const boxes = [...planSvg(plan).matchAll(/translate\((\d+) (\d+)\)"><title>(\w+):/g)];
+    expect(Object.fromEntries(boxes.map(([, x, y, name]) => [name, [Number(x), Number(y)]]))).toEqual({
+      ...{ a1: [16, 16], a2: [240, 16], a3: [464, 16] },
+      ...{ late: [240, 80], b1: [16, 80], b2: [240, 144], b3: [464, 80] },
+    });
+  });
+});
