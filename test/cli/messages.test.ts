@@ -1,12 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { changeWindow, fieldLines } from "../../src/cli/report/diff-lines.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
 import { PipelineDefinitionError } from "../../src/define/index.ts";
+import { inputMistake } from "../../src/define/steps/include.ts";
 import { pipeline } from "../../src/index.ts";
 import { COMMANDS, withLauncher } from "../../src/launcher.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
@@ -127,6 +129,15 @@ describe("parts of messages", () => {
     const { io } = fakeIo();
     const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});
     expect([...COMMANDS].toSorted()).toEqual([...program.commands.map((one) => one.name()), "help"].toSorted());
+  });
+
+  test("a field of the input that is missing is said so, and a message of the schema's own stays", () => {
+    const schema = z.object({ rows: z.array(z.object({ look: z.string(), size: z.number({ error: "how large?" }) })) });
+    const mistakes = schema.safeParse({ rows: [{}] }).error?.issues.map(inputMistake);
+    expect(mistakes).toEqual([
+      { field: "input.rows[0].look", message: "is not given; it is needed, of type string" },
+      { field: "input.rows[0].size", message: "how large?" },
+    ]);
   });
 
   test("a definition that is none names the line of whoever wrote it", () => {

@@ -35,7 +35,12 @@ export async function serviceFindings(
     });
   } catch (error) {
     const { message, next } = explainError(error, { env: context.io.env });
-    return [failed("service", message, next), unknown("webhooks", "not checked: the service did not answer")];
+    // Every service has a balance: one that knows none is asked at another address than its own.
+    const isElsewhere = error instanceof Error && "status" in error && error.status === 404;
+    const cure = isElsewhere
+      ? "check SHOWRUNNER_BASE_URL: it ends in the version, as https://api.example.com/v3"
+      : next;
+    return [failed("service", message, cure), unknown("webhooks", "not checked, as the service was not reached")];
   }
 }
 
