@@ -1,3 +1,5 @@
+import { runStates } from "../../lifecycle/index.ts";
+
 /**
  * The transactions of the journal as functions in the database: each is one statement, so that a commit is one round trip,
  * and a process that is frozen, or cut off, in the middle of one holds no lock that others wait for.
@@ -37,3 +39,5 @@ export const settings =
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 export const databaseNow = `coalesce(p_now, ${clock})`;
 export const writeNow = `coalesce((c ->> 'now')::bigint, ${clock})`;
+/** The states in which a run is over, for `IN (…)`. */
+export const endedRuns = [...runStates.ended].map((status) => `'${status}'`).join(", ");

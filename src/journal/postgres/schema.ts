@@ -216,4 +216,8 @@ export const migrations: readonly Migration[] = [
   },
   // The functions alone: leases are taken, and runs created, in the transactions that commit.
   { sql: "" },
+  // What was read of an inbox goes with the end of its run.
+  {
+    sql: `DELETE FROM {s}.inbox USING {s}.runs WHERE inbox.run_key = runs.run_key AND inbox.message IS NULL AND runs.status IN ('succeeded', 'partial', 'failed', 'cancelled')`,
+  },
 ];

@@ -1,5 +1,5 @@
 import { writeJobs } from "./deliver-function.ts";
-import { writeNow as now, preamble, settings } from "./function-parts.ts";
+import { endedRuns, writeNow as now, preamble, settings } from "./function-parts.ts";
 
 /** The entry as it is after the change `n`; `l` is the row as it was, absent for a new one. */
 const held = "coalesce(n.held, l.held_micros, 0)";
@@ -155,9 +155,12 @@ BEGIN${preamble}
       lease_holder = CASE WHEN (c ->> 'park')::boolean THEN NULL ELSE r.lease_holder END, last_write = (c ->> 'write')::uuid
       WHERE run_key = r.run_key;
     IF jsonb_array_length(c -> 'inbox') > 0 THEN
-      -- The row stays, so that its sending is known when it is repeated.
+      -- The row stays while the run goes on, so that its sending is known when it is repeated.
       UPDATE {s}.inbox SET message = NULL WHERE run_key = r.run_key AND message IS NOT NULL
         AND id IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e);
+    END IF;
+    IF c ->> 'status' IN (${endedRuns}) THEN
+      DELETE FROM {s}.inbox WHERE run_key = r.run_key AND message IS NULL;
     END IF;
     IF c ? 'memo' THEN
       INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (r.run_key, r.account, (c ->> 'wake_at')::bigint, c ->> 'memo')

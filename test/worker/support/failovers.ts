@@ -18,7 +18,7 @@ export function failoverMs({ pid, at, runs }: Lost, eventsOf: (run: string) => r
 }
 
 export function spread(values: readonly number[]): string {
-  if (values.length === 0) return "none was held";
+  if (values.length === 0) return "no run went to another process";
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => `${(sorted[Math.floor(share * (sorted.length - 1))]! / 1_000).toFixed(1)} s`;
   return `${sorted.length} runs: ${at(0)} at least, ${at(0.5)} in the middle, ${at(1)} at most`;
