@@ -26,16 +26,17 @@ export function temporaryPath(folder: string, tag: string): string {
   return join(folder, `.showrunner-${tag}-${randomUUID()}.part`);
 }
 
-/** Removes what killed processes left in `folder` under this tag; answers how many there were. Folders below stay. */
+/** Removes what killed processes left in `folder` under these tags; answers how many there were. Folders below stay. */
 export async function removeTemporaries(
   folder: string,
-  tag: string,
+  tags: ReadonlySet<string>,
   { olderThanMs = 0, dryRun = false }: { readonly olderThanMs?: number; readonly dryRun?: boolean } = {},
 ): Promise<number> {
   const names = await readdir(folder).catch(() => []);
-  const pattern = new RegExp(`^\\.showrunner-${tag}-[0-9a-f-]{36}\\.part$`);
   let count = 0;
-  for (const name of names.filter((one) => pattern.test(one))) {
+  for (const name of names) {
+    const [, tag] = /^\.showrunner-(.+)-[0-9a-f-]{36}\.part$/.exec(name) ?? [];
+    if (tag === undefined || !tags.has(tag)) continue;
     const path = join(folder, name);
     const found = await lstat(path).catch(() => null);
     if (found?.isFile() !== true || Date.now() - found.mtimeMs < olderThanMs) continue;
@@ -54,7 +55,7 @@ export async function writeDurably(path: string, content: string): Promise<void>
   if (before !== null && !before.isFile()) return writeFile(path, content);
   const folder = dirname(path);
   const tag = temporaryTag(path);
-  await removeTemporaries(folder, tag, { olderThanMs: LEFTOVER_MS });
+  await removeTemporaries(folder, new Set([tag]), { olderThanMs: LEFTOVER_MS });
   const tmp = temporaryPath(folder, tag);
   try {
     await writeSynced(tmp, content);

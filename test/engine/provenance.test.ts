@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { cleanJson, cleanText } from "../../src/engine/provenance/provenance.ts";
+import { cleanJson, cleanText } from "../../src/engine/provenance/clean-json.ts";
 import {
   file,
   type Json,
@@ -98,6 +99,20 @@ describe("each named file has a manifest beside it", () => {
     const taken = { step: "base", output: 0, sha256: base?.outputs[0]?.sha256 };
     expect(hero?.input).toEqual({ prompt: "closer", images: [taken] });
     expect(manifest.file.sha256).toBe(hero?.outputs[0]?.sha256);
+  });
+
+  test("with the hash of an input that is too large to stand beside every file", async () => {
+    const world = await openFakeShow();
+    const rows = Array.from({ length: 2_000 }, (_, index) => `picture ${index}`);
+    const first = pipeline("first-row", {
+      input: z.object({ rows: z.array(z.string()) }),
+      build: ({ input, job }) => ({ hero: job("hero", models.image, { prompt: input.rows[0]! }) }),
+    });
+    await run(world, first, { rows });
+    const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(world.outDir, "hero.png.json"), "utf8")));
+    const hash = createHash("sha256").update(JSON.stringify({ rows })).digest("hex");
+    expect(manifest).toMatchObject({ input: null, input_sha256: hash });
+    expect(manifest.steps[0]?.input).toEqual({ prompt: "picture 0" });
   });
 
   test("and is known to the journal and the report", async () => {

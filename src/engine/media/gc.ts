@@ -69,12 +69,17 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
 
 /** What was left where files of these runs go, and is not being written. */
 async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
-  let count = 0;
+  // Many runs may have one folder.
+  const tagsIn = new Map<string, Set<string>>();
   for (const { runId } of await store.runs()) {
     const [first] = await store.read(runId, { limit: 1 });
     if (first?.event.type !== "run.planned") continue;
     const { outDir, nonce } = first.event;
-    count += await removeTemporaries(outDir, temporaryTag(nonce), { olderThanMs: LEFTOVER_MS, dryRun });
+    tagsIn.set(outDir, (tagsIn.get(outDir) ?? new Set()).add(temporaryTag(nonce)));
+  }
+  let count = 0;
+  for (const [outDir, tags] of tagsIn) {
+    count += await removeTemporaries(outDir, tags, { olderThanMs: LEFTOVER_MS, dryRun });
   }
   return count;
 }

@@ -90,7 +90,7 @@ async function placeInFolder(
   folder: string,
   placing: Placing,
 ): Promise<readonly string[]> {
-  await removeTemporaries(folder, placing.tag);
+  await removeTemporaries(folder, new Set([placing.tag]));
   const others = new NamesInFolder(await readdir(folder));
   const names = files.map(({ name }) => others.add(name));
   // Of two copies for one name the later one stays.

@@ -73,8 +73,10 @@ export const manifestSchema = z.object({
   /** Name of the profile that the run was made with. */
   profile: z.string().nullable(),
   service: z.object({ base_url: z.string() }),
-  /** The pipeline's input; secrets are out, local files stand as `{ file, kind }`. */
+  /** The pipeline's input; secrets are out, local files stand as `{ file, kind }`. Null where `input_sha256` is set. */
   input: json,
+  /** Of an input too large to stand beside every file, over 16 kB of JSON: the run's journal has it, and each step its own. */
+  input_sha256: sha256.optional(),
   /** Every model that took part, sorted. */
   models: z.array(z.string()),
   /** The step that made the file and those that led to it, each after what it used. */

@@ -1,6 +1,5 @@
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { basename } from "node:path/posix";
 import PQueue from "p-queue";
 import { syncFolder, temporaryPath } from "../../durable-file.ts";
 import type { Chosen } from "../../journal/events.ts";
@@ -11,7 +10,9 @@ import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import { checkReplaceable } from "../media/place-file.ts";
+import { cleanJson, cleanText } from "./clean-json.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
+import { toldInput } from "./told-input.ts";
 
 const FILES_AT_ONCE = 8;
 
@@ -55,52 +56,6 @@ async function writeBeside(outDir: string, manifest: Manifest, tag: string): Pro
   }
 }
 
-const REMOVED = "[removed]";
-const SECRET_NAME =
-  /(?:secret|password|passwd|passphrase|apikey|accesskey|privatekey|token|authorization|credentials?|cookie)$/;
-/** Credentials that are known by their looks: of HTTP headers, of this service, and of common others. */
-const SECRET_TEXT = [
-  /\b(Bearer|Basic|Key) [\w.~+/:=-]{8,}/g,
-  /\bkey_[\w-]+:[\w-]{8,}/g,
-  /\b(?:sk|rk|pk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}/g,
-  /\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[\w-]{16,}/g,
-  /\bAKIA[0-9A-Z]{16}\b/g,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g,
-];
-const URL_LIKE = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'<>]+)/gi;
-
-/** JSON that may be shown to anybody: fields and texts that are secrets are out, URLs lose all that can be one. */
-export function cleanJson(value: Json): Json {
-  if (typeof value === "string") return cleanText(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(cleanJson);
-  const record = value as { readonly [key: string]: Json };
-  if (isLocalFile(record)) return { file: basename(String(record.path).replaceAll("\\", "/")), kind: record.kind! };
-  return Object.fromEntries(
-    Object.entries(record).map(([key, item]) => [key, isSecret(key, item) ? REMOVED : cleanJson(item)]),
-  );
-}
-
-/** A text without credentials, and with URLs up to their path only: a presigned URL is a secret by its query. */
-export function cleanText(text: string): string {
-  const urls = text.replace(URL_LIKE, (_, scheme: string, rest: string) => {
-    const bare = rest.replace(/[?#].*$/s, "");
-    const at = bare.split("/", 1)[0]!.lastIndexOf("@");
-    return `${scheme}${bare.slice(at + 1)}`;
-  });
-  return SECRET_TEXT.reduce((clean, pattern) => clean.replace(pattern, REMOVED), urls);
-}
-
-function isSecret(name: string, value: Json): boolean {
-  return typeof value === "string" && SECRET_NAME.test(name.replace(/[^a-z]/gi, "").toLowerCase());
-}
-
-/** A file of the pipeline's input: where it lies on somebody's disk is nobody else's business. */
-function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
-  const isKind = kind === "image" || kind === "video" || kind === "audio";
-  return typeof path === "string" && isKind && Object.keys(rest).length === 0;
-}
-
 /** A named file, and the output that it is a copy of. */
 export interface NamedOutput {
   /** Relative to the run's folder. */
@@ -134,7 +89,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
     run: state.runId,
     profile: planned.profile?.name ?? null,
     service: { base_url: cleanText(planned.baseUrl) },
-    input: cleanJson(planned.input),
+    ...toldInput(planned),
     models: [...new Set(models)].sort(),
     steps: steps.map((plan) => manifestStep(state, plan)),
     cost: formatUsd(steps.reduce((sum, { path }) => sum + costOf(state.steps[path]!), 0)),
@@ -225,10 +180,10 @@ function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: cleanText(fileName(file.path)) };
   if (!("input" in plan)) return null;
-  return cleanJson(resolveInput(plan.input, (ref) => told(state, ref)));
+  return cleanJson(resolveInput(plan.input, (ref) => resolvedFor(state, ref)));
 }
 
-function told(state: RunState, ref: Reference["$ref"]): Json | undefined {
+function resolvedFor(state: RunState, ref: Reference["$ref"]): Json | undefined {
   if (ref.as === "value") return referencedValue(state, ref);
   const upload = state.steps[ref.step]?.upload ?? null;
   if (upload !== null) return { step: ref.step, output: 0, sha256: upload.sha256 };
