@@ -105,7 +105,6 @@ export function cliReference(): string {
     open: null,
     env: {},
     cwd: "/",
-    launcher: "showrunner",
     interrupt: new AbortController().signal,
   };
   const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});

@@ -14,8 +14,8 @@ import type {
   Returned,
   Yield,
 } from "./plan.ts";
-import { stepNamed } from "./plan-index.ts";
 import { isReference } from "./references.ts";
+import { waitersFor } from "./waiters-for.ts";
 
 /** A step cannot wait for more results than it uses. */
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
@@ -273,18 +273,4 @@ function circles(
   const used = steps.flatMap((step) => step.needs.filter(waits).map((one) => [step.path, one] as const));
   const returned = returns.filter(({ $ref }) => waits($ref.step)).map(({ $ref }) => [path, $ref.step] as const);
   return [...used, ...returned].map(([step, needed]) => ({ code: "cycle", step, field: null, message: said(needed) }));
-}
-
-/** Whether a step of the plan waits for the one at `path`: it, and what needs it, at the cost of the steps before those asked for. */
-function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
-  const others = new Set<string>();
-  return (asked) => {
-    const before = new Set([asked]);
-    for (const one of before) {
-      if (one === path) return true;
-      for (const needed of stepNamed(plan, one)?.needs ?? []) if (!others.has(needed)) before.add(needed);
-    }
-    for (const one of before) others.add(one);
-    return false;
-  };
 }

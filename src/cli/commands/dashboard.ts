@@ -106,7 +106,6 @@ export async function dashboard(context: Context, files: readonly string[], flag
         pipelines,
         pickedDir: join(folder, "picked"),
         token,
-        launcher: io.launcher,
         ...(flags.viewers === true && {
           viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), (text) => output.say(text)),
         }),

@@ -1,5 +1,4 @@
 import { withoutPassword } from "../../journal-location.ts";
-import { withLauncher } from "../../launcher.ts";
 import { shellWord } from "../../shell-word.ts";
 import { visible } from "./escape.ts";
 
@@ -7,7 +6,7 @@ import { visible } from "./escape.ts";
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);
 
 export interface Suggesting {
-  /** What a shell needs here to start this command line. */
+  /** How this command line was started: `npx showrunner` where a shell does not know it otherwise. */
   readonly launcher: string;
   /** Flags of the command that was typed which the next one needs too, such as `--journal FILE`. */
   readonly flags: readonly string[];
@@ -33,6 +32,10 @@ function withFlags(command: string, flags: readonly string[]): string {
   if (program !== "showrunner" || verb.startsWith("-") || withoutService.has(verb)) return command;
   const missing = flags.filter((flag) => !command.includes(` ${flag.split(" ")[0]}`));
   return [command, ...missing].join(" ");
+}
+
+function withLauncher(line: string, launcher: string): string {
+  return line.replace(/(^|: |`)showrunner (?=[a-z-])/g, `$1${launcher} `);
 }
 
 /** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
