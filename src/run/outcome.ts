@@ -1,13 +1,12 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
-import type { Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
-import { type ProducedOutput, referenced, returnedReferences, tally } from "./resolve.ts";
+import { type ProducedOutput, type ReturnedReference, referenced, returnedReferences, tally } from "./resolve.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
-  /** Name in what the pipeline returns, with `-1`, `-2` … for the outputs of one list; no two have the same. */
+  /** Name in what the pipeline returns, with `-1`, `-2` … for the parts of a list; no two have the same. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -53,16 +52,14 @@ export function runOutcome(state: RunState): RunOutcome {
   return { status: available === 0 ? "failed" : "partial", message, toPlace };
 }
 
-interface ReturnedResult {
-  readonly name: string;
-  readonly ref: Reference["$ref"];
+interface ReturnedResult extends ReturnedReference {
   /** Available ones; of a value there are none. */
   readonly outputs: readonly ProducedOutput[];
 }
 
 function returnedResults(state: RunState): readonly ReturnedResult[] {
-  return returnedReferences(state.planned.plan.returns).map(({ name, ref }) => {
-    return { name, ref, outputs: ref.as === "value" ? [] : referenced(state, ref) };
+  return returnedReferences(state.planned.plan.returns).map((returned) => {
+    return { ...returned, outputs: returned.ref.as === "value" ? [] : referenced(state, returned.ref) };
   });
 }
 
@@ -76,10 +73,10 @@ interface Labelled {
  * before one that was counted, then the first; others get the next number that no name has.
  */
 function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
-  const requested = returned.flatMap(({ name, ref, outputs }) => {
-    const isCounted = ref.output === "all";
+  const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {
+    const isList = ref.output === "all";
     return outputs.map((produced, position) => {
-      return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, produced };
+      return { name: isList ? `${name}-${position + 1}` : name, isCounted: isCounted || isList, produced };
     });
   });
   const byClaim = [...requested.filter((one) => !one.isCounted), ...requested.filter((one) => one.isCounted)];

@@ -71,17 +71,25 @@ function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
   return found;
 }
 
-/** Every reference of what a pipeline returns, under its dotted name: `video`, `shots[0]`. */
-export function returnedReferences(returns: {
-  readonly [name: string]: Returned;
-}): readonly { name: string; ref: Ref }[] {
-  const found: { name: string; ref: Ref }[] = [];
-  const walk = (name: string, value: Returned) => {
-    if (Array.isArray(value)) value.forEach((item, index) => void walk(`${name}[${index}]`, item));
-    else if (isReference(value)) found.push({ name, ref: value.$ref });
-    else for (const [key, item] of Object.entries(value)) walk(name === "" ? key : `${name}.${key}`, item as Returned);
+export interface ReturnedReference {
+  /** Dotted, and counted from 1 in a list: `video`, `film.sound`, `shots-1`. */
+  readonly name: string;
+  /** True where a part of the name is a place in a list. */
+  readonly isCounted: boolean;
+  readonly ref: Ref;
+}
+
+/** Every reference of what a pipeline returns, under the name that its file gets. */
+export function returnedReferences(returns: { readonly [name: string]: Returned }): readonly ReturnedReference[] {
+  const found: ReturnedReference[] = [];
+  const walk = (name: string, isCounted: boolean, value: Returned) => {
+    if (Array.isArray(value)) for (const [at, item] of value.entries()) walk(`${name}-${at + 1}`, true, item);
+    else if (isReference(value)) found.push({ name, isCounted, ref: value.$ref });
+    else
+      for (const [key, item] of Object.entries(value))
+        walk(name === "" ? key : `${name}.${key}`, isCounted, item as Returned);
   };
-  walk("", returns);
+  walk("", false, returns);
   return found;
 }
 
