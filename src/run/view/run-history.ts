@@ -62,9 +62,10 @@ export class RunHistory {
     this.#lastAt = Math.max(this.#lastAt, at);
     this.#timeline.add(stored);
     this.#incidents.add(stored, state);
+    if (event.type !== "run.paused" && event.type !== "run.resumed") return;
     const last = this.#rests.at(-1);
+    if (last?.to === null) this.#rests[this.#rests.length - 1] = { ...last, to: at };
     if (event.type === "run.paused") this.#rests.push({ from: at, to: null, reason: event.reason });
-    if (event.type === "run.resumed" && last?.to === null) this.#rests[this.#rests.length - 1] = { ...last, to: at };
   }
 
   get spans(): readonly TimelineSpan[] {
