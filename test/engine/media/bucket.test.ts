@@ -235,6 +235,18 @@ describe.runIf(hasS3Server("media in a bucket"))("Media in a bucket of a real S3
       expect(await store.put({ bytes })).toMatchObject({ sizeBytes: bytes.length });
     });
 
+    test("a bucket that takes requests and never answers is given up after two, of those that write as of those that read", async () => {
+      const { store } = await opened("a", { attempts: 6, readMs: 300, answerMs: 300 });
+      proxy.fault = () => ({ type: "stall" });
+      const before = proxy.requests.length;
+      const given = { code: "MEDIA_BUCKET", reason: "unreachable" };
+      await expect(store.has(sha256Of(Buffer.from("a")))).rejects.toMatchObject(given);
+      expect(proxy.requests.slice(before)).toHaveLength(2);
+      proxy.fault = (request) => (/^PUT/.test(request) ? { type: "stall" } : null);
+      await expect(store.put({ bytes: Buffer.from("a") })).rejects.toMatchObject(given);
+      expect(proxy.requests.slice(before).filter((request) => /^PUT/.test(request))).toHaveLength(2);
+    });
+
     test("a wrong tag is not believed: what is there is read, and it is right", async () => {
       const { store } = await opened();
       const small = randomBytes(1000);

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { Bucket, BucketObject } from "./bucket.ts";
-import { bucketError } from "./bucket-errors.ts";
+import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 
 /** Tries without a byte in between, before a broken transfer counts as one that cannot be had. */
 const TRIES = 5;
@@ -20,6 +20,8 @@ export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObj
       }
       if (received < sizeBytes) throw new Error(`${received} of ${sizeBytes} bytes came`);
     } catch (error) {
+      // What was asked for in vain was asked for often enough.
+      if (error instanceof MediaBucketError) throw error;
       failures = received > before ? 1 : failures + 1;
       if (failures >= TRIES) throw bucketError(error, "Reading media from", bucket.location);
       await setTimeout(FIRST_DELAY_MS * 2 ** failures);

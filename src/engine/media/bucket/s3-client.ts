@@ -20,15 +20,19 @@ export class MediaPackageMissingError extends ShowrunnerError {
 export interface Patience {
   /** Until a connection stands. */
   readonly connectMs: number;
-  /** Until an answer begins, from the end of the request. */
+  /** Until an answer begins to a request that only reads or deletes. */
+  readonly readMs: number;
+  /** Until an answer begins to any other, from the beginning of the request. */
   readonly answerMs: number;
   /** Between two pieces of an answer. */
   readonly idleMs: number;
-  /** Sends of a request that may work later, with growing delays in between. */
+  /** Sends of a request that may work later, with growing delays in between; two at most where no answer came in time. */
   readonly attempts: number;
 }
 
-const PATIENCE: Patience = { connectMs: 5_000, answerMs: 120_000, idleMs: 60_000, attempts: 6 };
+const PATIENCE: Patience = { connectMs: 5_000, readMs: 20_000, answerMs: 120_000, idleMs: 60_000, attempts: 6 };
+
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE"]);
 
 export interface S3 {
   readonly sdk: typeof import("@aws-sdk/client-s3");
@@ -41,7 +45,7 @@ export interface S3 {
 /** Loads the SDK, which finds credentials by its own chain when it first needs them. Sends nothing. */
 export async function connectS3(location: BucketLocation, patience: Partial<Patience> = {}): Promise<S3> {
   const { sdk, sign } = await load();
-  const { connectMs, answerMs, idleMs, attempts } = { ...PATIENCE, ...patience };
+  const { connectMs, readMs, answerMs, idleMs, attempts } = { ...PATIENCE, ...patience };
   const { region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION ?? "us-east-1", endpoint } = location;
   const client = new sdk.S3Client({
     region,
@@ -58,14 +62,25 @@ export async function connectS3(location: BucketLocation, patience: Partial<Pati
       throwOnRequestTimeout: true,
     },
   });
+  const { requestHandler } = client.config;
+  const handle = requestHandler.handle.bind(requestHandler);
+  requestHandler.handle = (request, options) =>
+    handle(request, { ...options, ...(READS.has(request.method) && { requestTimeout: readMs }) });
   let offsetMs = 0;
   client.middlewareStack.add(
-    (next) => async (args) => {
-      const result = await next(args);
-      const { headers } = (result.response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
-      const at = Date.parse(headers?.date ?? "");
-      if (!Number.isNaN(at)) offsetMs = at - Date.now();
-      return result;
+    (next) => {
+      let silences = 0;
+      return async (args) => {
+        const result = await next(args).catch((error: Error) => {
+          if (error.name !== "TimeoutError" || ++silences < 2) throw error;
+          // By another name, as the SDK would send again what has this one.
+          throw Object.assign(new Error(error.message), { name: "NoAnswerInTime" });
+        });
+        const { headers } = (result.response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
+        const at = Date.parse(headers?.date ?? "");
+        if (!Number.isNaN(at)) offsetMs = at - Date.now();
+        return result;
+      };
     },
     { step: "deserialize", name: "showrunnerClock", override: true },
   );
