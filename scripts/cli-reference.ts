@@ -105,6 +105,7 @@ export function cliReference(): string {
     open: null,
     env: {},
     cwd: "/",
+    launcher: "showrunner",
     interrupt: new AbortController().signal,
   };
   const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});

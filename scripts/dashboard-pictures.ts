@@ -52,6 +52,19 @@ const shots: readonly Shot[] = [
     look: { ...wide, viewport: { width: 1280, height: 560 }, colorScheme: "light" },
     ready: (page) => page.getByText("download").first().waitFor(),
   },
+  // The last one: what is approved is recorded when the page is left.
+  {
+    name: "dashboard-review",
+    path: "/runs/cat-3",
+    look: { ...wide, viewport: { width: 1280, height: 640 }, colorScheme: "light" },
+    ready: async (page) => {
+      await page.getByRole("button", { name: "Review" }).click();
+      while (!(await page.evaluate(everythingShown))) await new Promise((done) => setTimeout(done, 100));
+      await page.keyboard.press("2");
+      await page.keyboard.press("a");
+      await page.getByRole("button", { name: "Undo" }).waitFor();
+    },
+  },
 ];
 
 const service = await startLocalService({ dataDir: join(folder, "service"), balance: 25 });
@@ -68,7 +81,12 @@ try {
     const run = await show.run(pipeline, {}, { id, budget: "5", outDir: join(folder, id) });
     await run.result();
   }
-  const dashboard = await startDashboard({ show, journal, media: await openMediaStore(mediaDir) });
+  const dashboard = await startDashboard({
+    show,
+    journal,
+    media: await openMediaStore(mediaDir),
+    launcher: "npx showrunner",
+  });
   mkdirSync(pictures, { recursive: true });
   const browser = await chromium.launch({
     executablePath: process.env.SHOWRUNNER_CHROMIUM ?? "/usr/bin/chromium",

@@ -48,7 +48,7 @@ const service = await startLocalService({ dataDir: join(folder, "service"), bala
 try {
   writeFileSync(join(folder, "film.ts"), STARTER);
   const program = `${process.execPath} ${join(root, "src/cli/main.ts")}`;
-  const settings = `SHOWRUNNER_BASE_URL=${service.baseUrl} SHOWRUNNER_API_KEY=${service.apiKey} CI= TERM=tmux-256color`;
+  const settings = `SHOWRUNNER_BASE_URL=${service.baseUrl} SHOWRUNNER_API_KEY=${service.apiKey} CI= TERM=tmux-256color npm_command=exec`;
   const command = "run film.ts --id boat --budget 1";
   tmux(
     ...["new-session", "-d", "-x", String(columns), "-y", String(rows), "-c", folder],

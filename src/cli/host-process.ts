@@ -1,3 +1,5 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join, sep } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { ExitCode } from "./cli-error.ts";
@@ -19,10 +21,37 @@ export function hostProcess(): Io {
     open: process.stdout.isTTY && hasDesktop() ? openOnDesktop : null,
     env: process.env,
     cwd: process.cwd(),
+    get launcher() {
+      return launcher();
+    },
     get interrupt() {
       return interrupt();
     },
   };
+}
+
+/** Within a project's `node_modules`, npx and scripts of npm find the program, and the shell that somebody types in does not. */
+function launcher(): string {
+  const isInstalled = import.meta.dirname.split(sep).includes("node_modules");
+  const byNpx = process.env.npm_command === "exec";
+  return byNpx || (isInstalled && !isKnownToShell()) ? "npx showrunner" : "showrunner";
+}
+
+function isKnownToShell(): boolean {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  // npm puts folders of its own before those of the shell.
+  return folders.some(
+    (folder) => folder !== "" && !folder.includes("node_modules") && isProgram(join(folder, "showrunner")),
+  );
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

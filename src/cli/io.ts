@@ -23,6 +23,8 @@ export interface Io {
   readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
+  /** What people type to start this command line: `showrunner`, or `npx showrunner` where their shell does not know it. */
+  readonly launcher: string;
   /** Aborted by the first Ctrl-C or SIGTERM after its first use; an earlier or a second one ends the process. */
   readonly interrupt: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { withLauncher } from "../launcher.ts";
 import type { Io, TextOutput } from "./io.ts";
 import { withoutControl } from "./text/escape.ts";
 import { nextLines } from "./text/next-line.ts";
@@ -7,11 +8,13 @@ type Style = Parameters<typeof styleText>[0];
 
 /** What a command says: data on stdout, messages on stderr, both free of control characters. */
 export interface CommandOutput {
-  /** A line of data on stdout. */
+  /** A line of data on stdout, exactly as it is. */
   print(text: string): void;
+  /** A line for a person on stdout, which may name commands. */
+  tell(text: string): void;
   /** One JSON document on stdout. */
   printJson(document: unknown): void;
-  /** A line for a person on stderr. */
+  /** A line for a person on stderr, which may name commands. */
   say(text: string): void;
   /**
    * What to do next: a command that can be pasted as it stands, on a line of its own. `   (…)` behind it is a remark,
@@ -26,12 +29,14 @@ export interface CommandOutput {
 
 export function createOutput(io: Io): CommandOutput {
   const colour = hasColour(io.stderr, io.env);
-  const launcher = io.env.npm_command === "exec" ? "npx showrunner" : "showrunner";
+  const { launcher } = io;
+  const line = (text: string) => `${withoutControl(withLauncher(text, launcher))}\n`;
   let flags: readonly string[] = [];
   return {
     print: (text) => io.stdout.write(`${withoutControl(text)}\n`),
     printJson: (document) => io.stdout.write(`${withoutControl(JSON.stringify(document, null, 2))}\n`),
-    say: (text) => io.stderr.write(`${withoutControl(text)}\n`),
+    tell: (text) => io.stdout.write(line(text)),
+    say: (text) => io.stderr.write(line(text)),
     next(...steps) {
       const lines = steps.flatMap((step) => nextLines(step, { launcher, flags }));
       const shown = lines.map((line, index) => `${index === 0 ? "Next: " : "      "}${line}\n`);

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { withLauncher } from "../launcher.ts";
 import { ownVersion } from "../own-version.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Context } from "./context.ts";
@@ -111,8 +112,8 @@ export function createProgram(context: Context, finish: (code: ExitCode) => void
     )
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.stdout.write(withoutControl(text)),
-      writeErr: (text) => io.stderr.write(withoutControl(text)),
+      writeOut: (text) => io.stdout.write(withoutControl(withLauncher(text, io.launcher))),
+      writeErr: (text) => io.stderr.write(withoutControl(withLauncher(text, io.launcher))),
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getErrHelpWidth: () => io.stderr.columns ?? 100,
       outputError: (text, write) => write(`${text.trimEnd()}\nNext: showrunner --help\n`),

@@ -10,7 +10,14 @@ export interface ServerFlags extends ServiceFlags {
   readonly schedules?: string | undefined;
   readonly healthPort?: string | undefined;
   readonly webhooks?: string | undefined;
+  readonly host?: string | undefined;
 }
+
+/** A worker answers this machine alone, unless it is told otherwise. */
+const THIS_MACHINE = "127.0.0.1";
+const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
+/** A sender that takes longer over one request is let go, milliseconds. */
+const MOST_MS = 30_000;
 
 /** The journal to open Showrunner on, and how it is measured: by nobody, where nobody could ask. */
 export async function openMeasured({ io }: Context, flags: ServerFlags) {
@@ -36,36 +43,56 @@ export async function serveWorker(
 ): Promise<() => Promise<void>> {
   measured?.watch(show);
   const ends: (() => Promise<void>)[] = [];
+  const { host = THIS_MACHINE } = flags;
   const health = portOf("--health-port", flags.healthPort);
   const webhooks = portOf("--webhooks", flags.webhooks);
-  if (health !== null) ends.push(await serve("--health-port", health, healthOf(isReady, measured)));
+  if (health !== null) {
+    const hosts = host === THIS_MACHINE ? OWN_HOSTS : /^/;
+    ends.push(await serve("--health-port", host, health, healthOf(isReady, measured, hosts)));
+  }
   if (webhooks !== null) {
     const onDelivery = (jobId: string, { outcome }: { readonly outcome: string }) =>
       output.say(`Webhook of ${visible(jobId)}: ${outcome}.`);
     const receive = nodeHandler(createWebhookReceiver({ show, engine, onDelivery }));
-    ends.push(await serve("--webhooks", webhooks, (request, response) => void receive(request, response)));
-    output.say(`Takes webhooks of the service on port ${webhooks}.`);
+    ends.push(await serve("--webhooks", host, webhooks, (request, response) => void receive(request, response)));
+    output.say(`Takes webhooks of the service on ${visible(host)}, port ${webhooks}.`);
   }
   return async () => {
     for (const end of ends) await end();
   };
 }
 
-/** `/healthz`: the process answers. `/readyz`: it takes work; 503 once it stops or its journal cannot be read. `/metrics`. */
-function healthOf(isReady: () => boolean, measured: Measured | null): RequestListener {
+/**
+ * `/healthz`: the process answers. `/readyz`: it takes work; 503 once it stops or its journal cannot be read. `/metrics`.
+ * `hosts`: what it may be called by; a page in a browser could read it under a name of its own site.
+ */
+function healthOf(isReady: () => boolean, measured: Measured | null, hosts: RegExp): RequestListener {
   return async (request, response) => {
+    if (!hosts.test(request.headers.host ?? "")) {
+      return void response.writeHead(403, PLAIN).end("This address does not belong to this worker.\n");
+    }
     if ((await measured?.handle(request, response)) === true) return;
     const path = request.url?.split("?")[0];
     const status = path === "/healthz" ? 200 : path !== "/readyz" ? 404 : isReady() ? 200 : 503;
-    response.writeHead(status, { "content-type": "text/plain" }).end(`${status === 200 ? "ok" : "no"}\n`);
+    response.writeHead(status, PLAIN).end(`${status === 200 ? "ok" : "no"}\n`);
   };
 }
 
-async function serve(flag: string, port: number, listener: RequestListener): Promise<() => Promise<void>> {
-  const server = createServer(listener);
-  await new Promise<void>((done, failed) => server.once("error", failed).listen(port, done)).catch((cause: Error) => {
-    throw new CliError("USAGE", `${flag} ${port} cannot be listened on: ${cause.message}`, {
-      next: "name another port",
+const PLAIN = { "content-type": "text/plain" };
+
+async function serve(
+  flag: string,
+  host: string,
+  port: number,
+  listener: RequestListener,
+): Promise<() => Promise<void>> {
+  const server = createServer({ requestTimeout: MOST_MS, headersTimeout: MOST_MS }, listener);
+  const listening = new Promise<void>((done, failed) => server.once("error", failed).listen(port, host, done));
+  await listening.catch((cause: NodeJS.ErrnoException) => {
+    const isPort = cause.code === "EADDRINUSE" || cause.code === "EACCES";
+    const what = isPort ? `${flag} ${port}` : `--host ${visible(host)}`;
+    throw new CliError("USAGE", `${what} cannot be listened on: ${cause.message}`, {
+      next: isPort ? "name another port" : "give an address of this machine, or 0.0.0.0 for all of them",
       cause,
     });
   });

@@ -66,6 +66,8 @@ export interface DashboardOptions {
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
+  /** What people type to start the command line, where the page names a command. Default `showrunner`. */
+  readonly launcher?: string | undefined;
   /** Told of errors that should not have happened. Default: written to stderr. */
   readonly onDefect?: ((error: unknown) => void) | undefined;
 }

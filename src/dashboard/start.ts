@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { withLauncher } from "../launcher.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { allowedHosts, checkSender, ownNames, proxiedHosts } from "./http/guard.ts";
 import { badRequest, type Call, matchPath, notFound, Refusal, type Route, readJson } from "./http/route.ts";
@@ -16,7 +17,7 @@ import { readRoutes } from "./routes/read-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
 import { findOperator, type Operator } from "./service/operator.ts";
-import type { ServiceView } from "./views/action-wire.ts";
+import type { ServiceView, WelcomeView } from "./views/action-wire.ts";
 
 const MOST_DOLLARS = 1_000_000;
 const MOST_RULES = 100;
@@ -70,6 +71,7 @@ export function serviceRoutes(context: DashboardContext): readonly Route[] {
 /** Serves the dashboard until it is closed. @throws PortInUseError */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const context = contextOf(options);
+  const { launcher = "showrunner" } = options;
   const folder = await pageFolder();
   const routes = [
     ...readRoutes(context),
@@ -79,10 +81,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...pickRoutes(context),
     ...actionRoutes(context),
     ...serviceRoutes(context),
-    ...visitorRoutes,
+    welcomeRoute(launcher),
     ...pageRoutes(folder),
   ];
-  const host = options.host ?? "127.0.0.1";
+  const host = options.host || "127.0.0.1";
   const server = createServer();
   const port = await listen(server, options.port ?? 0, host);
   const session = createSession(options.token, port, options.viewerToken);
@@ -96,8 +98,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     void answer(request).catch((error: unknown) => {
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
-      const said = refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard.");
-      return fail(request, folder, said).catch(onDefect);
+      const { status, code, message } =
+        refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard.");
+      return fail(request, folder, new Refusal(status, code, withLauncher(message, launcher))).catch(onDefect);
     });
   });
   const origin = `http://${hosts[0]}`;
@@ -201,9 +204,13 @@ async function answer({
   throw notFound("This address");
 }
 
-const visitorRoutes: readonly Route[] = [
-  { method: "GET", path: "/api/visitor", handle: async ({ visitor }) => visitor },
-];
+function welcomeRoute(launcher: string): Route {
+  return {
+    method: "GET",
+    path: "/api/visitor",
+    handle: async ({ visitor }): Promise<WelcomeView> => ({ ...visitor, launcher }),
+  };
+}
 
 function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
@@ -223,7 +230,7 @@ function parsedUrl(target: string): URL {
 /** A person who navigates sees a page; the page itself reads JSON. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
-  if (isPerson && refusal.status === 401) sendLockedPage(response);
+  if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
   else if (isPerson && refusal.status === 404)
     await sendFile(incoming, response, { ...pageFile(folder, "index.html")!, status: 404 });
   else sendRefusal(response, refusal);

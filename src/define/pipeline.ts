@@ -9,7 +9,7 @@ import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { callSite, errorText, isStepName } from "./step-name.ts";
-import { fieldPath } from "./steps/include.ts";
+import { inputMistake } from "./steps/include.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 import { unknownFields } from "./unknown-fields.ts";
 
@@ -235,10 +235,7 @@ function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } 
   try {
     const parsed = pipeline.input.safeParse(input);
     if (parsed.success) return { value: parsed.data };
-    const problems = parsed.error.issues.map(({ path, message }): Problem => {
-      return { code: "input", step: null, field: fieldPath("input", path), message };
-    });
-    return { problems };
+    return { problems: parsed.error.issues.map((issue) => ({ code: "input", step: null, ...inputMistake(issue) })) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     // By its name: the schema may come from another copy of zod.

@@ -173,7 +173,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
   if (!BRAND.test(options.brand ?? "Studio")) throw wrong("The brand is one word of letters and digits.");
   return {
     port: checked("port", options.port ?? 0, 0, 65_535),
-    host: options.host ?? "127.0.0.1",
+    host: options.host || "127.0.0.1",
     dataDir: options.dataDir ?? mkdtempSync(join(tmpdir(), "showrunner-local-")),
     isTemporary: options.dataDir === undefined,
     balanceMicros: micros(checked("balance", options.balance ?? 25, 0, 1_000_000_000)),
@@ -194,7 +194,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),
     moderationTriggers: options.moderationTriggers ?? MODERATION_TRIGGERS,
-    deliverToLoopback: options.deliverToLoopback ?? (!strict && isLoopback(options.host ?? "127.0.0.1")),
+    deliverToLoopback: options.deliverToLoopback ?? (!strict && isLoopback(options.host || "127.0.0.1")),
     deliveryTimeoutMs: checked("deliveryTimeoutMs", options.deliveryTimeoutMs ?? 10_000, 1, 600_000),
     faults: loadFaults(options.faults ?? []),
     onDefect: options.onDefect ?? reportDefect,

@@ -23,6 +23,8 @@ export interface McpOptions {
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
+  /** What the person types who started the server: `showrunner` or `npx showrunner`. */
+  readonly launcher: string;
   /** A line for the person who started the server. */
   readonly log: (text: string) => void;
 }

@@ -12,6 +12,7 @@ import {
   ReadResourceRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { withLauncher } from "../launcher.ts";
 import { ownVersion } from "../own-version.ts";
 import { getPrompt, prompts } from "./prompts.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
@@ -85,6 +86,9 @@ async function callTool(name: string, given: unknown, call: Call): Promise<CallT
       throw new ToolError(`The input is wrong:\n${z.prettifyError(parsed.error)}`, "correct these fields");
     return { content: await tool.run(parsed.data, call) };
   } catch (error) {
-    return { isError: true, content: [{ type: "text", text: errorText(error) }] };
+    return {
+      isError: true,
+      content: [{ type: "text", text: withLauncher(errorText(error), call.session.options.launcher) }],
+    };
   }
 }

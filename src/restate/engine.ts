@@ -79,7 +79,8 @@ class RestateEngine implements Engine {
     const sdk = await load();
     const places = { slices: new Places(slices), local: new Places(local) };
     const services = servicesOf(sdk, this.#name, { handlers, places, end: this.#end.signal, onError });
-    const { host = "127.0.0.1", port = 9080 } = endpoint;
+    const { port = 9080 } = endpoint;
+    const host = endpoint.host || "127.0.0.1";
     const address = endpoint.address === undefined ? addressOf(host, port) : endpoint.address;
     this.#endpoint = new Endpoint(
       sdk.createEndpointHandler({

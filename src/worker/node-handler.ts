@@ -2,18 +2,35 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Beyond what a webhook may have, so that its receiver is the one to refuse it. */
 const MOST_BYTES = 16 * 1024 * 1024;
+/** Of all bodies that are held at once: nobody is known to be genuine before the whole body is there. */
+const MOST_BYTES_HELD = 64 * 1024 * 1024;
 
-/** A handler of the Fetch kind for node's own server. */
+/** Bytes of all bodies that a handler holds. */
+interface Held {
+  bytes: number;
+}
+
+/**
+ * A handler of the Fetch kind for node's own server. It holds bodies of 64 MiB at once, and of 16 MiB each: beyond that it
+ * answers 413, or 503, which makes a service deliver again.
+ */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
 ): (incoming: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const held: Held = { bytes: 0 };
   return async (incoming, response) => {
-    const body = await bodyOf(incoming).catch(() => undefined);
-    if (body === undefined) return void response.destroy();
-    const answer = body === null ? refusal(413, "the body is too large") : await answerTo(handle, incoming, body);
-    if (body === null) response.on("finish", () => incoming.destroy());
-    response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...(body === null && CLOSES) });
-    response.end(await answer.text());
+    const pieces: Buffer[] = [];
+    try {
+      const refused = await receive(incoming, pieces, held);
+      const answer = refused ?? (await answerTo(handle, incoming, Buffer.concat(pieces)));
+      if (refused !== null) response.on("finish", () => incoming.destroy());
+      response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...(refused !== null && CLOSES) });
+      response.end(await answer.text());
+    } catch {
+      response.destroy();
+    } finally {
+      for (const { byteLength } of pieces) held.bytes -= byteLength;
+    }
   };
 }
 
@@ -38,18 +55,21 @@ async function answerTo(
   }
 }
 
-/** Null once it is too large; the rest is not read then. */
-function bodyOf(incoming: IncomingMessage): Promise<Buffer | null> {
+/** Settles with what refuses the body, whose rest is not read then, or null once `pieces` has all of it. */
+function receive(incoming: IncomingMessage, pieces: Buffer[], held: Held): Promise<Response | null> {
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = [];
     let sizeBytes = 0;
     incoming.on("data", (piece: Buffer) => {
       sizeBytes += piece.byteLength;
-      if (sizeBytes <= MOST_BYTES) return void pieces.push(piece);
+      const isTooLarge = sizeBytes > MOST_BYTES;
+      if (!isTooLarge && held.bytes + piece.byteLength <= MOST_BYTES_HELD) {
+        held.bytes += piece.byteLength;
+        return void pieces.push(piece);
+      }
       incoming.pause();
-      resolve(null);
+      resolve(isTooLarge ? refusal(413, "the body is too large") : refusal(503, "too much at once, try again"));
     });
-    incoming.on("end", () => resolve(Buffer.concat(pieces)));
+    incoming.on("end", () => resolve(null));
     incoming.on("error", reject);
     incoming.on("close", () => reject(new Error("The request broke off.")));
   });

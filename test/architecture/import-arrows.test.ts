@@ -84,6 +84,17 @@ describe("import arrows", () => {
     expect(deep).toEqual([]);
   });
 
+  test("no server listens on all addresses because nobody named one", () => {
+    const calls = sources.flatMap(({ path, text }) =>
+      [...text.matchAll(/[sS]erver\)?(?:\.once\([^)]*\))?\.listen\(([^)]*)/g)].map(([, given]) => ({
+        path,
+        given: given!,
+      })),
+    );
+    expect(calls.length).toBeGreaterThanOrEqual(6);
+    expect(calls.filter(({ given }) => !/host|"127\.0\.0\.1"/i.test(given))).toEqual([]);
+  });
+
   test("only the command line's main sets the exit code", () => {
     const setters = sources.filter(({ text }) => /process\.exitCode\s*=[^=]/.test(text)).map(({ path }) => path);
     expect(setters).toEqual(["cli/main.ts"]);

@@ -75,6 +75,13 @@ describe("doctor", () => {
     expect(stderr).toMatch(/Next: \S/);
   });
 
+  test("at an address without the version, says what the address lacks, and not to ask itself again", async () => {
+    const env = { ...service.env, SHOWRUNNER_BASE_URL: service.baseUrl.replace(/\/v3$/, "") };
+    const { find, stderr } = await doctor([], emptyFolder(), env);
+    expect(find("service")).toMatchObject({ state: "fail" });
+    expect(stderr).toContain("Next: check SHOWRUNNER_BASE_URL: it ends in the version");
+  });
+
   test("an address that leads here is heard, one that leads elsewhere is not", async () => {
     const port = await freePort();
     const here = await doctor(["--webhook-url", `http://127.0.0.1:${port}/hook`, "--webhook-port", String(port)]);

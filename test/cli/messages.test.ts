@@ -1,12 +1,18 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createOutput } from "../../src/cli/output.ts";
+import { createProgram } from "../../src/cli/program.ts";
 import { changeWindow, fieldLines } from "../../src/cli/report/diff-lines.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
 import { PipelineDefinitionError } from "../../src/define/index.ts";
+import { inputMistake } from "../../src/define/steps/include.ts";
 import { pipeline } from "../../src/index.ts";
+import { COMMANDS, withLauncher } from "../../src/launcher.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
+import { fakeIo } from "./support/fake-io.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 const code = (prompt: string) =>
@@ -106,6 +112,32 @@ describe("parts of messages", () => {
     expect(nextLines("showrunner show x   (its steps)", npx)).toEqual(["npx showrunner show x --local", "(its steps)"]);
     expect(nextLines("showrunner init film.ts", npx)).toEqual(["npx showrunner init film.ts"]);
     expect(nextLines("correct the file and try again", npx)).toEqual(["correct the file and try again"]);
+  });
+
+  test("in a project's own installation every command of a message starts with npx, and other words stay", () => {
+    const said = (text: string) => withLauncher(text, "npx showrunner");
+    for (const name of COMMANDS) expect(said(`why: showrunner ${name} x`)).toBe(`why: npx showrunner ${name} x`);
+    expect(said("`showrunner plan` and (showrunner --help), or so does showrunner worker.")).toBe(
+      "`npx showrunner plan` and (npx showrunner --help), or so does npx showrunner worker.",
+    );
+    const others = ["npx showrunner runs", "npm i showrunner zod", "/srv/showrunner run/a.png", "showrunner runs/x"];
+    for (const text of [...others, "showrunner only reads it"]) expect(said(text)).toBe(text);
+    expect(withLauncher("showrunner runs", "showrunner")).toBe("showrunner runs");
+  });
+
+  test("these are the commands that there are", () => {
+    const { io } = fakeIo();
+    const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});
+    expect([...COMMANDS].toSorted()).toEqual([...program.commands.map((one) => one.name()), "help"].toSorted());
+  });
+
+  test("a field of the input that is missing is said so, and a message of the schema's own stays", () => {
+    const schema = z.object({ rows: z.array(z.object({ look: z.string(), size: z.number({ error: "how large?" }) })) });
+    const mistakes = schema.safeParse({ rows: [{}] }).error?.issues.map(inputMistake);
+    expect(mistakes).toEqual([
+      { field: "input.rows[0].look", message: "is not given; it is needed, of type string" },
+      { field: "input.rows[0].size", message: "how large?" },
+    ]);
   });
 
   test("a definition that is none names the line of whoever wrote it", () => {

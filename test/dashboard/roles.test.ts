@@ -77,7 +77,7 @@ describe("a viewer", () => {
     }
     expect(await served.journal.inbox("harbour-42")).toEqual([]);
     const visitor = await ask(origin, { path: "/api/visitor", headers: { Cookie: cookie } });
-    expect(JSON.parse(visitor.body)).toEqual({ role: "viewer", user: null });
+    expect(JSON.parse(visitor.body)).toEqual({ role: "viewer", user: null, launcher: "showrunner" });
   });
 
   test("is offered no action, and told so", async () => {
@@ -109,9 +109,13 @@ describe("a viewer", () => {
 test("the locked page takes the token, and no wrong one", async () => {
   const page = await browser.newPage();
   await page.goto(served.dashboard.origin);
+  expect(await violations(page)).toEqual([]);
+  expect(await page.getByRole("alert").count()).toBe(0);
   await page.getByLabel("Token").fill("wrong-wrong-wrong-wrong");
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByRole("heading", { name: "This dashboard is locked" }).waitFor();
+  await page.getByRole("alert").getByText("not its token").waitFor();
+  expect(await violations(page)).toEqual([]);
   await page.getByLabel("Token").fill(TOKEN);
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByRole("heading", { name: "Runs" }).waitFor();
@@ -127,8 +131,8 @@ describe("a reverse proxy that names people", () => {
     await plantHarbour(own);
     const { origin } = own.dashboard;
     const as = (user: string) => ask(origin, { path: "/api/visitor", headers: { ...proxied, "X-User": user } });
-    expect(JSON.parse((await as("mira")).body)).toEqual({ role: "operator", user: "mira" });
-    expect(JSON.parse((await as("jo")).body)).toEqual({ role: "viewer", user: "jo" });
+    expect(JSON.parse((await as("mira")).body)).toMatchObject({ role: "operator", user: "mira" });
+    expect(JSON.parse((await as("jo")).body)).toMatchObject({ role: "viewer", user: "jo" });
     expect((await as("x".repeat(300))).status).toBe(401);
     expect((await as("")).status).toBe(401);
     const stop = (user: string, headers = {}) =>

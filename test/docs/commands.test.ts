@@ -3,24 +3,16 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
-import { codeBlocks, root } from "./support/code-blocks.ts";
+import { root } from "./support/code-blocks.ts";
+import { shellLines } from "./support/shell-lines.ts";
+import { NOT_HERE, reasonOf, WALKS } from "./support/walks.ts";
 
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   readonly scripts: Record<string, string>;
 };
 
-/** Every command line of the docs' shell blocks, without prompts, comments and continuations. */
-const lines = codeBlocks()
-  .filter(({ language }) => language === "sh")
-  .flatMap(({ document, code }) =>
-    code
-      .replace(/\\\n/g, " ")
-      .split("\n")
-      .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
-      .filter(Boolean)
-      .flatMap((line) => line.split(/\s*&&\s*/))
-      .map((line) => [document, line] as const),
-  );
+const typed = shellLines();
+const lines = typed.flatMap(({ document, text }) => text.split(/\s*&&\s*/).map((line) => [document, line] as const));
 
 /** The command, with the one of its group where it has any. */
 const OURS = /^(?:npx )?showrunner\s+((?:(?:models|jobs|files|keys|tokens|webhooks|drains|notify)\s+)?\S+)(.*)$/;
@@ -45,5 +37,26 @@ describe("commands in the docs", () => {
   test("npm scripts named there exist", () => {
     const named = lines.flatMap(([, line]) => /^npm run (\S+)/.exec(line)?.[1] ?? []);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
+  test("are run or listed with why not, and none is listed that is gone", () => {
+    const unknown = typed.filter(({ document, text }) => !WALKS[document] && reasonOf(document, text) === null);
+    expect(unknown, "give the page a walk in support/walks.ts, or list the line in NOT_HERE").toEqual([]);
+    const stale = Object.entries(NOT_HERE).flatMap(([page, starts]) =>
+      Object.keys(starts).filter(
+        (start) => !typed.some(({ document, text }) => document === page && (start === "*" || text.startsWith(start))),
+      ),
+    );
+    const settled = Object.entries(WALKS).flatMap(([page, { exits = {}, serves = {} }]) =>
+      [...Object.keys(exits), ...Object.keys(serves)].filter(
+        (end) => !typed.some(({ document, text }) => document === page && text.endsWith(end)),
+      ),
+    );
+    expect([...stale, ...settled]).toEqual([]);
+  });
+
+  test("start with npx, as a project's own installation needs", () => {
+    const bare = typed.filter(({ text }) => /^(\w+=('[^']*'|\S+) )*showrunner /.test(text));
+    expect(bare).toEqual([]);
   });
 });

@@ -57,7 +57,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(ended.json, ended.text).toMatchObject({
       ...{ status: "succeeded", cost_usd: "0.02", waits_for: [] },
       steps: [
-        { path: "poster-1", status: "succeeded", outputs: [{ content_type: "image/png", file: "posters[0].png" }] },
+        { path: "poster-1", status: "succeeded", outputs: [{ content_type: "image/png", file: "posters-1.png" }] },
       ],
     });
     const media = await one.call("show_media", { run: "agent-kite" });
@@ -79,7 +79,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
       input_schema: { type: "object" },
     });
     expect((await one.client.getPrompt({ name: "make", arguments: { wish: "a poster" } })).messages).toHaveLength(1);
-    expect(existsSync(join(one.cwd, "out", "agent-kite", "posters[0].png"))).toBe(true);
+    expect(existsSync(join(one.cwd, "out", "agent-kite", "posters-1.png"))).toBe(true);
   });
 
   test("errors are results that say what to do; wrong input names its field", async () => {

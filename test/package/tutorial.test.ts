@@ -41,7 +41,7 @@ describe.each([
         );
       }
     }
-    for (const file of ["first/film.mp4", "trailer/clips[0].mp4", "trailer/clips[1].mp4"])
+    for (const file of ["first/film.mp4", "trailer/clips-1.mp4", "trailer/clips-2.mp4"])
       expect(statSync(join(folder, "out", file)).size, file).toBeGreaterThan(50_000);
     const spent = async () => JSON.parse((await run("npx showrunner show trailer --json")).stdout).cost as string;
     expect(await spent()).toBe("0.40");

@@ -76,6 +76,7 @@ describe("The recipe of several machines", () => {
       { path: "/readyz", port: name },
       { path: "/healthz", port: name },
     ]);
+    expect(flagOf(inPod, "--host")).toBe("0.0.0.0");
     const { worker } = compose.services;
     const port = flagOf(worker!.command!, "--health-port");
     expect(worker!.healthcheck!.test.join(" ")).toContain(`http://127.0.0.1:${port}/readyz`);

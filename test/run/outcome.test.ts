@@ -11,11 +11,11 @@ function placed(returns: Plan["returns"]) {
   return Object.fromEntries(run.state.files.map(({ name, step, index }) => [name, `${step} ${index}`]));
 }
 
-test("outputs of a list are counted, and others have the names that they were returned under", () => {
+test("parts of a list are counted from 1, and others have the names that they were returned under", () => {
   expect(placed({ shot: ref("a", "all"), deep: { one: [ref("b")] } })).toEqual({
     "shot-1": "a 0",
     "shot-2": "a 1",
-    "deep.one[0]": "b 0",
+    "deep.one-1": "b 0",
   });
 });
 
@@ -23,6 +23,13 @@ test("a name that the pipeline gave stays, and one that was counted gives way to
   const expected = { "shot-1": "a 0", "shot-2": "b 0", "shot-2-2": "a 1" };
   expect(placed({ shot: ref("a", "all"), "shot-2": ref("b") })).toEqual(expected);
   expect(placed({ "shot-2": ref("b"), shot: ref("a", "all") })).toEqual(expected);
+  const listed = { "shot-1": "b 0", "shot-1-2": "a 0", "shot-2": "a 1" };
+  expect(placed({ shot: [ref("a", 0), ref("a", 1)], "shot-1": ref("b") })).toEqual(listed);
+});
+
+test("outputs of a list in a list are counted in each, and no name needs quotes in a shell", () => {
+  const names = Object.keys(placed({ shots: [ref("a", "all"), [ref("b")]] }));
+  expect(names).toEqual(["shots-1-1", "shots-1-2", "shots-2-1"]);
 });
 
 test("two that would have one name are both placed, and none takes the name of a third", () => {

@@ -69,13 +69,13 @@ export class SimulatedClock implements Clock {
 
 /** Turns of the event loop in which nothing is read or written before everything counts as settled. */
 const QUIET_TURNS = 3;
-/** A request of a file that takes longer than so many turns is not waited for. */
-const MOST_TURNS = 100_000;
+/** Turns after which others get the processor, too, and after which a file is waited for no longer. */
+const [EAGER_TURNS, MOST_TURNS] = [50, 30_000];
 
 /** Lets every promise that can settle without time do so; files take real time, and are waited for. */
 export async function settle(): Promise<void> {
   for (let [turn, quiet] = [0, 0]; quiet < QUIET_TURNS && turn < MOST_TURNS; turn++) {
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => (turn < EAGER_TURNS ? setImmediate(resolve) : setTimeout(resolve, 1)));
     quiet = usesFiles() ? 0 : quiet + 1;
   }
 }

@@ -106,6 +106,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
         pipelines,
         pickedDir: join(folder, "picked"),
         token,
+        launcher: io.launcher,
         ...(flags.viewers === true && {
           viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), (text) => output.say(text)),
         }),

@@ -35,7 +35,12 @@ export async function serviceFindings(
     });
   } catch (error) {
     const { message, next } = explainError(error, { env: context.io.env });
-    return [failed("service", message, next), unknown("webhooks", "not checked: the service did not answer")];
+    // Every service has a balance: one that knows none is asked at another address than its own.
+    const isElsewhere = error instanceof Error && "status" in error && error.status === 404;
+    const cure = isElsewhere
+      ? "check SHOWRUNNER_BASE_URL: it ends in the version, as https://api.example.com/v3"
+      : next;
+    return [failed("service", message, cure), unknown("webhooks", "not checked, as the service was not reached")];
   }
 }
 
@@ -66,9 +71,11 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
     ...(isUsable ? await serviceFindings(context, flags, target) : []),
   ];
   if (flags.json) output.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
-  else for (const { check, state, detail } of findings) output.print(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
-  for (const { next, state } of findings)
-    if (next !== null) output.say(`${state === "fail" ? "Next" : "To know"}: ${next}`);
+  else for (const { check, state, detail } of findings) output.tell(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
+  const advice = (failed: boolean) =>
+    findings.flatMap(({ next, state }) => (next !== null && (state === "fail") === failed ? [next] : []));
+  if (advice(true).length > 0) output.next(...advice(true));
+  for (const text of advice(false)) output.say(`To know: ${text}`);
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 

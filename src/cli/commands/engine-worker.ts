@@ -35,6 +35,8 @@ export async function engineWorker(
     sayWhere(show, context);
     show.notifications.start();
     const engine = await openEngine(context, flags);
+    // Before anything is under way: from now on a signal drains first.
+    const { interrupt } = io;
     const worker = await startWorker({
       ...{ show, engine, findPipeline: pipelinesIn(folder), localWork: flags.localWork, slices },
       webhooks: flags.webhooks !== undefined,
@@ -54,7 +56,7 @@ export async function engineWorker(
         `Drives runs in slices (engine ${flags.engine}, code in ${visible(folder)}). SIGTERM stops in good order.`,
       );
       const scheduled = await followSchedules(context, show, schedules, engine);
-      await aborted(io.interrupt);
+      await aborted(interrupt);
       await scheduled();
       output.say("Stops: no new slices; what is under way is seen through.");
     } finally {

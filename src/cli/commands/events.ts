@@ -20,7 +20,7 @@ export async function events(context: Context, runId: string, flags: EventFlags)
     }
     for await (const event of stored) {
       if (flags.json) output.print(JSON.stringify(event));
-      else output.print(line(event));
+      else output.tell(line(event));
     }
     return io.interrupt.aborted ? ExitCode.interrupted : ExitCode.done;
   });

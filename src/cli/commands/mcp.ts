@@ -56,6 +56,7 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
       runBudgetMicros: micros(flags.runBudget),
       maxUnquoted: flags.maxUnquoted,
       allowApprove: flags.allowApprove === true,
+      launcher: io.launcher,
       log: (text) => output.say(visible(text)),
     });
     sayLimits(context, flags, pipelines);

@@ -61,10 +61,10 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     output.print(
       `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
     );
-    for (const line of overchargeLines(report)) output.print(line);
+    for (const line of overchargeLines(report)) output.tell(line);
     for (const line of expiryLines(report, Date.now())) output.print(line);
     output.print("");
-    output.print(stepTable(report, io.stdout.columns));
+    output.tell(stepTable(report, io.stdout.columns));
     if (report.next !== null) output.next(commandLine(report.next));
     return ExitCode.done;
   });

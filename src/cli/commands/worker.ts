@@ -53,6 +53,8 @@ async function hotWorker(
   const work = async (show: Showrunner) => {
     sayWhere(show, context);
     show.notifications.start();
+    // Before anything is under way: from now on a signal stops in good order.
+    const { interrupt } = io;
     output.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
     const pool = new WorkerPool(show, context, {
       ...{ waitForFundsMs, json: flags.json === true },
@@ -61,14 +63,14 @@ async function hotWorker(
     let isReady = true;
     const close = await serveWorker(context, flags, {
       ...{ show, measured },
-      isReady: () => isReady && !io.interrupt.aborted,
+      isReady: () => isReady && !interrupt.aborted,
     });
     try {
       const scheduled = await followSchedules(context, show, schedules);
-      while (!io.interrupt.aborted) {
+      while (!interrupt.aborted) {
         isReady = await pool.takeUp().then(() => true, failing(context));
         if (flags.once && pool.isIdle) return pool.hasFailed ? ExitCode.unfinished : ExitCode.done;
-        await delay(POLL_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
+        await delay(POLL_EVERY_MS, undefined, { signal: interrupt }).catch(() => {});
       }
       await scheduled();
       await pool.stop();

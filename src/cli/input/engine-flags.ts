@@ -24,7 +24,13 @@ export function checkWorkerFlags(flags: {
   readonly once?: unknown;
   readonly waitForFunds?: unknown;
   readonly schedules?: unknown;
+  readonly host?: unknown;
+  readonly healthPort?: unknown;
+  readonly webhooks?: unknown;
 }): void {
+  if (flags.healthPort === undefined && flags.webhooks === undefined) {
+    refuse([["--host", flags.host, "add --health-port 8080"]], "without --health-port or --webhooks");
+  }
   if (flags.schedules !== undefined) {
     refuse(
       [["--once", flags.once, "leave out --once: schedules go on until the worker is stopped"]],

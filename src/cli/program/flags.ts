@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 
@@ -110,4 +110,12 @@ export function engineUrlOption(): Option {
     "--engine-url <url>",
     "with --engine pg-boss: its database (default: that of the journal); restate: http://…",
   );
+}
+
+/** Where a command listens: this machine alone, unless somebody says otherwise. An empty address would mean all of them. */
+export function hostOption(said: string): Option {
+  return new Option("--host <address>", said).argParser((given: string) => {
+    if (given.trim() !== "") return given;
+    throw new InvalidArgumentError("Name an address, or leave --host out.");
+  });
 }

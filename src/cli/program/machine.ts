@@ -3,6 +3,7 @@ import {
   type Act,
   engineOption,
   engineUrlOption,
+  hostOption,
   withFamilies,
   withNotify,
   withRateLimit,
@@ -20,7 +21,7 @@ export function addServing(program: Command, act: Act): void {
       "--port <number>",
       "port to listen on; 0 takes a free one (default: 8788, or a free one when that is in use)",
     )
-    .option("--host <address>", "address to listen on; beyond this machine only when you say so", "127.0.0.1")
+    .addOption(hostOption("address to listen on; beyond this machine only when you say so").default("127.0.0.1"))
     .option(
       "--allow-host <name>",
       "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
@@ -54,6 +55,11 @@ export function addServing(program: Command, act: Act): void {
     .option("--health-port <number>", "answers /healthz, /readyz and /metrics there")
     .option("--schedules <file>", "starts runs at the times of the schedules that this file exports")
     .option("--webhooks <port>", "takes webhooks of the service there, for the jobs of every run of the journal")
+    .addOption(
+      hostOption(
+        "address that --health-port and --webhooks listen on; beyond this machine only when you say so (default: 127.0.0.1)",
+      ),
+    )
     .option("--drain <duration>", "with --engine: time for what is under way when it is stopped (default: 30s)")
     .action(act(async () => (await import("../commands/worker.ts")).worker));
   addSchedules(program, act);
@@ -62,7 +68,7 @@ export function addServing(program: Command, act: Act): void {
   withFamilies(program.command("serve"))
     .description("run the local service: the whole API on this machine, with play money")
     .option("--port <number>", "port to listen on; 0 takes a free one", "8787")
-    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .addOption(hostOption("address to listen on").default("127.0.0.1"))
     .option("--data <dir>", "folder that keeps jobs, wallet and media", ".showrunner/local")
     .option("--balance <usd>", "what a new wallet holds", "25")
     .option(

@@ -2,14 +2,14 @@
 export const STARTER = `import { pipeline } from "showrunner";
 import { z } from "zod";
 
-/** Draws a picture, then sets it in motion. Prices: showrunner plan <this file>. Try it: showrunner run <this file> --local */
+/** Draws a picture, then sets it in motion. Prices: npx showrunner plan <this file>. Try it: npx showrunner run <this file> --local */
 export default pipeline("first-film", {
   input: z.object({
     scene: z.string().min(1).default("A sailing boat on a calm sea at sunset"),
     motion: z.string().min(1).default("The boat drifts slowly to the right, the water glitters"),
   }),
   build({ input, job }) {
-    // Steps have a name, a model and its input. \`showrunner models pull\` writes typed models to use in place of ids.
+    // Steps have a name, a model and its input. \`npx showrunner models pull\` writes typed models to use in place of ids.
     const picture = job("picture", "image-1", { prompt: input.scene, aspect_ratio: "16:9" });
     // Using a step inside another step's input is what makes it wait for that step.
     const film = job("film", "video-1", {

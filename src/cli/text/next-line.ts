@@ -1,4 +1,5 @@
 import { withoutPassword } from "../../journal-location.ts";
+import { withLauncher } from "../../launcher.ts";
 import { shellWord } from "../../shell-word.ts";
 import { visible } from "./escape.ts";
 
@@ -6,7 +7,7 @@ import { visible } from "./escape.ts";
 const withoutService = new Set(["serve", "init", "completion", "migrate"]);
 
 export interface Suggesting {
-  /** How this command line was started: `npx showrunner` where a shell does not know it otherwise. */
+  /** What a shell needs here to start this command line. */
   readonly launcher: string;
   /** Flags of the command that was typed which the next one needs too, such as `--journal FILE`. */
   readonly flags: readonly string[];
@@ -32,10 +33,6 @@ function withFlags(command: string, flags: readonly string[]): string {
   if (program !== "showrunner" || verb.startsWith("-") || withoutService.has(verb)) return command;
   const missing = flags.filter((flag) => !command.includes(` ${flag.split(" ")[0]}`));
   return [command, ...missing].join(" ");
-}
-
-function withLauncher(line: string, launcher: string): string {
-  return line.replace(/(^|: |`)showrunner (?=[a-z-])/g, `$1${launcher} `);
 }
 
 /** The command that was typed, with these words added; of a flag that is given twice the last one counts. */

@@ -3,10 +3,13 @@ import { isShowrunnerError } from "../../index.ts";
 import { Refusal } from "./route.ts";
 
 const title = "This dashboard is locked";
-const body = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><main><h1>${title}</h1><p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It holds a token that only you have. Or enter the token:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
+const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
+const wrong = "<p role=alert>This is not its token. It is what follows <code>token=</code> in the address.</p>";
+const bodyWith = (said: string) =>
+  `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It holds a token that only you have. Or enter the token:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
 
-/** What a person sees who comes without the token. Plain: style and script are behind the door. */
-export function sendLockedPage(response: ServerResponse): void {
+/** What a person sees who comes without the token, or with a wrong one. Plain: style and script are behind the door. */
+export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
   // A form sends where it comes from only under this policy.
   response.setHeader("Referrer-Policy", "same-origin");
   response.setHeader(
@@ -14,7 +17,7 @@ export function sendLockedPage(response: ServerResponse): void {
     "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   );
   response.writeHead(401, { "Content-Type": "text/html; charset=utf-8" });
-  response.end(body);
+  response.end(bodyWith(isWrong ? wrong : ""));
 }
 
 /**

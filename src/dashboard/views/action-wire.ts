@@ -23,6 +23,12 @@ export interface VisitorView {
   readonly user: string | null;
 }
 
+/** What the page asks for first. */
+export interface WelcomeView extends VisitorView {
+  /** What people type to start the command line. */
+  readonly launcher: string;
+}
+
 export interface ServiceView {
   readonly kind: "hosted" | "local";
   readonly baseUrl: string;

@@ -14,6 +14,13 @@ export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
   );
 }
 
+/** What a schema says of an input, with the field as it is written in code. Messages of the schema's own stay as they are. */
+export function inputMistake({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }) {
+  const [, expected] = /^Invalid input: expected (\w+), received undefined$/.exec(message) ?? [];
+  const missing = `is not given; it is needed, of type ${expected}`;
+  return { field: fieldPath("input", path), message: expected === undefined ? message : missing };
+}
+
 export interface IncludeOptions {
   /** The most that its steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
   readonly maxCost?: string | undefined;
@@ -62,8 +69,7 @@ export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const parsed = pipeline.input.safeParse(input);
     for (const issue of parsed.error?.issues ?? []) {
-      const field = fieldPath("input", issue.path);
-      recorder.report({ code: "input", step: path, field, message: issue.message });
+      recorder.report({ code: "input", step: path, ...inputMistake(issue) });
     }
     if (!parsed.success) return recoveryHandle(path, recorder.build) as R;
     return pipeline.build({ input: parsed.data, ...stepMethods(part) });

@@ -96,7 +96,7 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
     ({ name, is, kind, why }) => `| ${code(name)} | ${is === "file" ? `${kind} file` : is} | ${cell(why)} |`,
   );
   const flags = all.map(({ name, is, kind }) => `-i ${name}=${is === "file" ? `path/to/${kind}` : "…"}`);
-  const run = `showrunner run pipeline.ts ${flags.slice(0, 4).join(" ")}${flags.length > 4 ? " …" : ""} --id ${pipeline}`;
+  const run = `npx showrunner run pipeline.ts ${flags.slice(0, 4).join(" ")}${flags.length > 4 ? " …" : ""} --id ${pipeline}`;
   return ["| Input | Is | Stands for |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
 

@@ -36,7 +36,7 @@ code { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, monospace; overflow-wrap
 .callout.bad { background: var(--bad-ground) } .callout h2 { font-size: 16px; margin-bottom: 6px } .callout p:last-child, .callout ul { margin-bottom: 0 } .callout ul { padding-left: 20px; margin-top: 0 }
 .gallery { display: flex; flex-wrap: wrap; gap: 18px; align-items: flex-start }
 figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 14px; overflow: hidden; break-inside: avoid }
-figure.wide { flex: 0 1 550px } figure.upright { flex: 0 1 300px } figure.sound { flex: 0 1 400px } figure.plain { flex: 0 1 300px }
+figure.wide { flex: 1 1 400px; max-width: 550px } figure.upright { flex: 0 1 300px } figure.sound { flex: 0 1 400px } figure.plain { flex: 0 1 300px }
 figure img, figure video { display: block; width: 100%; max-height: 520px; object-fit: contain; background: #0b0a0d }
 figure audio { display: block; width: calc(100% - 24px); margin: 16px 12px 4px }
 figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 12px; align-items: baseline; overflow-wrap: anywhere }

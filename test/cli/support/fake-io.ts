@@ -13,6 +13,7 @@ export function fakeIo(
     readonly terminal?: Omit<TextOutput, "write">;
     readonly env?: Io["env"];
     readonly cwd?: string;
+    readonly launcher?: string;
     readonly ask?: Io["ask"];
   } = {},
 ): FakeIo {
@@ -33,6 +34,7 @@ export function fakeIo(
       open: null,
       env: options.env ?? {},
       cwd: options.cwd ?? process.cwd(),
+      launcher: options.launcher ?? "showrunner",
       interrupt: controller.signal,
     },
     stdout: () => written.stdout,

@@ -16,7 +16,10 @@ export interface CodeBlock {
 
 /** Every fenced block of the README, the recipes and the docs. */
 export function codeBlocks(): CodeBlock[] {
-  const documents = ["README.md", "recipes/README.md", ...globSync("docs/**/*.md", { cwd: root }).toSorted()];
+  const documents = [
+    ...["README.md", "recipes/README.md", "recipes/distributed/README.md"],
+    ...globSync("docs/**/*.md", { cwd: root }).toSorted(),
+  ];
   return documents.flatMap((document) => blocksOf(document, readFileSync(join(root, document), "utf8")));
 }
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { RunHead } from "../../views/run-wire.ts";
 import { pauseWord } from "../screens/runs.tsx";
-import { useCanAct } from "../state/live.ts";
+import { useCanAct, useCommands } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, span, usd } from "../ui/format.ts";
@@ -130,12 +130,13 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
   const failed = steps.filter(({ status }) => status === "failed");
   const [isReviewing, setReviewing] = useState(false);
   const canAct = useCanAct();
+  const commands = useCommands();
   return (
     <div class="notes">
       {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
         <div class="note ask">
           <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
-          <div>{head.pause.message}</div>
+          <div>{commands(head.pause.message)}</div>
           {canAct && head.pause.reason === "funds" && (
             <button type="button" class="button" onClick={onFunds}>
               Add funds…
@@ -146,24 +147,24 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
       {head.driveError !== null && (
         <div class="note bad" role="alert">
           <strong>This dashboard stopped driving the run</strong>
-          <div>{head.driveError}</div>
+          <div>{commands(head.driveError)}</div>
         </div>
       )}
       {head.status === "interrupted" && (
         <div class="note ask" role="alert">
           <strong>Interrupted</strong>
-          <div>{head.message}</div>
+          <div>{commands(head.message ?? "")}</div>
         </div>
       )}
       {head.message !== null && head.status !== "interrupted" && (
         <div class={head.status === "failed" ? "note bad" : "note"}>
-          <div>{head.message}</div>
+          <div>{commands(head.message)}</div>
         </div>
       )}
       {head.next !== null && (
         <p class="go-on">
-          On the command line: <code>{head.next.command}</code>
-          {head.next.note !== null && <span class="quiet"> ({head.next.note})</span>}
+          On the command line: <code>{commands(head.next.command)}</code>
+          {head.next.note !== null && <span class="quiet"> ({commands(head.next.note)})</span>}
         </p>
       )}
       <StepLinks

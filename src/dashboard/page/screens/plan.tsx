@@ -3,7 +3,7 @@ import type { OfferedView, PlanView } from "../../views/action-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
-import { useCanAct } from "../state/live.ts";
+import { useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
 import { Empty, Fact, Problem } from "../ui/bits.tsx";
 import { count, span, usd } from "../ui/format.ts";
@@ -14,6 +14,7 @@ import { InputForm } from "./input-form.tsx";
 /** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
 export function PlanScreen() {
   const canAct = useCanAct();
+  const commands = useCommands();
   const offered = useLoaded((signal) => get<readonly OfferedView[]>("/api/pipelines", signal), []);
   return (
     <div class="page">
@@ -24,7 +25,8 @@ export function PlanScreen() {
       {offered.state === "ready" && offered.value.length === 0 && (
         <Empty title="No pipeline is on offer here">
           <p>
-            Name one when the dashboard starts: <code>showrunner dashboard recipes/talking-avatar.ts</code>
+            Name one when the dashboard starts:{" "}
+            <code>{commands("showrunner dashboard recipes/talking-avatar.ts")}</code>
           </p>
         </Empty>
       )}

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
-import { listVersion } from "../state/live.ts";
+import { listVersion, useCommands } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
@@ -94,12 +94,14 @@ function Found({
   readonly onMore: () => void;
 }) {
   const now = useNow(true);
+  const commands = useCommands();
   if (page.rows.length === 0 && isFiltered) return <Empty title="No run matches" />;
   if (page.rows.length === 0) {
     return (
       <Empty title="No runs yet">
         <p>
-          Start one on the command line, and it appears here: <code>showrunner run recipes/talking-avatar.ts</code>
+          Start one on the command line, and it appears here:{" "}
+          <code>{commands("showrunner run recipes/talking-avatar.ts")}</code>
         </p>
       </Empty>
     );

@@ -1,4 +1,5 @@
-import type { Gauges, VisitorView } from "../../views/action-wire.ts";
+import { withLauncher } from "../../../launcher.ts";
+import type { Gauges, VisitorView, WelcomeView } from "../../views/action-wire.ts";
 import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
 import { get, Refused, runPath } from "./api.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
@@ -15,7 +16,20 @@ export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
 /** Who looks at the page. Until the server has said so, nobody who may act. */
 export const visitor = createStore<VisitorView>({ role: "viewer", user: null });
-get<VisitorView>("/api/visitor").then(visitor.set, () => {});
+const launcher = createStore("showrunner");
+get<WelcomeView>("/api/visitor").then(
+  (welcome) => {
+    visitor.set(welcome);
+    launcher.set(welcome.launcher);
+  },
+  () => {},
+);
+
+/** Text that names commands, as they are typed here. */
+export const useCommands = () => {
+  const name = useStore(launcher);
+  return (text: string) => withLauncher(text, name);
+};
 
 /** Whether actions are offered. The server refuses a viewer's in any case. */
 export const useCanAct = (): boolean => useStore(visitor).role === "operator";

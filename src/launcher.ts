@@ -1,0 +1,15 @@
+/** The commands of the command line, as advice names them; a test compares them with those that it has. */
+export const COMMANDS: readonly string[] = [
+  ...["run", "resume", "worker", "schedule", "stop", "approve", "reject", "adopt", "reconcile", "plan", "runs", "show"],
+  ...["explain", "open", "events", "report", "migrate", "serve", "dashboard", "mcp", "notify", "gc", "doctor", "init"],
+  ...["completion", "models", "estimate", "jobs", "files", "chat", "balance", "usage", "keys", "tokens", "webhooks"],
+  ...["drains", "help"],
+];
+
+/** `showrunner` before one of its commands or a flag; not in a path, and not where the launcher is there already. */
+const COMMAND = new RegExp(`(?<![\\w./@-]|npx )showrunner (?=(?:${COMMANDS.join("|")})(?![\\w/-])|--[a-z])`, "g");
+
+/** Text that names commands, with `npx showrunner` in place of `showrunner` where that is what a shell needs. */
+export function withLauncher(text: string, launcher: string): string {
+  return launcher === "showrunner" ? text : text.replace(COMMAND, `${launcher} `);
+}

@@ -1,0 +1,158 @@
+/**
+ * What the pages with shell commands assume, and what their commands end in. Every command line of a page in WALKS is run by
+ * test/package/docs-commands.test.ts, in its order and in one folder; the others are in NOT_HERE, each with why.
+ */
+export interface Walk {
+  /** True where the folder holds no pipeline yet. */
+  readonly isNew?: boolean;
+  /** Files of the project, beside its `recipes`, `film.ts`, and the blocks of the page that are marked `file=NAME`. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** What was typed before the page's first command. */
+  readonly before?: readonly string[];
+  /** What stands on the page for something of the reader's own, and what it is here; `{url}` and `{key}` are the service's. */
+  readonly as?: readonly (readonly [onThePage: string, here: string])[];
+  /** Exit codes of lines that end in another than 0, by the line's end. */
+  readonly exits?: Readonly<Record<string, number>>;
+  /** Lines that go on until they are ended, by their end, with what they say when they are ready. */
+  readonly serves?: Readonly<Record<string, string>>;
+}
+
+/** With a profile, and steps and fields of the names that the pages use. */
+export const FILM = `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("film", {
+  input: z.object({ look: z.string().default("a red kite"), voice: z.string().default("thalia") }),
+  profiles: { draft: { fields: { "image-1": { aspect_ratio: "1:1" } } } },
+  build({ input, job }) {
+    const picture = job("picture", "image-1", { prompt: input.look, aspect_ratio: "16:9" });
+    const still = job("SKU-1.still", "image-1", { prompt: \`\${input.voice} holds it\` });
+    return { picture, poster: job("poster", "image-1", { prompt: "on a poster", images: [picture] }), still };
+  },
+});
+`;
+
+const CARDS = `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("cards", {
+  input: z.object({ slogan: z.string() }),
+  build: ({ input, job }) => ({ card: job("card", "image-1", { prompt: input.slogan }) }),
+});
+`;
+
+const SCHEDULES = `import type { Schedule } from "showrunner";
+import film from "./film.ts";
+
+export const schedules: readonly Schedule[] = [
+  { name: "morning", cron: "0 6 * * 1-5", timeZone: "Europe/Berlin", pipeline: film, input: () => ({}), budget: "1" },
+];
+`;
+
+const address = "[?]token=";
+
+export const WALKS: Readonly<Record<string, Walk>> = {
+  "README.md": {
+    isNew: true,
+    as: [
+      ["https://api.example.com/v3", "{url}"],
+      ["key_id:secret", "{key}"],
+    ],
+    serves: { "showrunner dashboard": address },
+  },
+  "recipes/README.md": { exits: { "takes.ts --id cat": 3 } },
+  "recipes/distributed/README.md": {},
+  "docs/agents.md": {
+    files: { "pipelines/film.ts": FILM },
+    as: [["--port 8789", "--port 0"]],
+    serves: { "--http --port 8789": "Bearer" },
+  },
+  "docs/bulk.md": { files: { "cards.ts": CARDS, "rows.csv": "slogan\nGood\nBetter\n" } },
+  "docs/caps.md": {},
+  "docs/changing-a-run.md": {
+    before: ["npx showrunner run film.ts --id kite", "sed -i 's/on a poster/on a wall/' film.ts"],
+    as: [["RUN", "kite"]],
+    // Changes wait for a yes, and nothing of the run has failed.
+    exits: { "--file film.ts": 3, "voice=iris": 3, "--rerun-failed": 2 },
+  },
+  "docs/dashboard.md": {
+    as: [
+      ["--port 8788", "--port 0"],
+      ["10.0.0.4", "127.0.0.1"],
+    ],
+    serves: { "showrunner dashboard": address, "--port 8788": address, "mira@studio.example": address },
+  },
+  "docs/how-to.md": {
+    before: ["npx showrunner run film.ts --id film-1"],
+    exits: { "--rerun-failed": 2 },
+    serves: { "showrunner worker": "Drives" },
+  },
+  "docs/local-service.md": {
+    as: [["--port 8787 --data .showrunner/local", "--port 0 --data served"]],
+    serves: { "--balance 25": "SHOWRUNNER_API_KEY" },
+  },
+  "docs/migrating-from-v2.md": {
+    before: ["cp recipes/migrated/avatar-batch/v2.json v2.json"],
+  },
+  "docs/notifications.md": {
+    before: ["cp film.ts ad.ts"],
+    as: [["https://hooks.example/media", "{url}/media"]],
+    serves: { "showrunner worker": "Drives" },
+  },
+  "docs/pipelines.md": {
+    before: [
+      "cp recipes/models.ts .",
+      "npx showrunner run cast.ts -i look='a cook' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id cast || [ $? = 3 ]",
+      "npx showrunner run cast.ts -i look='a smith' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id smith || [ $? = 3 ]",
+      "npx showrunner run recipes/localized-ad.ts --id last-week",
+    ],
+    as: [
+      ["reject RUN", "reject smith"],
+      ["RUN", "cast"],
+    ],
+  },
+  "docs/schedules.md": {
+    files: { "schedules.ts": SCHEDULES },
+    serves: { "worker --schedules schedules.ts": "Drives", "schedule run schedules.ts": "Starts runs" },
+  },
+  "docs/shared-media.md": { as: [["/mnt/films", "films"]] },
+};
+
+/** Lines by how they start, or `*` for a whole page. */
+export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "README.md": {
+    "npm i ": "test/package/tutorial.test.ts installs the packages like that",
+    "npm ": ".ci/run is made of these",
+  },
+  "docs/tutorial.md": { "*": "test/package/tutorial.test.ts runs all of it, with media that are drawn" },
+  "docs/performance.md": { "*": "the benchmarks: hours" },
+  "docs/postgres.md": { "*": "a database server; test/cli/postgres.test.ts" },
+  "docs/scaling.md": { "*": "a database server or Restate; test/cli/postgres.test.ts, test/cli/restate.test.ts" },
+  "docs/schedules.md": { "npx showrunner worker --engine pg-boss": "a database server; test/worker" },
+  "docs/shared-media.md": { "npx showrunner run film.ts --media s3://": "a bucket; test/engine/media" },
+  "recipes/distributed/README.md": {
+    "npm install pg": "a database server; test/worker",
+    "export SHOWRUNNER_": "a database server; test/worker",
+    "npx showrunner doctor": "on that database",
+    "npx showrunner worker --engine": "on that database",
+    "npx showrunner run recipes/image-to-video.ts --id harbour": "on that database",
+    "npx showrunner events harbour": "on that database",
+    "npx showrunner show harbour": "on that database",
+    "export POSTGRES_PASSWORD": "Docker; test/recipes/distributed.test.ts reads compose.yaml",
+    docker: "Docker; test/recipes/distributed.test.ts reads compose.yaml",
+    install: "writes to /etc",
+    systemctl: "systemd; test/recipes/distributed.test.ts reads the unit",
+    kubectl: "a cluster; test/recipes/distributed.test.ts reads kubernetes.yaml",
+  },
+};
+
+/** Why a line is not run; null for one that is. */
+export function reasonOf(document: string, text: string): string | null {
+  const found = Object.entries(NOT_HERE[document] ?? {}).find(([start]) => start === "*" || text.startsWith(start));
+  return found?.[1] ?? null;
+}
+
+/** What is said of a line by how it ends. */
+export function endOf<T>(byEnd: Readonly<Record<string, T>> = {}, text: string): T | undefined {
+  return Object.entries(byEnd).find(([end]) => text.endsWith(end))?.[1];
+}

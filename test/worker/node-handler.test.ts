@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { nodeHandler } from "../../src/worker/index.ts";
+
+const MIB = 1024 * 1024;
+const ends: (() => void)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+async function serve(handle: (request: Request) => Promise<Response>): Promise<number> {
+  const handler = nodeHandler(handle);
+  const server = createServer((incoming, response) => void handler(incoming, response)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  ends.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const echo = async (given: Request) =>
+  new Response(await given.text(), {
+    status: 202,
+    headers: { "x-asked": `${given.method} ${new URL(given.url).pathname}` },
+  });
+
+/** A post whose body is sent by hand; settles with the status once one comes. */
+function begin(port: number) {
+  const sending = request({ port, host: "127.0.0.1", method: "POST", path: "/hook" });
+  const status = new Promise<number | undefined>((resolve) => {
+    sending.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sending.on("error", () => resolve(undefined));
+  });
+  ends.push(() => sending.destroy());
+  return { sending, status };
+}
+
+test("hands over method, path, headers and body, and brings the answer back", async () => {
+  const port = await serve(echo);
+  const answer = await fetch(`http://127.0.0.1:${port}/hook?a=1`, { method: "POST", body: "told" });
+  expect([answer.status, answer.headers.get("x-asked"), await answer.text()]).toEqual([202, "POST /hook", "told"]);
+});
+
+test("a handler that throws is answered 500, so that the sender tries again", async () => {
+  const port = await serve(async () => {
+    throw new Error("down");
+  });
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(500);
+});
+
+test("a body beyond 16 MiB is refused before all of it came", async () => {
+  const port = await serve(echo);
+  const { sending, status } = begin(port);
+  sending.write(Buffer.alloc(17 * MIB));
+  expect(await status).toBe(413);
+});
+
+test("many unfinished bodies hold 64 MiB at most: more is refused for now, and room comes back", async () => {
+  const port = await serve(echo);
+  const slow = Array.from({ length: 4 }, () => begin(port));
+  for (const { sending } of slow) sending.write(Buffer.alloc(15 * MIB));
+  const late = begin(port);
+  await expect
+    .poll(
+      async () => {
+        late.sending.write(Buffer.alloc(MIB));
+        return Promise.race([late.status, new Promise((resolve) => setTimeout(resolve, 20, "open"))]);
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(503);
+  // Let go in the middle, and at the end.
+  slow[0]!.sending.destroy();
+  for (const { sending } of slow.slice(1)) sending.end();
+  expect(await Promise.all(slow.slice(1).map(({ status }) => status))).toEqual([202, 202, 202]);
+  await expect
+    .poll(
+      async () => (await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: Buffer.alloc(15 * MIB) })).status,
+    )
+    .toBe(202);
+});
