@@ -23,7 +23,7 @@ export function nodeHandler(
     try {
       const refused = await receive(incoming, pieces, held);
       const answer = refused ?? (await answerTo(handle, incoming, Buffer.concat(pieces)));
-      if (refused !== null) response.on("finish", () => incoming.destroy());
+      if (refused !== null) response.on("finish", () => letGo(incoming));
       response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...(refused !== null && CLOSES) });
       response.end(await answer.text());
     } catch {
@@ -35,6 +35,13 @@ export function nodeHandler(
 }
 
 const CLOSES = { connection: "close" };
+/** A sender reads the refusal only while nobody hangs up on what it still sends, milliseconds. */
+const GRACE_MS = 1_000;
+
+function letGo(incoming: IncomingMessage): void {
+  incoming.resume();
+  setTimeout(() => incoming.destroy(), GRACE_MS).unref();
+}
 
 async function answerTo(
   handle: (request: Request) => Promise<Response>,
@@ -66,7 +73,7 @@ function receive(incoming: IncomingMessage, pieces: Buffer[], held: Held): Promi
         held.bytes += piece.byteLength;
         return void pieces.push(piece);
       }
-      incoming.pause();
+      incoming.pause().removeAllListeners("data");
       resolve(isTooLarge ? refusal(413, "the body is too large") : refusal(503, "too much at once, try again"));
     });
     incoming.on("end", () => resolve(null));
