@@ -1899,6 +1899,7 @@ declare const manifestSchema: z.ZodObject<{
     base_url: z.ZodString;
   }, z.core.$strip>;
   input: z.ZodType<Json, unknown, z.core.$ZodTypeInternals<Json, unknown>>;
+  input_sha256: z.ZodOptional<z.ZodString>;
   models: z.ZodArray<z.ZodString>;
   steps: z.ZodArray<z.ZodObject<{
     path: z.ZodString;
