@@ -261,3 +261,25 @@ test("a history has what happened to a run, and when it rested", () => {
     ...["paused: funds poor", "paused: funds poorer", "resumed", "paused: stopped x"],
   ]);
 });
+
+test("an incident of an attempt has its cost and whether it was tried again, as far as that is known by now", () => {
+  const run = new FakeRun({
+    plan: planOf([job("a", {}, { attempts: 2 }), job("b")]),
+    fates: { a: ["failed", "made"], b: ["refused"] },
+  });
+  expect(run.run()).toBe(true);
+  const told = (upTo: number) => {
+    const history = new RunHistory();
+    for (const stored of run.events.slice(0, upTo)) history.add(stored, run.state);
+    return history.incidents(run.state).map(({ step, what, why, costMicros }) => ({ step, what, why, costMicros }));
+  };
+  expect(told(run.events.length)).toContainEqual({
+    ...{ step: "a", what: "attempt 1 failed, tried again", why: "INTERNAL: failed on paper", costMicros: 100_000 },
+  });
+  expect(told(run.events.length)).toContainEqual({
+    step: "b",
+    what: "attempt 1 refused",
+    why: "failed on paper",
+    costMicros: null,
+  });
+});
