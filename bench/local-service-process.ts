@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { LocalServiceOptions } from "../src/local-service/index.ts";
 
@@ -33,7 +34,11 @@ function cpu(pid: number): number {
 /** Starts the service in a second process. Linux only: memory is read from /proc. */
 export async function startServer(options: LocalServiceOptions = {}): Promise<ServerProcess> {
   const script = join(import.meta.dirname, "local-service-server.ts");
-  const child = spawn(process.execPath, [script, JSON.stringify(options)], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, JSON.stringify(options)], {
+    stdio: ["pipe", "pipe", "inherit"],
+    // From its second start on, the memory is that of the service and not of what strips types from its sources.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"), ...process.env },
+  });
   const [line] = await once(child.stdout, "data");
   const { baseUrl, apiKey, pid } = JSON.parse(String(line));
   return {
