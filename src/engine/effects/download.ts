@@ -3,6 +3,7 @@ import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from
 import { cleanContentType } from "../../clean-text.ts";
 import { temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import { LongWork } from "../../long-work.ts";
 import { ownVersion } from "../../own-version.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { RETENTION_MS } from "../../run/view/expiry.ts";
@@ -85,6 +86,8 @@ export const place: Effect<"place"> = async (_command, context) => {
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
   const ready: UnplacedOutput[] = [];
+  // What is to be placed was looked up in this turn already, to decide on this.
+  await new LongWork().pause(state.planned.plan.steps.length);
   let without: EffectResult | null = null;
   for (const unplaced of runOutcome(state).toPlace) {
     const lacks = await withoutCopies([unplaced.output.copy!.sha256], context);
