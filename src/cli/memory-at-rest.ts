@@ -22,7 +22,8 @@ export function giveMemoryBackAtRest({ everyMs = 10_000 }: RestOptions = {}): ()
     await collectAll();
     leftBytes = process.memoryUsage.rss();
   };
-  const timer = setInterval(() => void look(), everyMs).unref();
+  // Who cannot give memory back works on with it.
+  const timer = setInterval(() => void look().catch(() => {}), everyMs).unref();
   return () => clearInterval(timer);
 }
 
