@@ -197,9 +197,9 @@ test("what all was skipped by a condition is, and nothing else", () => {
   );
 });
 
-test("what a pipeline returns has dotted names, with positions in brackets", () => {
+test("what a pipeline returns has dotted names, and numbers where it is listed", () => {
   const returns = { film: ref("a"), shots: [ref("b"), { cut: ref("c") }], deep: { one: ref("d") } };
   expect(returnedReferences(returns as never).map(({ name, ref: { step } }) => `${name} ${step}`)).toEqual([
-    ...["film a", "shots[0] b", "shots[1].cut c", "deep.one d"],
+    ...["film a", "shots-1 b", "shots-2.cut c", "deep.one d"],
   ]);
 });
