@@ -37,23 +37,13 @@ async function finish(client: Client, ack: Awaited<ReturnType<Client["submit"]>>
   }
 }
 
-/**
- * At most so many requests a job: the submit, the stream where there is one, and the read of the job at its end; where
- * nothing says how long it takes, also two reads of its status, which bring an estimate, or one beside a stream.
- */
-const MOST_REQUESTS = {
-  webhook: { first: 4, second: 2 },
-  stream: { first: 4, second: 3 },
-  poll: { first: 6, second: 6 },
-} as const;
-
 /** A job of three minutes: the first of its model has no estimate while it waits, the second has one. */
 async function requestsAJob(report: Report, strategy: FollowStrategyName): Promise<void> {
   const service = await startLocalService({ renderer: "stub", speed: IMAGE_MS / 180_000 });
   service.clock.scaled(60);
   const clock = clockOf(service.clock);
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey, clock });
-  for (const nth of ["first", "second"] as const) {
+  for (const nth of ["first", "second"]) {
     const before = total(service);
     const ack = await client.submit({ model: "image-1", input: { prompt: nth }, idempotencyKey: nth });
     // In place of a delivery: the hint that a receiver gives, as soon as the job is over.
@@ -68,7 +58,7 @@ async function requestsAJob(report: Report, strategy: FollowStrategyName): Promi
     await finish(client, ack, strategy);
     clearInterval(watch);
     await setImmediate();
-    const bar = { most: MOST_REQUESTS[strategy][nth] };
+    const bar = { most: { webhook: 2, stream: 3, poll: 6 }[strategy] };
     report.figure("Requests a job", `${strategy}, ${nth} job of a model`, "requests", total(service) - before, bar);
   }
   await client.close();

@@ -1,5 +1,12 @@
 import type TinyQueue from "tinyqueue";
-import { isStepFinal, lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
+import {
+  type AttemptState,
+  isStepFinal,
+  lastAttempt,
+  lastChat,
+  type RunState,
+  type StepState,
+} from "../journal/state.ts";
 import { jobPhases, stepStates } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
@@ -279,9 +286,13 @@ function standsForOthers(plan: PlanStep): boolean {
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
   if (traitsOf(plan).needsCode && step.status === "running") return true;
   if (lastChat(step)?.phase === "sent") return true;
-  const attempt = lastAttempt(step);
-  return attempt !== null && jobPhases.inFlight.has(attempt.phase);
+  const phase = lastAttempt(step)?.phase;
+  if (phase === undefined) return false;
+  return jobPhases.inFlight.has(phase) || (step.status === "running" && ENDS_STEP.has(phase));
 }
+
+/** The next decision ends the step: until then its slot is not given away, as what that unlocks may be more urgent. */
+const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "refused", "lost"]);
 
 function hasOpenHold(step: StepState): boolean {
   return lastChat(step)?.phase === "sent" || step.attempts.some(({ money }) => money === "held");

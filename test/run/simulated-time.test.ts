@@ -71,5 +71,6 @@ test("decisions start the same steps at the same times as a schedule in simulate
       listSchedule(planGraph(plan, limits), durations, (a, b) => a - b, { onStart });
       expect(new Map(submitsOf(isPriced, { plan, limits, durations }))).toEqual(new Map(started));
     }),
+    { numRuns: 2_000 },
   );
 });
