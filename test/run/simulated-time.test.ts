@@ -5,6 +5,7 @@ import type { JobStep } from "../../src/plan/plan.ts";
 import type { JobLimits } from "../../src/plan/slots.ts";
 import { FakeRun } from "./support/fake-run.ts";
 import { job, planOf } from "./support/plans.ts";
+import { runs } from "./support/runs.ts";
 
 const anyCase = fc
   .record({
@@ -71,6 +72,6 @@ test("decisions start the same steps at the same times as a schedule in simulate
       listSchedule(planGraph(plan, limits), durations, (a, b) => a - b, { onStart });
       expect(new Map(submitsOf(isPriced, { plan, limits, durations }))).toEqual(new Map(started));
     }),
-    { numRuns: 2_000 },
+    runs(2_000),
   );
 });
