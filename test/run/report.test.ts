@@ -1,63 +1,17 @@
 import { expect, test } from "vitest";
-import type { RunState } from "../../src/journal/state.ts";
-import type { PlanStep } from "../../src/plan/plan.ts";
 import { INTERRUPTED, runReport } from "../../src/run/view/report.ts";
 import { RunHistory } from "../../src/run/view/run-history.ts";
 import { placedFile } from "../../src/run/view/step-view.ts";
+import { attempt, output } from "./support/attempts.ts";
 import { runningState } from "./support/decided.ts";
 import { FakeRun } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { gate, pick, task } from "./support/steps.ts";
 
-const _error = { code: "INTERNAL", message: "no", retryable: true };
-const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
-const output = (index: number, more: object = {}) => ({
-  ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "downloaded", voiceId: null, copy, error: null },
-  ...{ contentType: "image/png", width: 2, height: 3, durationMs: 4, fps: 5, ...more },
-});
-const attempt = (n: number, more: object = {}) => ({
-  ...{
-    n,
-    phase: "completed",
-    money: "settled",
-    model: "m",
-    jobId: `j${n}`,
-    input: { x: n },
-    holdMicros: 70,
-    costMicros: 60,
-    error: null,
-  },
-  ...{
-    quote: { costMicros: 80, basis: "quoted" },
-    intendedAt: 10,
-    submittedAt: 11,
-    completedAt: 12,
-    outputs: [],
-    ...more,
-  },
-});
-const _asked = (n: number, more: object = {}) => ({
-  ...{
-    n,
-    phase: "answered",
-    holdMicros: 50,
-    costMicros: 5,
-    error: null,
-    jobId: `c${n}`,
-    answer: null,
-    sentAt: 20,
-    endedAt: 21,
-    ...more,
-  },
-});
 const iso = (ms: number) => new Date(ms).toISOString();
 
-function stateOf(steps: readonly (readonly [PlanStep, object?])[], more: Partial<RunState> = {}) {
-  return runningState(steps, more);
-}
-
 test("a report has the run in snake case, dollars as text and instants as ISO-8601", () => {
-  const state = stateOf([[job("a"), { status: "failed", reason: "no", startedAt: 1, finishedAt: 2 }]], {
+  const state = runningState([[job("a"), { status: "failed", reason: "no", startedAt: 1, finishedAt: 2 }]], {
     ...{
       status: "paused",
       spentMicros: 5_500_000,
@@ -115,7 +69,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
 });
 
 test("a report of a run whose process has ended says so, with how it goes on", () => {
-  const state = stateOf([], { status: "running", budgetMicros: null });
+  const state = runningState([], { status: "running", budgetMicros: null });
   state.planned = { ...state.planned, tags: { for: "me" }, quoteMicros: 20_000 };
   expect(runReport(state, { isInterrupted: true })).toMatchObject({
     ...{ status: "interrupted", message: INTERRUPTED, pause: null, budget: null, over_budget: null, finished_at: null },
@@ -153,7 +107,7 @@ test("a report has what each step made and cost, former results and steps that a
     outputs: [],
     reusedFrom: { runId: "r0", step: "x", jobId: null, completedAt: 0 },
   };
-  const state = stateOf(
+  const state = runningState(
     [
       [job("a", {}, { keep: false }), made],
       [job("b", {}, { keep: false }), reused],
@@ -226,7 +180,7 @@ test("a report has what each step made and cost, former results and steps that a
 });
 
 test("the file of an output is the first that it has, also of files that were placed since", () => {
-  const state = stateOf([]);
+  const state = runningState([]);
   const place = (name: string, index: number) =>
     state.files.push({ name, step: "a", index, file: `${name}.png`, manifest: null });
   place("one", 0);

@@ -1,37 +1,12 @@
 import { expect, test } from "vitest";
 import type { PlanStep } from "../../src/plan/plan.ts";
 import { outputStatus, plannedStep, stepView } from "../../src/run/view/step-view.ts";
+import { attempt, output } from "./support/attempts.ts";
 import { runningState } from "./support/decided.ts";
 import { job } from "./support/plans.ts";
 import { chat, gate, pick, task } from "./support/steps.ts";
 
 const error = { code: "INTERNAL", message: "no", retryable: true };
-const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
-const output = (index: number, more: object = {}) => ({
-  ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "downloaded", voiceId: null, copy, error: null },
-  ...{ contentType: "image/png", width: 2, height: 3, durationMs: 4, fps: 5, ...more },
-});
-const attempt = (n: number, more: object = {}) => ({
-  ...{
-    n,
-    phase: "completed",
-    money: "settled",
-    model: "m",
-    jobId: `j${n}`,
-    input: { x: n },
-    holdMicros: 70,
-    costMicros: 60,
-    error: null,
-  },
-  ...{
-    quote: { costMicros: 80, basis: "quoted" },
-    intendedAt: 10,
-    submittedAt: 11,
-    completedAt: 12,
-    outputs: [],
-    ...more,
-  },
-});
 const asked = (n: number, more: object = {}) => ({
   ...{
     n,

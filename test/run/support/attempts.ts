@@ -1,0 +1,30 @@
+const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
+
+/** An output that was made and copied, changed as given. */
+export const output = (index: number, more: object = {}) => ({
+  ...{ index, assetId: `x${index}`, status: "COMPLETED", phase: "downloaded", voiceId: null, copy, error: null },
+  ...{ contentType: "image/png", width: 2, height: 3, durationMs: 4, fps: 5, ...more },
+});
+
+/** The nth attempt of a job, made and paid, changed as given. */
+export const attempt = (n: number, more: object = {}) => ({
+  ...{
+    n,
+    phase: "completed",
+    money: "settled",
+    model: "m",
+    jobId: `j${n}`,
+    input: { x: n },
+    holdMicros: 70,
+    costMicros: 60,
+    error: null,
+  },
+  ...{
+    quote: { costMicros: 80, basis: "quoted" },
+    intendedAt: 10,
+    submittedAt: 11,
+    completedAt: 12,
+    outputs: [],
+    ...more,
+  },
+});
