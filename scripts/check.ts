@@ -1,6 +1,7 @@
 /**
  * Everything that must hold before a change is kept, cheapest first; CI runs this file unchanged. Stops at the first
- * step that fails and shows its output. `--full` adds long random searches to the tests, and how much of the pure core they hold.
+ * step that fails and shows its output. `--full` adds long random searches to the tests, how much of the pure core they
+ * hold, and the peers' speed, which decides nothing.
  */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
@@ -38,6 +39,7 @@ const steps: readonly Step[] = [
   ...(full
     ? [
         { name: "lines of the pure core that tests reach", command: "npm", args: ["run", "coverage"], isShort: true },
+        { name: "speed beside peers", command: "npm", args: ["run", "bench:peers"], live: true, isShort: true },
         {
           name: "mutants of the pure core that tests kill",
           command: "npm",
