@@ -72,16 +72,41 @@ const QUIET_TURNS = 3;
 /** Turns after which others get the processor, too, and after which a file is waited for no longer. */
 const [EAGER_TURNS, MOST_TURNS] = [50, 30_000];
 
-/** Lets every promise that can settle without time do so; files take real time, and are waited for. */
+/**
+ * Lets every promise that can settle without time do so. Files take real time, and so do modules that are loaded when
+ * they are first needed: both are waited for.
+ */
 export async function settle(): Promise<void> {
   for (let [turn, quiet] = [0, 0]; quiet < QUIET_TURNS && turn < MOST_TURNS; turn++) {
     await new Promise<void>((resolve) => (turn < EAGER_TURNS ? setImmediate(resolve) : setTimeout(resolve, 1)));
-    quiet = usesFiles() ? 0 : quiet + 1;
+    quiet = usesFiles() || loadsModules() ? 0 : quiet + 1;
   }
 }
 
 function usesFiles(): boolean {
-  return process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"));
+  return process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq") || name === "CloseReq");
+}
+
+/** What Vitest's runner knows of the modules of a test file, under the name that it has for it. */
+interface Runner {
+  readonly resolvingModules: { readonly size: number };
+  readonly evaluatedModules: {
+    readonly idToModuleMap: ReadonlyMap<string, { readonly promise?: unknown; readonly evaluated: boolean }>;
+  };
+}
+
+let loaded = 0;
+
+/** Whether a module is on its way. False outside of Vitest, where nothing transforms modules. */
+function loadsModules(): boolean {
+  const runner = (globalThis as { __vitest_worker__?: Runner }).__vitest_worker__;
+  if (!runner) return false;
+  const modules = runner.evaluatedModules.idToModuleMap;
+  if (runner.resolvingModules.size === 0 && modules.size === loaded) return false;
+  if (runner.resolvingModules.size === 0 && [...modules.values()].every((one) => !one.promise || one.evaluated)) {
+    loaded = modules.size;
+  }
+  return true;
 }
 
 /**
