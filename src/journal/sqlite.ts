@@ -17,7 +17,7 @@ import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlit
 import { openFile } from "./sqlite/open.ts";
 import { sharePace } from "./sqlite/pace.ts";
 import { packAside } from "./sqlite/packed-text.ts";
-import { readResults } from "./sqlite/results.ts";
+import { hasUnsorted, readResults, sortResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
 import { dueRuns } from "./sqlite/wakes.ts";
@@ -166,7 +166,10 @@ export class SqliteJournal implements JournalStore {
     return this.#writer.write(() => sharePace(this.#db, request), { durable: false });
   }
 
-  results(query: ResultsQuery, limit = 20) {
+  async results(query: ResultsQuery, limit = 20) {
+    while (await this.#read(() => hasUnsorted(this.#db, query))) {
+      await this.#writer.write(() => sortResults(this.#db, query), { durable: false });
+    }
     return this.#read(() => readResults(this.#db, query, limit));
   }
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { lastAttempt, type RunState } from "../journal/state.ts";
-import { fingerprint, referencesOf, traitsOf } from "../plan/index.ts";
+import { fingerprint, traitsOf } from "../plan/index.ts";
 import { mapRecord } from "../plan/map-record.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
@@ -56,7 +56,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
-  for (const ref of referencesOf(plan.input)) {
+  for (const ref of traitsOf(plan).uses) {
     if (ref.as === "value") continue;
     for (const { step, output } of referenced(state, ref)) {
       if (output.assetId === null) continue;

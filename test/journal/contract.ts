@@ -846,6 +846,39 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.results({ account, step: "a" })).toEqual([]);
       });
 
+      test("of local functions are found too, whatever else was recorded at the same moment", async () => {
+        const [lease, other] = [await held("r1"), await held("r2")];
+        await commit(lease, 2, [], { results: [results("a", "f1", null), results("b", "f2", null)] });
+        await commit(other, 2, [], { results: [results("a", "f9", null)] });
+        await commit(lease, 2, [], { results: [results("c", "f3", null), results("b", "f4", null)] });
+        const ofRun = (await journal.results({ runId: "r1" })).map(({ step, fingerprint }) => [step, fingerprint]);
+        expect(ofRun).toEqual([
+          ["a", "f1"],
+          ["b", "f4"],
+          ["c", "f3"],
+        ]);
+        expect(await journal.results({ account, fingerprint: "f2" })).toEqual([]);
+        expect(await journal.results({ account, fingerprint: "f9" })).toMatchObject([{ runId: "r2", step: "a" }]);
+        await commit(lease, 2, [], { results: [results("c", "f5", null)], at: 205, park: true });
+        expect(await journal.results({ account, step: "c" })).toMatchObject([{ fingerprint: "f5", at: 205 }]);
+        await journal.removeRun("r1", 300);
+        expect(await journal.results({ account, step: "c" })).toEqual([]);
+      });
+
+      test("of a step that a job took over from a local function are those of the job", async () => {
+        const lease = await held();
+        await commit(lease, 2, [], { results: [results("a", "f1", null), results("b", "f2", null)] });
+        const took = { ms: 3, settings: "", amount: 1 };
+        await commit(lease, 2, [], { results: [{ ...results("a", "f3"), took }], at: 201 });
+        await commit(lease, 2, [], { results: [results("b", "f4")], at: 201 });
+        await commit(lease, 2, [], { results: [results("b", "f5", null)], at: 202 });
+        expect(await journal.results({ runId: "r1" })).toMatchObject([
+          { step: "b", fingerprint: "f5", model: null },
+          { step: "a", fingerprint: "f3", model: "m", took },
+        ]);
+        expect(await journal.results({ account, model: "m" })).toMatchObject([{ step: "a" }]);
+      });
+
       test("are not noted by a commit that is refused", async () => {
         const lease = await held();
         await commit({ ...lease, epoch: 7 }, 2, [], { results: [results("a", "f1")] });

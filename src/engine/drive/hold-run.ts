@@ -41,7 +41,7 @@ interface Holding {
   readonly how: Start;
   /** Of a slice, from what the slice before it left. Absent: the run is driven until it rests. */
   readonly slice?: (memo: Json) => SliceOptions;
-  /** What the slice before it worked with. */
+  /** What it works with, where that is there: as the slice before it left it, or of a run that was just planned. */
   readonly tools?: DriveTools | null;
 }
 
@@ -97,7 +97,7 @@ async function driveLeased(
   }
   updates.push(since);
   const write = (events: readonly RunEvent[], inbox: readonly number[] = []) =>
-    append(parts, holding, lease, { events, inbox });
+    append(parts, holding, lease, { events, inbox, known });
   const { move } = how;
   if (move !== undefined && !repository.isOurs(state)) await write([move]);
   const goesOn = holding.slice !== undefined && state.status === "running";
@@ -152,13 +152,20 @@ async function append(
   { store, clock, notifier }: HolderParts,
   { state, updates }: Holding,
   lease: Lease,
-  { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
+  {
+    events,
+    inbox,
+    known,
+  }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[]; readonly known: DriveTools | null },
 ): Promise<void> {
   if (events.length === 0 && inbox.length === 0) return;
   const at = clock.now();
   const { runId, seq: afterSeq } = state;
   const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
-  for (const one of stored) apply(state, one);
+  for (const one of stored) {
+    apply(state, one);
+    known?.scheduler.note(one.event);
+  }
   const notices = notifier === null ? [] : noticesOf(state, stored);
   const { status, pause } = state;
   const row = { status, resumeAt: pause?.resumeAt ?? null };

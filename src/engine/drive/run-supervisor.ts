@@ -5,6 +5,7 @@ import { LongWork } from "../../long-work.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { RerunRevision, Start } from "./begin-run.ts";
+import type { DriveTools } from "./drive-tools.ts";
 import { driveAsHolder, type HolderParts } from "./hold-run.ts";
 import { runHandle } from "./run-handle.ts";
 import { type RunHandle, type RunResult, result } from "./run-result.ts";
@@ -30,14 +31,21 @@ export class RunSupervisor {
     this.#parts = parts;
   }
 
-  /** Takes the lease, brings the state up to date, and drives the run in the background. The state is its own from now on. */
-  open(known: RunState, how: Start): RunHandle {
+  /**
+   * Takes the lease, brings the state up to date, and drives the run in the background. The state is its own from now on,
+   * and so are `tools` for it.
+   */
+  open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const { runId } = known;
     const updates = new Updates(this.#parts.store, runId, known.seq);
     const stop = new AbortController();
+    let ready = tools;
     const begin = () => {
-      const done = this.#drive(known, updates, stop, how).finally(() => this.#running.delete(done));
+      const driven = this.#drive(known, updates, stop, how, ready);
+      // The handle outlives the drive.
+      ready = null;
+      const done = driven.finally(() => this.#running.delete(done));
       this.#running.set(done, stop);
       return done;
     };
@@ -50,7 +58,13 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  async #drive(state: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
+  async #drive(
+    state: RunState,
+    updates: Updates,
+    stop: AbortController,
+    how: Start,
+    tools: DriveTools | null = null,
+  ): Promise<RunResult> {
     const { media, clock } = this.#parts;
     const { revision = null } = how;
     const drift = revision?.kind === "drifted" ? revision.drift : null;
@@ -60,7 +74,7 @@ export class RunSupervisor {
       return result(state, media, drift);
     }
     const at = clock.now();
-    const { pending } = await driveAsHolder(this.#parts, { state, updates, stop: stop.signal, how });
+    const { pending } = await driveAsHolder(this.#parts, { state, updates, stop: stop.signal, how, tools });
     const { waitForFundsMs = 0, waitForCapMs = 0 } = how;
     const { quoted: _, revision: __, ...again } = how;
     if (pending !== null) {

@@ -2,10 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { Client } from "../../api/index.ts";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
-import type { RunEvent, RunPlanned } from "../../journal/events.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { newRun } from "../../journal/fold.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
+import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { LongWork } from "../../long-work.ts";
 import { quotedEvents } from "../drive/begin-run.ts";
+import { type DriveTools, driveTools } from "../drive/drive-tools.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import { OverBudgetError, PlanProblemsError } from "../errors.ts";
@@ -13,11 +17,13 @@ import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
 import { checkWallet } from "../money/spending.ts";
 import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
+import type { ExpectedDurations } from "../price/expected-durations.ts";
 import type { Planner } from "../price/planner.ts";
 import { runPlanned } from "./run-planned.ts";
 
 export interface CreateParts {
   readonly planner: Planner;
+  readonly durations: ExpectedDurations;
   readonly client: Client;
   readonly store: JournalStore;
   readonly repository: RunRepository;
@@ -26,9 +32,9 @@ export interface CreateParts {
 }
 
 export interface CreatedRun {
-  readonly id: string;
-  readonly planned: RunPlanned;
-  readonly at: number;
+  readonly state: RunState;
+  /** For whoever drives it now; null: an engine will. */
+  readonly tools: DriveTools | null;
   /** Prices that its steps need not ask for again. */
   readonly quoted: readonly RunEvent[];
   readonly code: Code;
@@ -41,7 +47,7 @@ const PRICED_WITHIN_MS = 30_000;
  * Plans and prices the run and writes it down; null where a run of its id is there, to go on with.
  */
 export async function createRun(
-  { planner, client, store, repository, media, now }: CreateParts,
+  { planner, durations, client, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
   { forEngine = false }: { readonly forEngine?: boolean } = {},
 ): Promise<CreatedRun | null> {
@@ -69,13 +75,24 @@ export async function createRun(
   await prepareOutDir(planned.outDir);
   await media.checkWritable();
   const at = now();
+  const state = newRun(id, planned, at);
   try {
-    await store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
+    const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
+    // A large plan is packed in another thread meanwhile.
+    const [tools] = await Promise.all([forEngine ? null : readyTools(state, durations), written]);
+    // Held for as long as the run: nothing of the draft and the quote but this.
+    return { state, tools, quoted: quotedEvents(produced.plan, quote.prices), code: codeOf(produced.draft) };
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
     if (!isMeanwhile) throw error;
     return null;
   }
-  // Held for as long as the run: nothing of the draft and the quote but this.
-  return { id, planned, at, quoted: quotedEvents(produced.plan, quote.prices), code: codeOf(produced.draft) };
+}
+
+/** For a drive that begins at once. */
+async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
+  const tools = await driveTools(state, durations);
+  await new LongWork().pause(state.planned.plan.steps.length);
+  tools.scheduler.prepare();
+  return tools;
 }

@@ -2,7 +2,6 @@ import type { z } from "zod";
 import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
-import { newRun } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
@@ -138,10 +137,10 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   ): Promise<RunHandleOf<R>> {
     const created = await createRun(this.#creating(), { pipeline, input, options });
     if (created === null) return this.#goOnWith(options.id!, pipeline, input, options) as Promise<RunHandleOf<R>>;
-    const { id, planned, at, quoted, code } = created;
+    const { state, tools, quoted, code } = created;
     const { signal, giveUpAfterMs, waitForCapMs } = options;
     const how = { quoted, code, signal, pipeline, giveUpAfterMs, waitForCapMs };
-    return this.#supervisor.open(newRun(id, planned, at), how) as RunHandleOf<R>;
+    return this.#supervisor.open(state, how, tools) as RunHandleOf<R>;
   }
 
   async start(pipeline: Pipeline, input: unknown, options: RunOptions = {}): Promise<{ readonly id: string }> {
@@ -150,8 +149,8 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       await checkSameRun(await this.loadOurs(options.id!), { pipeline, input, options }, this.#planner);
       return { id: options.id! };
     }
-    await this.#slices.hand(newRun(created.id, created.planned, created.at), created.quoted);
-    return { id: created.id };
+    await this.#slices.hand(created.state, created.quoted);
+    return { id: created.state.runId };
   }
 
   async slice(runId: string, options: SliceOptions = {}): Promise<Slice> {
@@ -166,7 +165,8 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
 
   #creating() {
     const { client, store, repository, now } = this;
-    return { planner: this.#planner, media: this.#parts.media, client, store, repository, now };
+    const [planner, durations] = [this.#planner, this.#durations];
+    return { planner, durations, media: this.#parts.media, client, store, repository, now };
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */

@@ -194,6 +194,7 @@ const tablesOfRun = [
   "jobs",
   "media",
   "results",
+  "unsorted_results",
   "charges",
   "notices",
   "progress",

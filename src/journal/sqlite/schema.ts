@@ -214,4 +214,17 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX deliveries_waiting ON deliveries (job_id) WHERE waiting = 1;
   `,
   },
+  {
+    sql: `
+  -- Results of local functions as a commit brought them, an array of [step, fingerprint]. They become rows of \`results\`
+  -- once somebody looks for such results.
+  CREATE TABLE unsorted_results (
+    id INTEGER PRIMARY KEY,
+    run_key INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX unsorted_results_by_run ON unsorted_results (run_key, id);
+  `,
+  },
 ];
