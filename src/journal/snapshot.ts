@@ -19,7 +19,7 @@ const SHORTEST_TAIL_UNDER_WAY = 1_000;
 /** So many events are folded in the time in which a snapshot's part is written, and read back in a third of it. */
 const WORTH = 4;
 
-/** Number of parts of a state, which is what a snapshot of it costs. */
+/** Number of parts of a state, which is what a snapshot of it costs: at least one for each step. */
 export function weightOf({ steps, files }: RunState): number {
   let weight = files.length;
   for (const { attempts, chats, failures, outputs } of Object.values(steps)) {

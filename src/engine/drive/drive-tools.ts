@@ -1,4 +1,3 @@
-import { weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import { ResultRecorder } from "../../run/cache-lookup.ts";
 import { Scheduler } from "../../run/scheduler.ts";
@@ -13,8 +12,8 @@ export interface DriveTools {
   readonly scheduler: Scheduler;
   readonly ranks: RunScheduler;
   readonly results: ResultRecorder;
-  /** Of the state when it was last written whole, or loaded. */
-  weight: number;
+  /** Of the state when it was last written whole, or since somebody had to know; null: it was not counted. */
+  weight: number | null;
   /** Of the last event that they know of. */
   seq: number;
 }
@@ -22,5 +21,5 @@ export interface DriveTools {
 export async function driveTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const ranks = await RunScheduler.of(state, durations);
   const results = new ResultRecorder(state);
-  return { scheduler: new Scheduler(state), ranks, results, weight: weightOf(state), seq: state.seq };
+  return { scheduler: new Scheduler(state), ranks, results, weight: null, seq: state.seq };
 }
