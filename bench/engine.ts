@@ -7,7 +7,7 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import { openShowrunner } from "../src/engine/showrunner/open-showrunner.ts";
 import type { JournalStore } from "../src/journal/store.ts";
 import { executed, lastValue, layeredGraph, layeredPipeline } from "./graph.ts";
-import { cpuMs, inFolder, interleaved, type Report, WARM_UP_ROUNDS } from "./harness.ts";
+import { cpuMs, inFolder, interleaved, type Report, roundsOf } from "./harness.ts";
 import { type Bar, ratios } from "./stats.ts";
 
 export interface Case {
@@ -123,14 +123,11 @@ export function countCommits(): () => number {
   return () => commits;
 }
 
-export async function measure(
-  report: Report,
-  { quick = false, rounds = quick ? 2 : 5 }: { readonly quick?: boolean; readonly rounds?: number } = {},
-) {
+export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}) {
   const counted = countCommits();
-  const warmUpRounds = quick ? 1 : WARM_UP_ROUNDS;
   for (const each of cases) {
     const total = each.runs * each.steps;
+    const { rounds, warmUpRounds } = roundsOf(total, quick);
     const commits: number[] = [];
     const cpu: number[] = [];
     const rate = (ms: number) => (total * 1000) / ms;

@@ -36,11 +36,17 @@ export class Report implements Results {
   }
 }
 
-/**
- * Rounds before those that count, where engines are compared: what runs for long is compiled by then, which takes some
- * thousand steps. The same for all of them.
- */
-export const WARM_UP_ROUNDS = 10;
+/** Steps before those that count, where engines are compared: what runs for long is compiled by then. The same for all. */
+const WARM_UP_STEPS = 20_000;
+/** A case of few steps takes milliseconds, and is measured more often. */
+const [LEAST_ROUNDS, LEAST_STEPS] = [5, 5_000];
+
+/** How often a case of so many steps is measured, and before that to warm up. */
+export function roundsOf(steps: number, quick = false): { readonly rounds: number; readonly warmUpRounds: number } {
+  if (quick) return { rounds: 2, warmUpRounds: 1 };
+  const rounds = Math.max(LEAST_ROUNDS, Math.ceil(LEAST_STEPS / steps));
+  return { rounds, warmUpRounds: Math.ceil(WARM_UP_STEPS / steps) };
+}
 
 /** Every contender once a round, so that all of them meet the same moods of the machine; the first ones warm up. */
 export async function interleaved<N extends string>(

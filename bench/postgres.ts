@@ -7,7 +7,7 @@ import { openJournal } from "../src/journal/open.ts";
 import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
 import { barePostgresMs } from "./bare-postgres.ts";
 import { type Case, cases, showrunnerMs } from "./engine.ts";
-import { cpuMs, interleaved, loadNote, type Report, WARM_UP_ROUNDS } from "./harness.ts";
+import { cpuMs, interleaved, loadNote, type Report, roundsOf } from "./harness.ts";
 import { serverCpuMs } from "./server-cpu.ts";
 import { type Bar, ratios } from "./stats.ts";
 
@@ -46,7 +46,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
       await ours();
       const planned = sql("SELECT body FROM showrunner.events WHERE seq = 1 ORDER BY run_key DESC LIMIT 1");
       const costs = { showrunner: new Costs(), prototype: new Costs(), grouped: new Costs() };
-      const rounds = quick ? 2 : 5;
+      const { rounds, warmUpRounds } = roundsOf(of.runs * of.steps, quick);
       const rates = await interleaved(
         rounds,
         {
@@ -54,7 +54,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
           prototype: timed(costs.prototype, () => barePostgresMs(of, url, { planned, grouped: false })),
           grouped: timed(costs.grouped, () => barePostgresMs(of, url, { planned, grouped: true })),
         },
-        quick ? 1 : WARM_UP_ROUNDS,
+        warmUpRounds,
       );
       const group = `PostgreSQL, ${of.name}`;
       const names = {

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { openJournal } from "../../src/journal/open.ts";
 import { bareMs, type Case, cases, pooled, showrunnerMs } from "../engine.ts";
 import { executed, lastValue, layeredGraph } from "../graph.ts";
-import { inFolder, interleaved, print, Report, WARM_UP_ROUNDS, writeResults } from "../harness.ts";
+import { inFolder, interleaved, print, Report, roundsOf, writeResults } from "../harness.ts";
 import { type Bar, median, ratios } from "../stats.ts";
 import type { Peer } from "./peer.ts";
 import { postgresBin, postgresUrl, startPostgres } from "./servers.ts";
@@ -53,8 +53,9 @@ const { values, positionals } = parseArgs({
     json: { type: "string" },
     /** Under which name the results are kept. */
     part: { type: "string", default: "peers" },
-    rounds: { type: "string", default: "5" },
-    "warm-up": { type: "string", default: String(WARM_UP_ROUNDS) },
+    /** In place of as many as the case needs. */
+    rounds: { type: "string" },
+    "warm-up": { type: "string" },
     /** Only cases of these names. */
     case: { type: "string", multiple: true, default: cases.map(({ name }) => name) },
     contender: { type: "string" },
@@ -152,10 +153,11 @@ async function compare(): Promise<void> {
       const each = Object.entries(contending).map(([name, contender]) => {
         return [name, async () => (of.runs * of.steps * 1000) / (await contender.measure(index))] as const;
       });
+      const { rounds, warmUpRounds } = roundsOf(of.runs * of.steps);
       const rates: Record<string, number[]> = await interleaved(
-        Number(values.rounds),
+        Number(values.rounds ?? rounds),
         Object.fromEntries(each),
-        Number(values["warm-up"]),
+        Number(values["warm-up"] ?? warmUpRounds),
       );
       for (const [name, rate] of Object.entries(rates)) report.figure(of.name, name, "steps/s", rate);
       for (const name of [...present, BARE]) {
