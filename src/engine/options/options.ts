@@ -214,9 +214,11 @@ const DEFAULT_LIMIT = 8;
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
 /** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
+  const named = Object.keys(limits.perModel);
+  if (named.length === 0) return;
   const models = new Set(steps.flatMap((step) => ("model" in step ? [step.model] : [])));
   const mayGrow = expansionsIn(steps).size > 0;
-  for (const name of Object.keys(limits.perModel)) {
+  for (const name of named) {
     if (models.has(name)) continue;
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
     // What an expansion will ask for is not known yet.
