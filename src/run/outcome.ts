@@ -83,19 +83,23 @@ function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
   const reserved = new Set(requested.map(({ name }) => name));
   const holders = new Map<string, ProducedOutput>();
   const names = new Map<(typeof requested)[number], string>();
+  const lastNumbers = new Map<string, number>();
+  const nextFree = (name: string): string => {
+    let n = lastNumbers.get(name) ?? 1;
+    do n += 1;
+    while (reserved.has(`${name}-${n}`) || holders.has(`${name}-${n}`));
+    lastNumbers.set(name, n);
+    return `${name}-${n}`;
+  };
   for (const one of byClaim) {
     const { name, produced } = one;
     const holder = holders.get(name);
     if (holder !== undefined && isSame(holder, produced)) continue;
-    const own = holder === undefined ? name : nextFree(name, (other) => reserved.has(other) || holders.has(other));
+    const own = holder === undefined ? name : nextFree(name);
     holders.set(own, produced);
     names.set(one, own);
   }
   return requested.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, produced: one.produced }] : []));
-}
-
-function nextFree(name: string, isTaken: (name: string) => boolean): string {
-  for (let n = 2; ; n++) if (!isTaken(`${name}-${n}`)) return `${name}-${n}`;
 }
 
 function isSame(one: ProducedOutput, other: ProducedOutput): boolean {

@@ -135,7 +135,7 @@ test("a decision can be made without going on; the run stays parked until it is 
   await decision.getByRole("checkbox").uncheck();
   await decision.getByRole("radio").first().check();
   await decision.getByRole("button", { name: "Approve take 1" }).click();
-  await decision.getByText("Approved.").waitFor();
+  await decision.getByText("Take 1 approved.").waitFor();
   await decision.getByRole("button", { name: "Undo" }).waitFor();
   expect(await violations(page)).toEqual([]);
   expect((await served.journal.run("later"))?.status).toBe("paused");

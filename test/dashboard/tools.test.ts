@@ -173,12 +173,12 @@ describe("a review", () => {
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
     await page.keyboard.press("a");
-    await review.getByText("Approved.").waitFor();
+    await review.getByText("Take 3 approved.").waitFor();
     await page.keyboard.press("u");
     await review.getByRole("button", { name: "Approve take 3" }).waitFor();
     expect((await served.journal.inbox("by-keys")).length).toBe(0);
     await page.keyboard.press("a");
-    await review.getByText("Approved.").waitFor();
+    await review.getByText("Take 3 approved.").waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".title .pill", { hasText: "succeeded" }).waitFor();
     const picked = (await served.show.show("by-keys")).steps.find(({ path }) => path === "look/pick");

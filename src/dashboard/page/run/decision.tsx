@@ -45,7 +45,7 @@ export function useDecision(runId: string, { path, decision, phase }: StepView):
     setError(failure.message);
   };
   const approve = (goOn: boolean) => {
-    begin("Approved.");
+    begin(isChoice && chosen !== null ? `Take ${chosen + 1} approved.` : "Approved.");
     setHeld(true);
     const body = { step: path, note, goOn, ...(isChoice && { pick: chosen }) };
     held.current = postLater(`${runPath(runId)}/approve`, body, UNDO_MS, ended);
