@@ -33,7 +33,7 @@ export interface CreateParts {
 
 export interface CreatedRun {
   readonly state: RunState;
-  /** For whoever drives it now; null: an engine will. */
+  /** For whoever drives it now; null: to be made once it is due. */
   readonly tools: DriveTools | null;
   /** Prices that its steps need not ask for again. */
   readonly quoted: readonly RunEvent[];
@@ -78,10 +78,12 @@ export async function createRun(
   const state = newRun(id, planned, at);
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
-    // A large plan is packed in another thread meanwhile.
-    const [tools] = await Promise.all([forEngine ? null : readyTools(state, durations), written]);
+    const quoted = quotedEvents(produced.plan, quote.prices);
+    // A large plan is packed in another thread meanwhile. Steps with prices are ranked once the state has those.
+    const isReady = !forEngine && quoted.length === 0;
+    const [tools] = await Promise.all([isReady ? readyTools(state, durations) : null, written]);
     // Held for as long as the run: nothing of the draft and the quote but this.
-    return { state, tools, quoted: quotedEvents(produced.plan, quote.prices), code: codeOf(produced.draft) };
+    return { state, tools, quoted, code: codeOf(produced.draft) };
   } catch (error) {
     const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
     if (!isMeanwhile) throw error;
