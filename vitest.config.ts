@@ -21,7 +21,7 @@ export default defineConfig({
     // Some tests race real processes, sockets and servers. On a busy machine one of them may lose what is no race of the
     // product; where nobody watches it gets a second try, and is named at the end as a fault to be mended.
     retry: process.env.CI ? 1 : 0,
-    reporters: ["default", flakyTests],
+    reporters: ["default", ...(process.env.GITHUB_ACTIONS === "true" ? ["github-actions"] : []), flakyTests],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",

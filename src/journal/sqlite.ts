@@ -17,7 +17,7 @@ import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlit
 import { openFile } from "./sqlite/open.ts";
 import { sharePace } from "./sqlite/pace.ts";
 import { packAside } from "./sqlite/packed-text.ts";
-import { hasUnsorted, readResults, sortResults } from "./sqlite/results.ts";
+import { lastUnsorted, readResults, sortResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
 import { dueRuns } from "./sqlite/wakes.ts";
@@ -167,8 +167,10 @@ export class SqliteJournal implements JournalStore {
   }
 
   async results(query: ResultsQuery, limit = 20) {
-    while (await this.#read(() => hasUnsorted(this.#db, query))) {
-      await this.#writer.write(() => sortResults(this.#db, query), { durable: false });
+    // What is recorded meanwhile is not waited for.
+    const upTo = "fingerprint" in query || "step" in query ? await this.#read(() => lastUnsorted(this.#db)) : null;
+    for (let isDone = upTo === null; !isDone; ) {
+      isDone = await this.#writer.write(() => sortResults(this.#db, upTo!), { durable: false });
     }
     return this.#read(() => readResults(this.#db, query, limit));
   }

@@ -71,7 +71,10 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** Which results to list: by fingerprint, by path, by model, or those of one run. */
+/**
+ * Which results to list: by fingerprint, by path, by model, or those of one run. By model, one may be listed that a local
+ * function of the same path has replaced since.
+ */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly step: string }

@@ -79,7 +79,7 @@ const FREE_AT_ONCE = 1_000;
  * known, which may be later: a download can end after the step that used the asset has finished.
  */
 export class ResultRecorder {
-  readonly #open: Set<string>;
+  readonly #open = new Set<string>();
   /** Whether the journal may have some of the open ones. */
   #mayBeStored: boolean;
   /** Finished local functions: what they made was free, so that many are recorded at once. */
@@ -89,8 +89,7 @@ export class ResultRecorder {
 
   /** Steps that finished before count as open: a crashed process may not have recorded them. */
   constructor(state: RunState) {
-    const through = Object.values(state.steps).filter(({ status }) => status === "succeeded");
-    this.#open = new Set(through.map(({ path }) => path));
+    for (const { path, status } of Object.values(state.steps)) if (status === "succeeded") this.#open.add(path);
     this.#mayBeStored = this.#open.size > 0;
     this.#since = drivenSince(state);
   }

@@ -77,7 +77,11 @@ export class Scheduler {
 
   decide(context: DecideContext): Decision {
     const state = this.#state;
-    if (isRunFinal(state.status)) return { events: [], commands: [], wakeAt: null };
+    if (isRunFinal(state.status)) {
+      // Should it be reopened, all steps are looked at.
+      this.#basis = null;
+      return { events: [], commands: [], wakeAt: null };
+    }
     if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
     const index = this.#indexed();
     const raised = raisedHolds(state, index.holding);

@@ -876,6 +876,7 @@ export function journalContract(name: string, open: Open): void {
           { step: "b", fingerprint: "f5", model: null },
           { step: "a", fingerprint: "f3", model: "m", took },
         ]);
+        expect(await journal.results({ account, step: "b" })).toMatchObject([{ fingerprint: "f5", at: 202 }]);
         expect(await journal.results({ account, model: "m" })).toMatchObject([{ step: "a" }]);
       });
 

@@ -6,9 +6,9 @@ import { Writer } from "../../src/journal/sqlite/writer.ts";
 import { SqliteJournal } from "../../src/journal/sqlite.ts";
 import { useAllOf } from "./use-all.ts";
 
-/** Questions for all that there is, of the journal or of one run, or for the first of it. */
+/** Questions for all that there is, of the journal or of one run, or for the last of it. */
 const listings = [
-  /^SELECT id, run_key, at, body FROM unsorted_results ORDER BY id LIMIT 1$/,
+  /^SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1$/,
   /^SELECT DISTINCT sha256 FROM media/,
   /^SELECT run_id, seq, event, .* ORDER BY due_at, run_key, seq$/,
   /^SELECT .* FROM results .* WHERE run_key = /,

@@ -27,7 +27,10 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
       wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 },
     },
     snapshot: { foldVersion: 1, seq: 6, state: "{}" },
-    results: [{ step: "a", fingerprint: "f", model: "m" }],
+    results: [
+      { step: "a", fingerprint: "f", model: "m" },
+      { step: "b", fingerprint: "g", model: null },
+    ],
     charges: [{ model: "m", worst: null, unquotedMicros: null }],
     notices: [{ seq: 3, event: "run.failed", body: "{}" }],
   });

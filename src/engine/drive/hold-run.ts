@@ -97,7 +97,7 @@ async function driveLeased(
   }
   updates.push(since);
   const write = (events: readonly RunEvent[], inbox: readonly number[] = []) =>
-    append(parts, holding, lease, { events, inbox, known });
+    append(parts, holding, lease, { events, inbox });
   const { move } = how;
   if (move !== undefined && !repository.isOurs(state)) await write([move]);
   const goesOn = holding.slice !== undefined && state.status === "running";
@@ -152,20 +152,13 @@ async function append(
   { store, clock, notifier }: HolderParts,
   { state, updates }: Holding,
   lease: Lease,
-  {
-    events,
-    inbox,
-    known,
-  }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[]; readonly known: DriveTools | null },
+  { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
 ): Promise<void> {
   if (events.length === 0 && inbox.length === 0) return;
   const at = clock.now();
   const { runId, seq: afterSeq } = state;
   const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
-  for (const one of stored) {
-    apply(state, one);
-    known?.scheduler.note(one.event);
-  }
+  for (const one of stored) apply(state, one);
   const notices = notifier === null ? [] : noticesOf(state, stored);
   const { status, pause } = state;
   const row = { status, resumeAt: pause?.resumeAt ?? null };

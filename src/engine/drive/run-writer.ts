@@ -1,7 +1,7 @@
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
 import { ledgerChanges } from "../../journal/record.ts";
-import { isSnapshotDue, type Leaving, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
+import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import type { Wake } from "../../journal/wakes.ts";
@@ -104,14 +104,6 @@ export class RunWriter {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
-  /** To count the parts of a large state takes a while: mostly it is enough to know that each step is one. */
-  #isSnapshotDue(tail: number, leaving: Leaving): boolean {
-    const { tools } = this.#parts;
-    if (!isSnapshotDue(tail, tools.weight ?? this.#state.planned.plan.steps.length, leaving)) return false;
-    tools.weight ??= weightOf(this.#state);
-    return isSnapshotDue(tail, tools.weight, leaving);
-  }
-
   async #write(
     events: readonly RunEvent[],
     inbox: readonly InboxEntry[],
@@ -130,7 +122,9 @@ export class RunWriter {
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const leaving = rests ? "rests" : more.park === true ? "parks" : "goes on";
-    const isDue = this.#isSnapshotDue(this.#tail + events.length, leaving);
+    // To count the parts of a large state takes a while: each step is at least one.
+    const weight = tools.weight ?? this.#state.planned.plan.steps.length;
+    const isDue = isSnapshotDue(this.#tail + events.length, weight, leaving);
     const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;
     const outcome = await store.commit({
       ...{

@@ -81,7 +81,8 @@ export async function createRun(
     const quoted = quotedEvents(produced.plan, quote.prices);
     // A large plan is packed in another thread meanwhile. Steps with prices are ranked once the state has those.
     const isReady = !forEngine && quoted.length === 0;
-    const [tools] = await Promise.all([isReady ? readyTools(state, durations) : null, written]);
+    const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
+    const [tools] = await Promise.all([ready, written]);
     // Held for as long as the run: nothing of the draft and the quote but this.
     return { state, tools, quoted, code: codeOf(produced.draft) };
   } catch (error) {
@@ -91,7 +92,7 @@ export async function createRun(
   }
 }
 
-/** For a drive that begins at once. */
+/** For a drive that begins at once; where this fails, the drive makes them, and says why it cannot. */
 async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
   const tools = await driveTools(state, durations);
   await new LongWork().pause(state.planned.plan.steps.length);

@@ -45,6 +45,7 @@ export class StateCache {
   /** `dueInMs`: null where the run rests. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
     // Of a run that goes on, an event is at most one more part.
+    if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
     this.#kept.set(state.runId, { state, code, tools: weight < WORTH_TOOLS ? null : tools, weight });

@@ -1,78 +1,99 @@
 import { resultOf } from "../rows.ts";
 import type { CacheEntry, ResultsQuery, StoredResult } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 
 /** The result of a local function. */
 type Free = readonly [step: string, fingerprint: string];
 
+/** Results that one transaction sorts in, so that it holds up the event loop for milliseconds only. */
+const SORTED_AT_ONCE = 1_000;
+
 /** A row and its entries in three indexes cost more than the rest of a step that is free: those are sorted in when asked for. */
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
-  const free: Free[] = [];
-  for (const result of results) {
-    if (result.model === null) free.push([result.step, result.fingerprint]);
-    else writeResult(db, key, result, at);
-  }
+  const paid = results.filter(({ model }) => model !== null);
+  // A step that was a local function until now has a newer result.
+  if (paid.length > 0) for (const row of unsortedOf(db, key)) sortIn(db, row);
+  for (const result of paid) writeResult(db, key, result, at);
+  const free = results.flatMap(({ step, fingerprint, model }): Free[] => (model === null ? [[step, fingerprint]] : []));
   if (free.length === 0) return;
   db.run("INSERT INTO unsorted_results (run_key, at, body) VALUES (?, ?, ?)", key, at, JSON.stringify(free));
 }
 
-const columns = "(run_key, step, fingerprint, model, at, took_ms, settings, amount)";
-
 function writeResult(db: Database, key: number, { step, fingerprint, model, took }: CacheEntry, at: number): void {
   db.run(
-    `INSERT OR REPLACE INTO results ${columns} VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    "INSERT OR REPLACE INTO results (run_key, step, fingerprint, model, at, took_ms, settings, amount) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     ...[key, step, fingerprint, model, at, took?.ms ?? null, took?.settings ?? null, took?.amount ?? null],
   );
 }
 
-/** Unless the step became a job since then, whose result is newer. */
-function sortIn(db: Database, key: number, [step, fingerprint]: Free, at: number): void {
-  db.run(
-    `INSERT INTO results ${columns} VALUES (?, ?, ?, NULL, ?, NULL, NULL, NULL) ON CONFLICT DO UPDATE SET fingerprint = excluded.fingerprint, model = NULL, at = excluded.at, took_ms = NULL, settings = NULL, amount = NULL WHERE model IS NULL OR excluded.at > at`,
-    ...[key, step, fingerprint, at],
-  );
+interface Unsorted {
+  readonly id: number;
+  readonly key: number;
+  readonly at: number;
+  readonly results: readonly Free[];
 }
 
-/** Whether there may be results for this query that are not sorted in. */
-export function hasUnsorted(db: Database, query: ResultsQuery): boolean {
-  return !("model" in query) && firstUnsorted(db, query) !== undefined;
+function unsorted({ columns: { integer, json } }: Database, row: Row): Unsorted {
+  const results = json(row, "body") as readonly Free[];
+  return { id: integer(row, "id"), key: integer(row, "run_key"), at: integer(row, "at"), results };
 }
 
-function firstUnsorted(db: Database, query: ResultsQuery) {
-  const first = (where: string, ...values: string[]) =>
-    db.get(`SELECT id, run_key, at, body FROM unsorted_results ${where}ORDER BY id LIMIT 1`, ...values);
-  if (!("runId" in query)) return first("");
-  return first("WHERE run_key = (SELECT run_key FROM runs WHERE run_id = ?) ", query.runId);
+function unsortedOf(db: Database, key: number): readonly Unsorted[] {
+  const rows = db.all("SELECT id, run_key, at, body FROM unsorted_results WHERE run_key = ? ORDER BY id", key);
+  return rows.map((row) => unsorted(db, row));
 }
 
-/** Sorts in what one commit brought, of those that the query asks for. */
-export function sortResults(db: Database, query: ResultsQuery): void {
-  const row = firstUnsorted(db, query);
-  if (row === undefined) return;
-  const { integer, json } = db.columns;
-  const [id, key, at] = [integer(row, "id"), integer(row, "run_key"), integer(row, "at")];
-  for (const result of json(row, "body") as readonly Free[]) sortIn(db, key, result, at);
+function sortIn(db: Database, { id, key, at, results }: Unsorted): void {
+  for (const [step, fingerprint] of results) writeResult(db, key, { step, fingerprint, model: null }, at);
   db.run("DELETE FROM unsorted_results WHERE id = ?", id);
+}
+
+/** The newest results that are not sorted in; null where there are none. */
+export function lastUnsorted(db: Database): number | null {
+  const row = db.get("SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1");
+  return row === undefined ? null : db.columns.integer(row, "id");
+}
+
+/** Sorts in some of those up to there, the first ones first; true once none is left. */
+export function sortResults(db: Database, upTo: number): boolean {
+  for (let sorted = 0; sorted < SORTED_AT_ONCE; ) {
+    const row = db.get("SELECT id, run_key, at, body FROM unsorted_results WHERE id <= ? ORDER BY id LIMIT 1", upTo);
+    if (row === undefined) return true;
+    const first = unsorted(db, row);
+    sortIn(db, first);
+    sorted += first.results.length;
+  }
+  return false;
 }
 
 /** In this order of tables: results by their index, then each one's run. */
 const rows =
   "SELECT run_id, account, step, fingerprint, model, at, took_ms, settings, amount FROM results CROSS JOIN runs USING (run_key) WHERE";
-const newest = "ORDER BY at DESC, run_key DESC, step LIMIT ?";
+const newest = "ORDER BY at DESC, run_key DESC, step";
 
 export function readResults(db: Database, query: ResultsQuery, limit: number): readonly StoredResult[] {
-  return selected(db, query, limit).map((row) => resultOf(db.columns, row));
-}
-
-function selected(db: Database, query: ResultsQuery, limit: number) {
-  if ("runId" in query) {
-    return db.all(`${rows} run_key = (SELECT run_key FROM runs WHERE run_id = ?) ${newest}`, query.runId, limit);
-  }
+  if ("runId" in query) return resultsOfRun(db, query.runId).slice(0, limit);
   const [column, value] =
     "fingerprint" in query
       ? ["fingerprint", query.fingerprint]
       : "step" in query
         ? ["step", query.step]
         : ["model", query.model];
-  return db.all(`${rows} ${column} = ? AND account = ? ${newest}`, value, query.account, limit);
+  const found = db.all(`${rows} ${column} = ? AND account = ? ${newest} LIMIT ?`, value, query.account, limit);
+  return found.map((row) => resultOf(db.columns, row));
+}
+
+/** Also those that are not sorted in: nothing is written to list them. */
+function resultsOfRun(db: Database, runId: string): readonly StoredResult[] {
+  const run = db.get("SELECT run_key, account FROM runs WHERE run_id = ?", runId);
+  if (run === undefined) return [];
+  const [key, account] = [db.columns.integer(run, "run_key"), db.columns.text(run, "account")];
+  const sorted = db.all(`${rows} run_key = ? ${newest}`, key).map((row) => resultOf(db.columns, row));
+  const later = unsortedOf(db, key);
+  if (later.length === 0) return sorted;
+  const byStep = new Map(sorted.map((result) => [result.step, result]));
+  for (const { at, results } of later) {
+    for (const [step, fingerprint] of results) byStep.set(step, { runId, account, step, fingerprint, model: null, at });
+  }
+  return [...byStep.values()].sort((a, b) => b.at - a.at || (a.step < b.step ? -1 : 1));
 }

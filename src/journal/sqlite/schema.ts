@@ -219,7 +219,7 @@ export const migrations: readonly Migration[] = [
   -- Results of local functions as a commit brought them, an array of [step, fingerprint]. They become rows of \`results\`
   -- once somebody looks for such results.
   CREATE TABLE unsorted_results (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_key INTEGER NOT NULL,
     at INTEGER NOT NULL,
     body TEXT NOT NULL
