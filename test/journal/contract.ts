@@ -865,6 +865,23 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.results({ account, step: "c" })).toEqual([]);
       });
 
+      test("are looked up while others are recorded without end", async () => {
+        const lease = await held();
+        await commit(lease, 2, [], { results: [results("a", "f0", null)] });
+        let [isFound, count] = [false, 0];
+        const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+        const record = async () => {
+          for (; !isFound; await nextTurn()) {
+            await commit(lease, 2, [], { results: [results(`b${count}`, `g${count++}`, null)] });
+          }
+        };
+        const recording = Promise.all([record(), record(), record()]);
+        while (count < 20) await nextTurn();
+        expect(await journal.results({ account, fingerprint: "f0" })).toMatchObject([{ step: "a" }]);
+        isFound = true;
+        await recording;
+      });
+
       test("of a step that a job took over from a local function are those of the job", async () => {
         const lease = await held();
         await commit(lease, 2, [], { results: [results("a", "f1", null), results("b", "f2", null)] });

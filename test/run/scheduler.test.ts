@@ -163,6 +163,23 @@ describe("a scheduler that is told of every event", () => {
     fc.assert(property, runs(1000));
   });
 
+  test("asks again for a bill that was given up, once the run is reopened", () => {
+    const run = new FakeRun({ plan: planOf([job("a")]), fates: { a: ["late-bill"] }, isDecidedTwice: true });
+    const settling = () => [...run.active.keys()].findIndex((id) => id.startsWith("settle:"));
+    for (run.decide(); !isRunFinal(run.state.status); run.decide()) {
+      if (settling() === -1) run.answer(0);
+      else run.fail(settling(), Number.POSITIVE_INFINITY);
+    }
+    expect(run.state).toMatchObject({ status: "succeeded", heldMicros: PRICE });
+    run.notBefore.clear();
+    run.take([{ type: "run.reopened" }]);
+    run.decide();
+    expect(settling()).not.toBe(-1);
+    run.answer(settling());
+    run.decide();
+    expect(run.state).toMatchObject({ status: "succeeded", heldMicros: 0, spentMicros: PRICE });
+  });
+
   test("decides a step a few times, however many others there are", () => {
     const decided = (count: number) => {
       const layers = Array.from({ length: count / 10 }, (_, layer) => layer);
