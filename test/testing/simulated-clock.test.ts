@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -28,6 +28,7 @@ test("a simulated clock stands still while files are written and read", async ()
         await writeFile(path, randomBytes(100_000));
         await readFile(path);
       }
+      await rm(path);
     }),
   ).toBe(0);
 });
