@@ -1,9 +1,17 @@
+import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defaultExclude, defineConfig } from "vitest/config";
+import { filesWithoutProgram } from "./test/support/absent-programs.ts";
 import { flakyTests } from "./test/support/flaky-tests.ts";
+import { skippedTests } from "./test/support/skipped-tests.ts";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-
+const absent = filesWithoutProgram();
+/** A test file that changes its process has one of its own; all others share processes, which load `src` once. */
+const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGlobalDispatcher|files-in-memory/;
+const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
+  (file) => !file.endsWith(".long.test.ts") && !changesItsProcess.test(readFileSync(at(file), "utf8")),
+);
 export default defineConfig({
   resolve: {
     alias: [
@@ -16,16 +24,40 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
+    // `npm test` runs the quick ones; `npm run test:long` the last: real servers, browsers, many processes.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "quick",
+          include: ["test/**/*.test.ts"],
+          exclude: [...defaultExclude, ...absent.keys(), "**/*.long.test.ts", ...sharing],
+        },
+      },
+      {
+        extends: true,
+        test: { name: "quick-shared", isolate: false, include: sharing.filter((file) => !absent.has(file)) },
+      },
+      {
+        extends: true,
+        test: { name: "long", include: ["test/**/*.long.test.ts"], exclude: [...defaultExclude, ...absent.keys()] },
+      },
+    ],
     setupFiles: ["test/support/seed.ts"],
     // Some tests race real processes, sockets and servers. On a busy machine one of them may lose what is no race of the
     // product; where nobody watches it gets a second try, and is named at the end as a fault to be mended.
     retry: process.env.CI ? 1 : 0,
-    reporters: ["default", ...(process.env.GITHUB_ACTIONS === "true" ? ["github-actions"] : []), flakyTests],
+    reporters: [
+      "default",
+      ...(process.env.GITHUB_ACTIONS === "true" ? ["github-actions"] : []),
+      flakyTests,
+      skippedTests(absent),
+    ],
+    // A poll ends when what it waits for is there; how long that takes is the machine's affair.
+    expect: { poll: { timeout: 50_000, interval: 20 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
     maxWorkers: 2,
-    typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "./tsconfig.json" },
   },
 });

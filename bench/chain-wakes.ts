@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type JournalStore, type LocalWork, pipeline, type Showrunner } from "../src/index.ts";
+import { type JournalStore, type LocalWork, pipeline, type Showrunner } from "../src/internal.ts";
 import { layeredSteps } from "./graph.ts";
 
 /** Steps one after the other. */
@@ -43,10 +43,10 @@ export async function wakeThrough(show: Showrunner, id: string, steps: number): 
   await show.start(chainPipeline, { steps }, { id });
   for (let wakes = 1; ; wakes += 1) {
     const delegate = async (work: LocalWork) => void waiting.push(work);
-    const { status, wakeAt } = await show.slice(id, { findPipeline, delegate });
+    const { status, wakeAt } = await show.engine.slice(id, { findPipeline, delegate });
     if (status === "succeeded") return wakes;
     const work = waiting.shift();
-    if (work !== undefined) await show.work(work, { findPipeline });
+    if (work !== undefined) await show.engine.work(work, { findPipeline });
     else if (wakeAt === null || wakeAt > Date.now()) throw new Error(`the run is ${status}, and nothing follows`);
   }
 }

@@ -10,7 +10,7 @@ import { ownText } from "../src/clean-text.ts";
 import { stepTable } from "../src/cli/commands/show.ts";
 import { LiveRun } from "../src/cli/live/live-run.ts";
 import { renderTree } from "../src/cli/live/tree.ts";
-import { startDashboard } from "../src/dashboard/index.ts";
+import { startDashboard, writeReport } from "../src/dashboard/index.ts";
 import {
   openMediaStore,
   openShowrunner,
@@ -18,13 +18,12 @@ import {
   type Plan,
   type RunEvent,
   type Showrunner,
-} from "../src/index.ts";
+} from "../src/internal.ts";
 import { apply, newRun } from "../src/journal/fold.ts";
 import { thisHolder } from "../src/journal/host.ts";
 import { snapshotOf } from "../src/journal/snapshot.ts";
 import type { JournalStore } from "../src/journal/store.ts";
 import type { JobStep, Json } from "../src/plan/plan.ts";
-import { writeReport } from "../src/report/index.ts";
 import type { Report } from "./harness.ts";
 
 interface Measured {

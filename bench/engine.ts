@@ -145,8 +145,8 @@ export async function measure(report: Report, { quick = false }: { readonly quic
     const { showrunner, perStep, sameCommits } = await interleaved(rounds, contenders, warmUpRounds);
     const bar = bars[each.name] ?? {};
     report.figure(each.name, "Showrunner", "steps/s", showrunner);
-    report.figure(each.name, "bare node:sqlite, one commit a step", "steps/s", perStep);
-    report.figure(each.name, "bare node:sqlite, as many commits as Showrunner", "steps/s", sameCommits);
+    report.figure(each.name, "no envelope node:sqlite, one commit a step", "steps/s", perStep);
+    report.figure(each.name, "no envelope node:sqlite, as many commits as Showrunner", "steps/s", sameCommits);
     report.figure(each.name, "Showrunner ÷ bare, one commit a step", "×", ratios(showrunner, perStep), bar.perStep);
     report.figure(
       each.name,

@@ -6,9 +6,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { startDashboard } from "../src/dashboard/index.ts";
-import { openMediaStore, openShowrunner, openSqliteJournal, pipeline } from "../src/index.ts";
-import { writeReport } from "../src/report/index.ts";
+import { startDashboard, writeReport } from "../src/dashboard/index.ts";
+import { openMediaStore, openShowrunner, openSqliteJournal, pipeline } from "../src/internal.ts";
 import { layeredSteps } from "./graph.ts";
 import { answer, cpuMs, inFolder, inProcess, type Report } from "./harness.ts";
 import { type Bar, median } from "./stats.ts";

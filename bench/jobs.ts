@@ -36,6 +36,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
     const [startedAt, cpu] = [performance.now(), cpuMs()];
     delay.enable();
     const handle = await showrunner.run(portraits, { jobs }, { concurrency: 200, outDir: join(folder, "out") });
+    const firstMs = firstSubmitMs(showrunner, handle.id, startedAt);
     const { status } = await handle.result();
     const endedAt = performance.now();
     const cpuUsed = cpuMs() - cpu;
@@ -43,6 +44,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
     if (status !== "succeeded") throw new Error(`the run ${status}`);
 
     report.figure(group, "wall time", "s", (endedAt - startedAt) / 1000);
+    report.figure(group, "until the first submit, each job priced", "s", (await firstMs) / 1000, { most: 10 });
     report.figure(group, "processor time", "s", cpuUsed / 1000, jobs === 10_000 ? { most: 60 } : undefined);
     report.figure(group, "longest stall of the event loop", "ms", delay.max / 1e6, { most: 100 });
     report.figure(group, "placing, after the last download", "s", (await placingMs(showrunner, handle.id)) / 1000, {
@@ -54,6 +56,14 @@ export async function measure(report: Report, { quick = false }: { readonly quic
     await showrunner.close();
     await service.stop();
   });
+}
+
+/** From `startedAt` of this process's clock to the first job that the service has. */
+async function firstSubmitMs(showrunner: Showrunner, runId: string, startedAt: number): Promise<number> {
+  for await (const { event } of showrunner.events(runId, { follow: true })) {
+    if (event.type === "job.submitted") return performance.now() - startedAt;
+  }
+  throw new Error("nothing was submitted");
 }
 
 /** From the last download to the last file under its name, by the journal's own times. */

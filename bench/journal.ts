@@ -187,7 +187,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
       report.figure("Journal", name, "steps/s", rates[of]);
       if (of !== "bare") report.figure("Journal", `${name} ÷ bare`, "×", ratios(rates[of], rates.bare), bar);
     };
-    show("bare node:sqlite, a synced commit a step", "bare");
+    show("no envelope node:sqlite, a synced commit a step", "bare");
     show("a commit a step", "alone", { least: 0.7 });
     show(`${RUNS} runs at once, a commit a step each`, "shared", { least: 2 });
     show("20 steps a commit, with results", "batched");

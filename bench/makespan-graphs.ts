@@ -1,6 +1,5 @@
 import { type JobLimits, traitsOf } from "../src/plan/index.ts";
 import type { JobStep, Json, MediaKind, Plan, PlanStep, TaskStep } from "../src/plan/plan.ts";
-import { workOf } from "../src/plan/work.ts";
 
 /** Random numbers that are the same for the same seed. */
 export class Chance {
@@ -58,6 +57,19 @@ const MODELS: Readonly<Record<string, Model>> = {
   },
 };
 
+/** How much work it is: seconds of film by its pixels, pictures, or characters. */
+function amountOf(input: Json): number {
+  const fields = input as {
+    readonly duration_ms?: number;
+    readonly resolution?: string;
+    readonly num_outputs?: number;
+    readonly text?: string;
+  };
+  const { duration_ms: ms = 1000, resolution, num_outputs: outputs = 1, text } = fields;
+  const megapixels = resolution === undefined ? 1 : (Number.parseInt(resolution, 10) ** 2 * 16) / 9 / 1e6;
+  return (ms / 1000) * megapixels * outputs * (text?.length ?? 1);
+}
+
 /** What the models of one service really take, which no scheduler is told. */
 export class HiddenDurations {
   readonly #chance: Chance;
@@ -83,7 +95,7 @@ export class HiddenDurations {
     if (!("model" in step)) return Math.round(traitsOf(step).typicalMs * odd * this.#chance.factor(0.3));
     const { startMs, msEach } = MODELS[step.model]!;
     const { factor, noise, pro } = this.#models.get(step.model)!;
-    const amount = workOf(step).amount ?? 1;
+    const amount = amountOf(step.input);
     const tier = JSON.stringify(step.input).includes('"pro"') ? pro : 1;
     const ms = (startMs + msEach * amount) * factor * tier * this.#pace.get(step.model)!;
     return Math.max(1, Math.round(ms * odd * this.#chance.factor(noise)));

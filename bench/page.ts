@@ -1,11 +1,11 @@
-/** The generated parts of docs/performance.md, and its pictures, out of what the bench stored. Pure. */
+/** The generated parts of docs/internal/performance.md, and its pictures, out of what the bench stored. Pure. */
 import { curveCells, figureCells, type ResultFile, type Results } from "./harness.ts";
 import { type Bars, barPlot, growthPlot } from "./plot.ts";
 
 type Part = ResultFile["parts"][string];
 
 interface Picture {
-  /** In docs/pictures. */
+  /** In docs/internal/pictures. */
   readonly file: string;
   readonly alt: string;
   readonly draw: (part: Part) => string;

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { z } from "zod";
-import { giveMemoryBackAtRest } from "../src/cli/memory-at-rest.ts";
 import { openShowrunner, pipeline } from "../src/index.ts";
 import { createPgBossEngine } from "../src/pg-boss/index.ts";
 import { createTimersEngine, startWorker } from "../src/worker/index.ts";
@@ -58,7 +57,6 @@ async function work(folder: string): Promise<void> {
     engineName === "timers"
       ? createTimersEngine()
       : await createPgBossEngine({ connectionString: url, schema: "boss" });
-  giveMemoryBackAtRest();
   const client = new pg.Client(url);
   await client.connect();
   const asked = async (sql: string) => Number((await client.query(sql)).rows[0].n);

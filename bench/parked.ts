@@ -3,7 +3,7 @@
  * database meanwhile. Each run waits for a decision and has a timer an hour away. The worker has given each of them its slice.
  */
 import { join } from "node:path";
-import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
+import { lacksPostgres, PostgresCluster } from "../test/support/postgres.ts";
 import { inProcess, loadNote, type Report } from "./harness.ts";
 import type { Parked } from "./parked-worker.ts";
 
@@ -12,7 +12,7 @@ const file = join(import.meta.dirname, "parked-worker.ts");
 const execArgv = ["--max-semi-space-size=16"];
 
 export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
-  if (!hasPostgres("the bench of parked runs")) return report.note("PostgreSQL is not installed: not measured");
+  if (lacksPostgres() !== null) return report.note("PostgreSQL is not installed: not measured");
   const runs = quick ? 1_000 : 10_000;
   for (const engine of ["timers", "pg-boss"] as const) {
     const cluster = await PostgresCluster.start();

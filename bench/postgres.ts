@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { openJournal } from "../src/journal/open.ts";
-import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
+import { lacksPostgres, PostgresCluster } from "../test/support/postgres.ts";
 import { barePostgresMs } from "./bare-postgres.ts";
 import { type Case, cases, showrunnerMs } from "./engine.ts";
 import { cpuMs, interleaved, loadNote, type Report, roundsOf } from "./harness.ts";
@@ -22,7 +22,7 @@ class Costs {
 }
 
 export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
-  if (!hasPostgres("the bench on PostgreSQL")) return report.note("PostgreSQL is not installed: not measured");
+  if (lacksPostgres() !== null) return report.note("PostgreSQL is not installed: not measured");
   const cluster = await PostgresCluster.start();
   try {
     const url = await cluster.createDatabase();
@@ -59,8 +59,8 @@ export async function measure(report: Report, { quick = false }: { readonly quic
       const group = `PostgreSQL, ${of.name}`;
       const names = {
         showrunner: "Showrunner",
-        prototype: "bare prototype, a transaction a commit",
-        grouped: "bare loop with group commit",
+        prototype: "no envelope prototype, a transaction a commit",
+        grouped: "no envelope loop with group commit",
       };
       for (const [name, rate] of Object.entries(rates)) {
         report.figure(group, names[name as keyof typeof names], "steps/s", rate);

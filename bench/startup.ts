@@ -33,7 +33,7 @@ export async function measure(report: Report, { quick = false }: { readonly quic
       plan: () => command("plan", "recipes/image-to-video.ts", "--journal", journal),
     });
     const beyond = (samples: readonly number[]) => samples.map((sample, round) => sample - bare[round]!);
-    report.figure("Start-up", "bare Node.js", "ms", bare);
+    report.figure("Start-up", "no envelope Node.js", "ms", bare);
     report.figure("Start-up", "import of showrunner, beyond bare", "ms", beyond(all), { most: 120 });
     report.figure("Start-up", "import of showrunner/client, beyond bare", "ms", beyond(client), { most: 60 });
     report.figure("Start-up", `showrunner runs, ${RUNS.toLocaleString("en")} in the journal`, "ms", runs, {

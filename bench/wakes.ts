@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { openShowrunner } from "../src/index.ts";
 import { openJournal } from "../src/journal/open.ts";
-import { hasPostgres, PostgresCluster } from "../test/support/postgres.ts";
+import { lacksPostgres, PostgresCluster } from "../test/support/postgres.ts";
 import { counting, wakeThrough } from "./chain-wakes.ts";
 import { cpuMs, inFolder, loadNote, type Report } from "./harness.ts";
 import { serverCpuMs } from "./server-cpu.ts";
@@ -13,7 +13,7 @@ import { serverCpuMs } from "./server-cpu.ts";
 const linear = { most: 1.05 };
 
 export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
-  if (!hasPostgres("the bench of wakes")) return report.note("PostgreSQL is not installed: not measured");
+  if (lacksPostgres() !== null) return report.note("PostgreSQL is not installed: not measured");
   const cluster = await PostgresCluster.start();
   const curves = { wall: [], own: [], server: [], read: [], written: [], calls: [] } as Record<string, Point[]>;
   try {

@@ -1,6 +1,6 @@
-import { pipeline } from "showrunner";
+import { fieldsOf, pipeline } from "showrunner";
 import { z } from "zod";
-import { models } from "./models.ts";
+import { cast } from "./cast.ts";
 
 /**
  * The same pipeline cheap and quick first, then as it shall be: `--profile draft` lowers level, resolution and length of
@@ -13,20 +13,18 @@ export default pipeline("draft-then-final", {
   profiles: {
     draft: {
       fields: {
-        "image-1": { quality: "standard" },
-        "video-1": { quality: "standard", resolution: "720p", duration_ms: 3000, generate_audio: false },
+        ...fieldsOf(cast.image, cast.coarse.image),
+        ...fieldsOf(cast.video, { ...cast.coarse.clip, ...cast.silent }),
       },
     },
   },
   build({ input, job }) {
-    const picture = job("picture", models.image, { prompt: input.scene, aspect_ratio: "16:9", quality: "pro" });
-    const video = job("video", models.video, {
+    const picture = job("picture", cast.image, { prompt: input.scene, aspect_ratio: "16:9", ...cast.fine.image });
+    const video = job("video", cast.video, {
       start_image: picture,
       prompt: "The train crosses from left to right, snow streams past, the lights flicker",
       aspect_ratio: "16:9",
-      resolution: "1080p",
-      quality: "pro",
-      duration_ms: 5000,
+      ...cast.fine.clip,
     });
     return { picture, video };
   },

@@ -1,6 +1,6 @@
 import { pipeline } from "showrunner";
 import { z } from "zod";
-import { models } from "./models.ts";
+import { cast } from "./cast.ts";
 
 /** Draws a scene, then sets it in motion: the video starts on exactly the picture that was drawn. */
 export default pipeline("image-to-video", {
@@ -15,13 +15,12 @@ export default pipeline("image-to-video", {
       .default("The boat drifts slowly to the right, its lantern flickers, ripples spread, water laps softly"),
   }),
   build({ input, job }) {
-    const picture = job("picture", models.image, { prompt: input.scene, aspect_ratio: "16:9" });
-    const video = job("video", models.video, {
+    const picture = job("picture", cast.image, { prompt: input.scene, aspect_ratio: "16:9" });
+    const video = job("video", cast.video, {
       start_image: picture,
       prompt: input.motion,
       aspect_ratio: "16:9",
-      resolution: "720p",
-      duration_ms: 3000,
+      ...cast.clip,
     });
     return { picture, video };
   },

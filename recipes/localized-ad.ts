@@ -1,10 +1,7 @@
 import { type Media, pipeline } from "showrunner";
 import { z } from "zod";
+import { cast } from "./cast.ts";
 import { withSound } from "./lib/film.ts";
-import { models } from "./models.ts";
-
-/** Alan, one of the local service's own voices; `showrunner models voices speech-1` lists them. */
-const VOICE = "voice_3c8eab21-7d53-4f9c-8e32-8f405c6d7e03";
 
 const ratio = z.enum(["16:9", "9:16", "1:1"]);
 
@@ -20,25 +17,24 @@ export default pipeline("localized-ad", {
       .record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1))
       .default({ "en-GB": "The kettle that boils before the sun is up.", "en-US": "Coffee, before sunrise." }),
     ratios: z.array(ratio).min(1).default(["16:9", "9:16"]),
-    voice: z.string().min(1).default(VOICE),
+    voice: z.string().min(1).default(cast.voice),
   }),
   onFailure: "continue",
   build({ input, job, task }) {
     const spoken: Record<string, Media<"audio">> = {};
     for (const [language, line] of Object.entries(input.lines)) {
-      spoken[language] = job(`speech-${language}`, models.speech, { text: line, voice_id: input.voice });
+      spoken[language] = job(`speech-${language}`, cast.speech, { text: line, voice_id: input.voice });
     }
     const films: Record<string, Media<"video">> = {};
     for (const aspect of input.ratios) {
       const name = aspect.replace(":", "x");
-      const picture = job(`picture-${name}`, models.image, { prompt: input.product, aspect_ratio: aspect });
-      const clip = job(`clip-${name}`, models.video, {
+      const picture = job(`picture-${name}`, cast.image, { prompt: input.product, aspect_ratio: aspect });
+      const clip = job(`clip-${name}`, cast.video, {
         start_image: picture,
         prompt: "The steam drifts, the light grows warmer, the camera moves in slowly",
         aspect_ratio: aspect,
-        resolution: "720p",
-        duration_ms: 4000,
-        generate_audio: false,
+        ...cast.longClip,
+        ...cast.silent,
       });
       for (const [language, speech] of Object.entries(spoken)) {
         films[`${name}-${language}`] = task(

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { file, pipeline } from "showrunner";
 import { z } from "zod";
+import { cast } from "./cast.ts";
 import { joinClips, withSound } from "./lib/film.ts";
-import { models } from "./models.ts";
 
 /** Pictures for a song: the singer is drawn once, each shot shows the same singer, and the song lies over all of them. */
 export default pipeline("music-video", {
@@ -19,14 +19,15 @@ export default pipeline("music-video", {
   build({ input, upload, job, task }) {
     const song = upload("song", input.song);
     const wide = { aspect_ratio: "16:9" } as const;
-    const singer = job("singer", models.image, { prompt: input.singer, ...wide });
+    const singer = job("singer", cast.image, { prompt: input.singer, ...wide });
     const clips = input.shots.map((shot, index) => {
       const n = index + 1;
       const prompt = `${input.singer}, ${shot}`;
-      const still = job(`still-${n}`, models.image, { prompt, images: [singer], ...wide });
-      return job(`clip-${n}`, models.video, {
+      const still = job(`still-${n}`, cast.image, { prompt, images: [singer], ...wide });
+      return job(`clip-${n}`, cast.video, {
         ...{ start_image: still, prompt, ...wide },
-        ...{ resolution: "720p", duration_ms: 3000, generate_audio: false },
+        ...cast.clip,
+        ...cast.silent,
       });
     });
     const cut = task(

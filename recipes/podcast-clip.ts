@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { file, pipeline } from "showrunner";
 import { z } from "zod";
-import { models } from "./models.ts";
+import { cast } from "./cast.ts";
 
 /** A minute of a podcast for a phone: its own recording, spoken by a drawn host, and a cover to announce it with. */
 export default pipeline("podcast-clip", {
@@ -17,14 +17,15 @@ export default pipeline("podcast-clip", {
   consent: "the sample of this repository was synthesised; a recording of yours needs the consent of who speaks in it",
   build({ input, upload, job }) {
     const recording = upload("recording", input.recording);
-    const host = job("host", models.image, { prompt: input.host, aspect_ratio: "9:16" });
-    const clip = job("clip", models.avatar, {
+    const host = job("host", cast.image, { prompt: input.host, aspect_ratio: "9:16" });
+    const clip = job("clip", cast.avatar, {
       start_image: host,
       audio: recording,
       prompt: "The host talks to the listener and nods now and then",
-      ...{ aspect_ratio: "9:16", resolution: "720p" },
+      aspect_ratio: "9:16",
+      ...cast.portrait,
     });
-    const cover = job("cover", models.image, {
+    const cover = job("cover", cast.image, {
       prompt: `Cover of a podcast called "${input.show}", bold and simple, the host on it`,
       images: [host],
       aspect_ratio: "1:1",

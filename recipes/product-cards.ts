@@ -1,7 +1,7 @@
 /** One picture a product, as one run a row: `npx showrunner run recipes/product-cards.ts --each recipes/assets/products.csv --budget 1`. */
 import { pipeline, text } from "showrunner";
 import { z } from "zod";
-import { models } from "./models.ts";
+import { cast } from "./cast.ts";
 
 export default pipeline("product-cards", {
   input: z.object({
@@ -11,6 +11,6 @@ export default pipeline("product-cards", {
   }),
   build({ input, job }) {
     const prompt = text`Product photograph of ${input.look} on ${input.backdrop}, soft light from the left`;
-    return { card: job("card", models.image, { prompt, aspect_ratio: "1:1" }) };
+    return { card: job("card", cast.image, { prompt, aspect_ratio: "1:1" }) };
   },
 });

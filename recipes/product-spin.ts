@@ -1,7 +1,7 @@
 import { pipeline } from "showrunner";
 import { z } from "zod";
+import { cast } from "./cast.ts";
 import { joinClips } from "./lib/film.ts";
-import { models } from "./models.ts";
 
 const SIDES = ["front", "right side", "back", "left side"] as const;
 
@@ -15,9 +15,9 @@ export default pipeline("product-spin", {
   }),
   build({ input, job, task }) {
     const style = { aspect_ratio: "1:1" } as const;
-    const front = job("front", models.image, { prompt: `${input.product}, seen from the ${SIDES[0]}`, ...style });
+    const front = job("front", cast.image, { prompt: `${input.product}, seen from the ${SIDES[0]}`, ...style });
     const others = SIDES.slice(1).map((side) =>
-      job(side.replace(" ", "-"), models.image, {
+      job(side.replace(" ", "-"), cast.image, {
         prompt: `${input.product}, seen from the ${side}`,
         images: [front],
         ...style,
@@ -25,11 +25,13 @@ export default pipeline("product-spin", {
     );
     const stops = [front, ...others, front];
     const clips = stops.slice(1).map((end, index) =>
-      job(`turn-${index + 1}`, models.video, {
+      job(`turn-${index + 1}`, cast.video, {
         prompt: "The turntable turns evenly, nothing else moves",
         start_image: stops[index]!,
         end_image: end,
-        ...{ resolution: "720p", duration_ms: 3000, generate_audio: false, ...style },
+        ...cast.clip,
+        ...cast.silent,
+        ...style,
       }),
     );
     const spin = task(

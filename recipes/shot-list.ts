@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { pipeline, quorum } from "showrunner";
 import { z } from "zod";
+import { cast } from "./cast.ts";
 import { joinClips } from "./lib/film.ts";
-import { models } from "./models.ts";
 
 const shot = z.object({
   name: z.string().regex(/^[a-z0-9-]+$/),
   prompt: z.string().min(1),
   ratio: z.enum(["16:9", "9:16", "1:1"]),
-  seconds: z.coerce.number().int().min(3).max(15),
+  length: z.enum(["short", "long"]),
 });
 
 /** A path becomes its rows while the input is read, so that the journal holds the shots and never needs the file again. */
@@ -26,13 +26,12 @@ const shots = z
 export default pipeline("shot-list", {
   input: z.object({ shots }),
   build({ input, job, task }) {
-    const clips = input.shots.map(({ name, prompt, ratio, seconds }) =>
-      job(`clip-${name}`, models.video, {
+    const clips = input.shots.map(({ name, prompt, ratio, length }) =>
+      job(`clip-${name}`, cast.video, {
         prompt,
         aspect_ratio: ratio,
-        resolution: "720p",
-        duration_ms: lengthOf(seconds),
-        generate_audio: false,
+        ...(length === "long" ? cast.longClip : cast.clip),
+        ...cast.silent,
       }),
     );
     const film = task(
@@ -47,10 +46,3 @@ export default pipeline("shot-list", {
     return { film };
   },
 });
-
-type Length = 3000 | 4000 | 5000 | 6000 | 7000 | 8000 | 9000 | 10000 | 11000 | 12000 | 13000 | 14000 | 15000;
-
-/** The model takes whole seconds from 3 to 15, which the schema above has made sure of. */
-function lengthOf(seconds: number): Length {
-  return (seconds * 1000) as Length;
-}

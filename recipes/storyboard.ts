@@ -1,7 +1,7 @@
 import { pipeline } from "showrunner";
 import { z } from "zod";
+import { cast } from "./cast.ts";
 import { joinClips } from "./lib/film.ts";
-import { models } from "./models.ts";
 
 const board = z.object({
   title: z.string(),
@@ -25,7 +25,7 @@ export default pipeline("storyboard", {
   build({ input, chat, expand, task }) {
     const story = chat(
       "board",
-      "chat-1",
+      cast.chat,
       {
         system: "You write storyboards of two to four scenes. Answer with JSON.",
         prompt: `Write the storyboard of this story: ${input.story}`,
@@ -37,13 +37,12 @@ export default pipeline("storyboard", {
       story.at("scenes"),
       (scenes, { job }) =>
         scenes.map((scene, index) => {
-          const picture = job(`picture-${index + 1}`, models.image, { prompt: scene.picture, aspect_ratio: "16:9" });
-          return job(`clip-${index + 1}`, models.video, {
+          const picture = job(`picture-${index + 1}`, cast.image, { prompt: scene.picture, aspect_ratio: "16:9" });
+          return job(`clip-${index + 1}`, cast.video, {
             start_image: picture,
             prompt: scene.motion,
             aspect_ratio: "16:9",
-            resolution: "720p",
-            duration_ms: 3000,
+            ...cast.clip,
           });
         }),
       { maxSteps: 8, maxCost: "2.00", yields: "video" },

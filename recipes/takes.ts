@@ -1,6 +1,6 @@
 import { pipeline } from "showrunner";
 import { z } from "zod";
-import { models } from "./models.ts";
+import { cast } from "./cast.ts";
 
 /** Several takes of one picture; a person picks the one that is filmed. The run waits for that, for as long as it takes. */
 export default pipeline("takes", {
@@ -11,16 +11,15 @@ export default pipeline("takes", {
   build({ input, takes, job }) {
     const look = takes(
       "look",
-      models.image,
+      cast.image,
       { prompt: input.look, aspect_ratio: "16:9" },
       { count: input.count, choose: "person", message: "Which cat shall be filmed?" },
     );
-    const video = job("video", models.video, {
+    const video = job("video", cast.video, {
       start_image: look,
       prompt: "The cat looks up, its tail moves, the light grows warmer",
       aspect_ratio: "16:9",
-      resolution: "720p",
-      duration_ms: 3000,
+      ...cast.clip,
     });
     return { look, video };
   },

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { file, pipeline } from "showrunner";
 import { z } from "zod";
-import { models } from "./models.ts";
+import { cast } from "./cast.ts";
 
 /** A voice sample becomes a voice, the voice says the script, and a face drawn for the part says it to the camera. */
 export default pipeline("talking-avatar", {
@@ -14,15 +14,15 @@ export default pipeline("talking-avatar", {
     sample: file("audio").prefault(join(import.meta.dirname, "assets", "voice-sample.wav")),
   }),
   build({ input, job, upload }) {
-    const voice = job("voice", models.voiceClone, { audio: upload("sample", input.sample), name: "keeper" });
-    const speech = job("speech", models.speech, { text: input.script, voice_id: voice });
-    const face = job("face", models.image, { prompt: input.look, aspect_ratio: "9:16" });
-    const video = job("video", models.avatar, {
+    const voice = job("voice", cast.voiceClone, { audio: upload("sample", input.sample), name: "keeper" });
+    const speech = job("speech", cast.speech, { text: input.script, voice_id: voice });
+    const face = job("face", cast.image, { prompt: input.look, aspect_ratio: "9:16" });
+    const video = job("video", cast.avatar, {
       start_image: face,
       audio: speech,
       prompt: "speaks calmly to the camera and nods at the end",
       aspect_ratio: "9:16",
-      resolution: "720p",
+      ...cast.portrait,
     });
     return { speech, video };
   },

@@ -1,4 +1,4 @@
-/** Writes the table of answers into docs/guarantees.md. Run it after src/answers was changed. */
+/** Writes the table of answers into docs/internal/guarantees.md. Run it after src/answers was changed. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -13,7 +13,7 @@ import {
   verdicts,
 } from "../src/answers/index.ts";
 
-const page = join(import.meta.dirname, "..", "docs", "guarantees.md");
+const page = join(import.meta.dirname, "..", "docs", "internal", "guarantees.md");
 const [begin, end] = ["<!-- answers: begin, by scripts/answer-table.ts -->", "<!-- answers: end -->"];
 
 /** The page with the table as it should be. */
@@ -42,7 +42,7 @@ function columnTable(kind: RequestKind, before: SentBefore, isOneOfTwo: boolean)
   }
   const rows = [...byVerdict].map(([name, came]) => {
     const { meaning, job, hold, step, pause, retried } = verdicts[name];
-    const run = pause === null ? "goes on" : `${retried ? "tries again, then " : ""}pauses: \`${pause}\``;
+    const run = pause === null ? "continues" : `${retried ? "tries again, then " : ""}pauses: \`${pause}\``;
     return `| ${sayAnswers(came)} | ${meaning} | ${job} | ${hold} | ${step} | ${run} |`;
   });
   const title = `${requestKinds[kind]}${isOneOfTwo ? `, ${before}` : ""}`;

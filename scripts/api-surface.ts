@@ -1,5 +1,5 @@
 /**
- * Writes docs/api: what each entry exports, with the types that those need, without comments; types of several entries are in
+ * Writes docs/internal/api: what each entry exports, with the types that those need, without comments; types of several entries are in
  * `chunks`. A change of the public types is a change of these files, and is seen in review.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,9 +8,9 @@ import { dirname, join } from "node:path";
 import { bundleDeclarations, emitDeclarations } from "./declarations.ts";
 import { entriesOf, PUBLISHED, root } from "./published.ts";
 
-const folder = join(root, "docs", "api");
+const folder = join(root, "docs", "internal", "api");
 
-/** Path below docs/api → the text of the file. */
+/** Path below docs/internal/api → the text of the file. */
 export async function apiSurface(): Promise<ReadonlyMap<string, string>> {
   const work = mkdtempSync(join(tmpdir(), "showrunner-api-"));
   try {

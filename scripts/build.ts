@@ -9,6 +9,7 @@ import { buildPage } from "./dashboard-page.ts";
 import { bundleDeclarations, emitDeclarations } from "./declarations.ts";
 import { entriesOf, manifestOf, PUBLISHED, type Published, root } from "./published.ts";
 import { sharedChunks } from "./shared-chunks.ts";
+import { notices } from "./third-party-notices.ts";
 
 const dist = join(root, "dist");
 const local = join(dist, "local");
@@ -16,14 +17,15 @@ const types = join(dist, "types");
 const sources = join(root, "src");
 const [main, localService] = PUBLISHED as readonly [Published, Published];
 
-/** Where code asks for its own URL, it is told that of the file that tsc would have written. */
+/** Where code asks for its own URL, it gets that of the file that tsc would have written. */
 const ownUrls: Plugin = {
   name: "own-urls",
   enforce: "pre",
   transform(code, id) {
     if (!id.startsWith(sources)) return null;
     const file = relative(sources, id).replaceAll(sep, "/").replace(/ts$/, "js");
-    return code.replaceAll("import.meta.url", `__ownUrl("${file}")`);
+    // Not where a message ends with these words.
+    return code.replaceAll(/import\.meta\.url(?!")/g, `__ownUrl("${file}")`);
   },
   renderChunk(code, { fileName }) {
     return code.replaceAll(/__ownUrl\("(.+?)"\)/g, (_, file: string) => {
@@ -36,12 +38,14 @@ const ownUrls: Plugin = {
 rmSync(dist, { recursive: true, force: true });
 emitDeclarations(types);
 layOutLocalService();
+writeFileSync(join(root, "THIRD_PARTY_NOTICES.md"), notices(main));
+writeFileSync(join(local, "THIRD_PARTY_NOTICES.md"), notices(localService));
 const entries = entriesOf(main);
 await bundleDeclarations(types, entries, dist);
 await bundleDeclarations(types, ["local-service/index"], local);
 rmSync(types, { recursive: true });
 // Zod is a dependency for the schemas of pipelines; the part of it that we use loads in a third of the time.
-await bundle(main, dist, [...entries, "cli/main"], [...main.bundled, "zod"]);
+await bundle(main, dist, [...entries, "cli/main", "engine/media/media-thread"], [...main.bundled, "zod"]);
 const threads = globSync("local-service/render/**/{worker,*-thread}.ts", { cwd: sources });
 const localEntries = ["local-service/index", ...threads.map((file) => file.replaceAll(sep, "/").replace(/\.ts$/, ""))];
 await bundle(localService, local, localEntries, localService.bundled);
@@ -110,6 +114,8 @@ function layOutLocalService(): void {
   // In a clone Node runs the sources; published is what was built.
   const manifest = readFileSync(join(folder, "package.json"), "utf8").replace("./index.ts", "./local-service/index.js");
   writeFileSync(join(local, "package.json"), manifest);
-  for (const file of ["README.md", "THIRD_PARTY_NOTICES.md"]) cpSync(join(folder, file), join(local, file));
+  cpSync(join(folder, "README.md"), join(local, "README.md"));
+  const figures = join("render", "draw", "figures");
+  cpSync(join(folder, figures), join(local, "local-service", figures), { recursive: true });
   cpSync(join(root, "LICENSE"), join(local, "LICENSE"));
 }

@@ -9,7 +9,7 @@ import { createCanvas, loadImage } from "@napi-rs/canvas";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
 import { startDashboard } from "../src/dashboard/index.ts";
-import { openMediaStore, openShowrunner, openSqliteJournal } from "../src/index.ts";
+import { openMediaStore, openShowrunner, openSqliteJournal } from "../src/internal.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 
 const root = join(import.meta.dirname, "..");

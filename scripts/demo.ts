@@ -13,11 +13,11 @@ import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
 import { createOutput } from "../src/cli/output.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
+import { writeReport } from "../src/dashboard/index.ts";
 import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import { dollars } from "../src/money.ts";
 import { ownVersion } from "../src/own-version.ts";
-import { writeReport } from "../src/report/index.ts";
 
 const root = join(import.meta.dirname, "..");
 const { values: flags } = parseArgs({
@@ -25,7 +25,6 @@ const { values: flags } = parseArgs({
 });
 const folder = resolve(flags.dir);
 const recipes = ["image-to-video", "talking-avatar"];
-const mostRequestsPerJob = 6;
 
 interface Row {
   readonly step: string;
@@ -116,14 +115,14 @@ function finishRun(acts: readonly Act[], walletMicros: number, requests: number)
   const checks = [
     [`table ${dollars(spent)} = wallet ${dollars(walletMicros)}`, spent === walletMicros],
     ...acts.map((act): [string, boolean] => quoteCheck(act)),
-    [
-      `${running} requests while ${jobs.length} jobs ran: ${perJob.toFixed(1)} a job (${requests - running} more to plan and price)`,
-      perJob < mostRequestsPerJob,
-    ],
     ["one PNG, one WAV or MP3, two MP4s", hasEveryKind(rows.map(({ file }) => file))],
     [`finished after ${duration(performance.now() - began)}`, true],
   ] as const;
   for (const [text, holds] of checks) output.print(`${holds ? "ok  " : "FAIL"}  ${text}`);
+  // More of them where the machine is busy and jobs take longer: no check.
+  output.print(
+    `      ${running} requests while ${jobs.length} jobs ran: ${perJob.toFixed(1)} a job (${requests - running} more to plan and price)`,
+  );
   return checks.every(([, holds]) => holds);
 }
 

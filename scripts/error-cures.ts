@@ -16,9 +16,9 @@ export const CURES: Readonly<Record<string, string>> = {
   INVALID_OPTION: "The message names the option and what it takes; [configuration](configuration.md) lists them.",
   JOURNAL_ACCESS: "Correct what the message names: user, password, database, TLS, or what the role is granted.",
   JOURNAL_BUSY: "Another process holds the file: wait for it, or end it; `runs` says which.",
-  JOURNAL_CLOSED: "Keep the store open for as long as runs go on.",
+  JOURNAL_CLOSED: "Keep the store open for as long as runs continue.",
   JOURNAL_CORRUPT: "Restore a copy. `showrunner reconcile` then lists jobs that it does not know.",
-  JOURNAL_DISK_FULL: "Free disk space; runs go on where they stopped.",
+  JOURNAL_DISK_FULL: "Free disk space; runs continue where they stopped.",
   JOURNAL_DRIVER_MISSING: "`npm install pg`.",
   JOURNAL_FOLDER: "Make the folder, or name another with `--journal`.",
   JOURNAL_ILLEGAL_EVENT: "Restore a copy from before the damage; nothing was submitted after it was found.",
@@ -26,10 +26,12 @@ export const CURES: Readonly<Record<string, string>> = {
   JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
   JOURNAL_NOT_A_JOURNAL: "Name the right file: `--journal`, or `SHOWRUNNER_JOURNAL`.",
   JOURNAL_OLD_VERSION: "Finish its runs with the version that wrote it, and begin a new file.",
-  JOURNAL_READ_ONLY: "Open it for writing, or read with `journalOnly`.",
+  JOURNAL_READ_ONLY:
+    "Make the file and its folder writable, or copy it and the files beside it and name the copy with `--journal`.",
   JOURNAL_RECORD_INVALID: "A mistake in the caller of the store; if you wrote no store, please report it.",
   JOURNAL_UNREACHABLE: "Check the database's address and network, then `resume`.",
-  LOCAL_SERVICE_MISSING: "`npm i -D showrunner-local`, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
+  LOCAL_SERVICE_MISSING:
+    "Install the package `showrunner-local` with the command shown, or set `SHOWRUNNER_BASE_URL` and `SHOWRUNNER_API_KEY`.",
   MALFORMED_RESPONSE:
     "Something between you and the service answers in its place, or it is no v3 service: `showrunner doctor`.",
   MEDIA_BUCKET:
@@ -76,6 +78,6 @@ export const CLI_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
     "The message names the field; `-i name=value` or `--input file.json`.",
   ],
   BUDGET_NEEDED: ["A run on a hosted service, without a terminal and without `--budget`.", "Add `--budget`."],
-  RUN_INTERRUPTED: ["The run was stopped while it went on.", "`showrunner resume RUN`."],
+  RUN_INTERRUPTED: ["The run was stopped while it continued.", "`showrunner resume RUN`."],
   NOT_CONFIRMED: ["A question was answered with no.", "Nothing was spent."],
 };

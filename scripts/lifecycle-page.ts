@@ -9,7 +9,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Run",
     runMachine,
-    "Why a run is paused (funds, budget, cap, approval, stopped, drift, code, unresolved, unreachable, misdirected, credentials) is data of the pause.",
+    "Why a run is paused (funds, budget, cap, approval, stopped, drift, code, files, unresolved, unreachable, misdirected, credentials) is data of the pause.",
   ],
   ["Step", stepMachine, "*Ready* is a view of `waiting`: everything that the step needs is there."],
   [
@@ -40,22 +40,8 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 }
 \`\`\`
 
-To watch a machine move, give the inspector to an actor of it and send it what the journal says. Events of the journal have
-the names of the charts, except that \`run.finished\` and \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
-\`inspect\` is any observer; in a web page it is that of \`createBrowserInspector()\` from
-[@statelyai/inspect](https://stately.ai/docs/inspector), which draws the chart and lights up the state that it is in.
-
-\`\`\`ts run
-import { type InspectionEvent, createActor } from "xstate";
-import { runMachine } from "showrunner/statecharts";
-
-const inspect = (event: InspectionEvent) => {
-  if (event.type === "@xstate.snapshot" && "value" in event.snapshot) console.log(event.event.type, event.snapshot.value);
-};
-const actor = createActor(runMachine, { inspect }).start();
-for (const type of ["run.started", "run.paused", "run.resumed", "run.succeeded"] as const) actor.send({ type });
-if (actor.getSnapshot().value !== "succeeded") throw new Error("the chart has changed");
-\`\`\`
+To watch a machine move, pass the inspector of [@statelyai/inspect](https://stately.ai/docs/inspector) to an actor of it and send it the events of the
+journal; \`run.finished\` and \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
 `;
 
 /** The page as it should be. */

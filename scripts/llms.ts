@@ -39,7 +39,7 @@ export function llms(): string {
 
 > Runs pipelines of paid media jobs (image, voice, video) on an asynchronous generation API: priced before they start, never paid twice, resumed after any crash. TypeScript library, command line, dashboard, and a local service with play money.
 
-Install with \`npm i showrunner zod && npm i -D showrunner-local\`, begin with \`npx showrunner init\`. \`showrunner plan FILE\` prices and spends nothing; \`showrunner run FILE --local\` spends play money; on a hosted service always pass \`--budget\`.
+Not on npm yet: in a clone, \`npm run pack\` makes both packages and prints the command that installs them in a project. Begin there with \`npx showrunner init\`. \`showrunner plan FILE\` prices and spends nothing; \`showrunner run FILE --local\` spends play money; on a hosted service always pass \`--budget\`.
 
 ${groups.join("\n")}`;
 }

@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultsBody } from "../src/local-service/faults/rules.ts";
 import { startLocalService } from "../src/local-service/index.ts";
-import { TAGS } from "../src/local-service/openapi/operation.ts";
-import { bodyOf } from "../src/local-service/openapi/schema.ts";
+import { bodyOf, TAGS } from "../src/local-service/openapi/operation.ts";
 
 const root = join(import.meta.dirname, "..");
 const path = join(root, "docs", "local-service.md");
@@ -13,7 +12,6 @@ interface Operation {
   readonly summary: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly responses: Readonly<Record<string, unknown>>;
 }
 
 interface Description {
@@ -43,21 +41,11 @@ function accessOf({ security }: Operation): string {
   return scope === undefined ? "a key, no token" : `\`${scope}\``;
 }
 
-const statusesOf = ({ responses }: Operation) =>
-  Object.keys(responses)
-    .filter((status) => status !== "default")
-    .join(" ");
-
-/** Complete: served, described, and each status in the row met by a test. */
-const stateOf = ({ tags }: Operation) => (tags.includes("Undescribed") ? "not described yet" : "complete");
-
 function endpointTable(description: Description): string {
   const rows = rowsOf(description).map(({ method, path, operation }) =>
-    [`\`${method} ${path}\``, operation.summary, accessOf(operation), statusesOf(operation), stateOf(operation)].join(
-      " | ",
-    ),
+    [`\`${method} ${path}\``, accessOf(operation)].join(" | "),
   );
-  const head = ["| Endpoint | What it does | Needs | Answers | State |", "|---|---|---|---|---|"];
+  const head = ["| Endpoint | Needs |", "|---|---|"];
   return [...head, ...rows.map((row) => `| ${row} |`)].join("\n");
 }
 

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
 import {
   type Catalog,
   createClient,
@@ -14,7 +15,7 @@ import {
   type Pipeline,
   pullCatalog,
   type Showrunner,
-} from "../src/index.ts";
+} from "../src/internal.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import {
   estimateMigration,
@@ -41,7 +42,7 @@ const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
 
 /** Migrates, prices and runs each document. `load` gives the pipeline that the written source exports. */
 export async function migratedRecipes(
-  load: (file: string) => Promise<Pipeline | null>,
+  load: (file: string, source: string) => Promise<Pipeline>,
 ): Promise<readonly MigratedRecipe[]> {
   const scratch = await mkdtemp(join(tmpdir(), "migrated-recipes-"));
   const service = await startLocalService({ renderer: "stub", balance: 1000 });
@@ -65,7 +66,7 @@ interface Tools {
   readonly catalog: Catalog;
   readonly show: Showrunner;
   readonly scratch: string;
-  readonly load: (file: string) => Promise<Pipeline | null>;
+  readonly load: (file: string, source: string) => Promise<Pipeline>;
 }
 
 async function recipe(name: string, { catalog, show, scratch, load }: Tools): Promise<MigratedRecipe> {
@@ -73,9 +74,9 @@ async function recipe(name: string, { catalog, show, scratch, load }: Tools): Pr
   const document = readdirSync(home).find((file) => /^v2\.jsonl?$/.test(file)) ?? "v2.json";
   const options = { catalog, name, ...decisionsOf(home), modelsModule: "../../models.ts" };
   const migrated = await migrateV2File(join(home, document), options);
-  const input = await sampleInput(migrated.inputs, { folder: scratch, voice: VOICE });
-  const priced = await estimateMigration(migrated, show, { service: "the local service", input });
-  const pipeline = (await load(join(home, "pipeline.ts"))) ?? undefined;
+  const input = await sampleInput(migrated.report.inputs, { folder: scratch, voice: VOICE });
+  const pipeline = await load(join(home, "pipeline.ts"), migrated.source ?? "");
+  const priced = await estimateMigration(migrated, show, { pipeline, service: "the local service", input });
   const verification = { pipeline, input, outDir: join(scratch, name), id: name };
   const migration = await verifyMigration(priced, show, verification);
   const { "models.ts": _models, ...files } = migrationFiles(migration, catalog);
@@ -93,7 +94,11 @@ function decisionsOf(home: string): Partial<MigrationDecisions> {
 }
 
 if (import.meta.main) {
-  for (const { files } of await migratedRecipes(async () => null)) {
+  const load = async (file: string, source: string) => {
+    writeFileSync(file, source);
+    return (await loadPipeline(file, folder)).pipeline;
+  };
+  for (const { files } of await migratedRecipes(load)) {
     for (const [path, text] of Object.entries(files)) writeFileSync(path, text);
   }
   console.log(`wrote ${folder}`);

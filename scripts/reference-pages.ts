@@ -1,5 +1,5 @@
 /**
- * Writes docs/errors.md, docs/events.md, docs/configuration.md and docs/journal.md from the sources: docstrings of error
+ * Writes docs/errors.md, docs/events.md, docs/configuration.md and docs/internal/journal-schema.md from the sources: docstrings of error
  * classes, events and options, and the SQL of the journal. `--check` only says whether they are current.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Documented {
 /** A docstring as a paragraph: stars and line breaks gone, links as code. */
 export function proseOf(doc: string | undefined): string {
   return (doc ?? "")
-    .replaceAll(/^\s*\/\*\*|\*\/\s*$|^\s*\* ?/gm, " ")
+    .replaceAll(/^\s*\/\*\*|\s*\*\/\s*$|^\s*\* ?/gm, " ")
     .replaceAll(/\{@link (\S+?)\}/g, "`$1`")
     .replaceAll(/@throws/g, "Throws")
     .replaceAll(/\s+/g, " ")
@@ -54,8 +54,8 @@ function errorsPage(): string {
   return `# Errors
 
 ${generated("the docstrings of the error classes and scripts/error-cures.ts")}
-Every error that Showrunner throws on purpose is a \`ShowrunnerError\` with a literal \`code\`, which stays as it is within a major
-version. Its message says what was wrong, where, and what to do next; match the code, not the message:
+Every error that Showrunner throws on purpose is a \`ShowrunnerError\` with a literal \`code\`, which does not change within a major
+version. Its message says what was wrong, where, and what to do next. Match the code, not the message:
 
 \`\`\`ts
 import { isShowrunnerError, openShowrunner } from "showrunner";
@@ -70,16 +70,16 @@ try {
 await show.close();
 \`\`\`
 
-What happens to a *step* throws nothing: it is in the run's result, with the service's own code, and the run goes on as far as it can.
-What each answer of the service means stands in [one table](guarantees.md#what-every-answer-means).
+A failing *step* throws nothing: its error is in the run's result, with the service's own code, and the run continues as far as possible.
+[One table](guarantees.md#what-every-answer-means) says what each answer of the service means.
 
-## Of the library
+## Library
 
 | Code | Cause | Cure |
 |---|---|---|
 ${rows.join("\n")}
 
-## Of the command line
+## Command line
 
 The command prints the cause, then \`Next:\` with what to type. Exit codes are in [the reference](cli.md).
 
@@ -104,6 +104,9 @@ function events(): readonly Documented[] {
     });
 }
 
+/** The fields of an event but for its type, which is the heading. */
+const shapeOf = (text: string) => text.replaceAll("readonly ", "").replace(/\{\s*type: "[a-z.]+";?/, "{");
+
 function closing(text: string, open: number): number {
   let depth = 0;
   for (let at = open; at < text.length; at += 1) {
@@ -121,15 +124,16 @@ function undented(text: string): string {
 
 function eventsPage(): string {
   const parts = events().map(
-    ({ name, text, doc }) => `## ${name}\n\n${doc === "" ? "" : `${doc}\n\n`}\`\`\`typescript\n${text}\n\`\`\`\n`,
+    ({ name, text, doc }) =>
+      `## ${name}\n\n${doc === "" ? "" : `${doc}\n\n`}\`\`\`typescript\n${shapeOf(text)}\n\`\`\`\n`,
   );
   return `# Events
 
 ${generated("the unions in src/journal/events")}
-Everything that can happen to a run, as the journal holds it, \`showrunner events RUN --json\` prints it and \`run.updates()\` yields it:
+Everything that can happen to a run, as stored in the journal, printed by \`showrunner events RUN --json\` and yielded by \`run.updates()\`:
 \`{runId, seq, at, version, event}\`, where \`seq\` counts from 1 within a run without gaps, \`at\` is epoch milliseconds and \`version\`
-the version of these shapes, now ${EVENT_VERSION}. Events that concern a step have its path as \`step\`; those of a paid job also the number of
-the \`attempt\`, from 1. Money is integer micro-dollars. What is known of the past is only added to: names and fields stay within a major version.
+the version of these shapes, now ${EVENT_VERSION}. Events of a step have its path as \`step\`, those of a paid job also the number of
+the \`attempt\`, from 1. Money is integer micro-dollars. Within a major version names and fields are only added. All fields are read-only.
 
 ${parts.join("\n")}`;
 }
@@ -144,6 +148,7 @@ function optionRows(file: string, name: string): readonly (readonly [string, str
   const field = new RegExp(`(?:${DOC})?^  readonly (\\w+)\\??: ((?:[^;{]|\\{[^}]*\\})+);`, "gm");
   return [...body.matchAll(field)].map(([, doc, option = "", type = ""]) => {
     const said = type
+      .replaceAll("readonly ", "")
       .replaceAll(/\s+/g, " ")
       .replace(/ \| undefined$/, "")
       .replaceAll("|", "\\|");
@@ -169,7 +174,6 @@ const OPTIONS: readonly { readonly of: string; readonly parts: readonly (readonl
   },
   { of: "show.resume", parts: [["engine/options/options.ts", "ResumeOptions"]] },
   { of: "show.plan", parts: [["engine/options/options.ts", "QuoteOptions"]] },
-  { of: "createClient", parts: [["api/options.ts", "ClientOptions"]] },
 ];
 
 function configurationPage(): string {
@@ -181,8 +185,8 @@ function configurationPage(): string {
   return `# Configuration
 
 ${generated("the docstrings of the options and scripts/settings.ts")}
-A setting comes from the option or flag, then from the environment, then from its default. There is no configuration file: pipelines are
-programs, and what a run was started with is in its journal.
+A setting comes from the option or flag, then from the environment, then from its default. There is no configuration file; what a run was started
+with is in its journal.
 
 ## Environment
 
@@ -202,28 +206,19 @@ ${environment.join("\n")}
 | \`out/<run id>/\` | named files and their manifests; \`outDir\` |
 | \`models.ts\`, \`catalog.json\` | written by \`showrunner models pull\`: types for pipelines, and what \`models diff\` compares with |
 
-${sections.join("\n")}`;
+${sections.join("\n")}
+Options of \`createClient\` are in [the client](client.md#options).
+`;
 }
 
-function journalPage(): string {
+function schemaPage(): string {
   const parts = migrations.map(
     ({ sql }, at) => `## Version ${FIRST_VERSION + at}\n\n\`\`\`sql\n${undentedSql(sql)}\n\`\`\`\n`,
   );
   return `# The journal's schema
 
 ${generated("src/journal/sqlite/schema.ts")}
-The journal is one SQLite file, in WAL mode with \`synchronous=FULL\`: what a commit has acknowledged survives a power cut. The table
-\`events\` is the truth, append-only and written by one process at a time; every other table can be made from it, or only speeds up reading.
-[Events](events.md) says what is in \`body\`. Look at it with \`showrunner events RUN\`, or with any SQLite tool that opens it read-only:
-
-\`\`\`sql
-SELECT run_id, status, settled_micros / 1e6 AS usd FROM runs ORDER BY created_at DESC;
-\`\`\`
-
-Do not write to it. A copy is made with \`sqlite3 journal.db ".backup copy.db"\`, or with all three files while no process has it open.
-
-The file says what it is: \`application_id\` is \`0x53687732\` and \`user_version\` the version of the schema. Each version is the one before it with
-these statements.
+Each version is the one before it with these statements. \`application_id\` is \`0x53687732\` and \`user_version\` the version of the schema.
 
 ${parts.join("\n")}`;
 }
@@ -236,7 +231,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   "docs/errors.md": errorsPage,
   "docs/events.md": eventsPage,
   "docs/configuration.md": configurationPage,
-  "docs/journal.md": journalPage,
+  "docs/internal/journal-schema.md": schemaPage,
 };
 
 if (import.meta.main) {

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createCanvas, loadImage } from "@napi-rs/canvas";
-import { STARTER } from "../src/cli/project/starter.ts";
+import { LOCAL_STARTER, starterSource } from "../src/cli/project/starter.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import { root } from "./published.ts";
 
@@ -28,7 +28,7 @@ const longestSeconds = 12;
 /** What nothing happens for is shown for no longer. */
 const longestStillSeconds = 0.5;
 
-/** How a terminal is told colour and weight. */
+/** Escape codes of colour and weight. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the terminal's own
 const STYLE = /(\u001b\[[\d;]*m)/g;
 
@@ -46,7 +46,7 @@ const tmux = (...words: string[]) =>
   execFileSync("tmux", ["-f", "/dev/null", "-S", socket, ...words], { encoding: "utf8" });
 const service = await startLocalService({ dataDir: join(folder, "service"), balance: 25 });
 try {
-  writeFileSync(join(folder, "film.ts"), STARTER);
+  writeFileSync(join(folder, "film.ts"), starterSource(LOCAL_STARTER));
   const program = `${process.execPath} ${join(root, "src/cli/main.ts")}`;
   const settings = `SHOWRUNNER_BASE_URL=${service.baseUrl} SHOWRUNNER_API_KEY=${service.apiKey} CI= TERM=tmux-256color npm_command=exec`;
   const command = "run film.ts --id boat --budget 1";

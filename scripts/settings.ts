@@ -1,7 +1,9 @@
 /** Variables of the environment, for docs/configuration.md; a test compares them with those of the sources. */
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
-  SHOWRUNNER_BASE_URL: "address of the service; without it jobs go to the local one",
-  SHOWRUNNER_API_KEY: "`<key_id>:<secret>`, or a token",
+  SHOWRUNNER_SERVICE: "a hosted service by name, such as `hedra`; [hosted services](hosted.md)",
+  SHOWRUNNER_BASE_URL: "address of any service; without either of them jobs go to the local one",
+  SHOWRUNNER_API_KEY:
+    "`<key_id>:<secret>`, or a token; the variable of the named service (`HEDRA_API_KEY`) comes before it",
   SHOWRUNNER_JOURNAL: "journal: a file, or a `postgres://` URL; default `.showrunner/journal.db`",
   SHOWRUNNER_MEDIA: "where media are kept: a folder or an `s3://` bucket; [shared media](shared-media.md)",
   SHOWRUNNER_SPENDING_CAP:
@@ -13,8 +15,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
     "where the engine that several processes share is: PostgreSQL or Restate; [scaling](scaling.md)",
   SHOWRUNNER_ENGINE_TOKEN: "API key that Restate asks for; [scaling](scaling.md)",
   SHOWRUNNER_FAMILIES: "file of [model families](model-families.md) over the built-in ones",
-  SHOWRUNNER_NOTIFY_URL: "webhook that is told when a run waits, fails or ends; [notifications](notifications.md)",
-  SHOWRUNNER_NOTIFY_COMMAND: "command that is told the same",
+  SHOWRUNNER_NOTIFY_URL: "webhook that is notified when a run waits, fails or ends; [notifications](notifications.md)",
+  SHOWRUNNER_NOTIFY_COMMAND: "command that is notified likewise",
   SHOWRUNNER_NOTIFY_KEY: "file of the key that signs them",
   SHOWRUNNER_SERVE_KEY: "credential that `showrunner serve` accepts",
   SHOWRUNNER_DRAIN_SECRET: "secret of a log drain that `showrunner drains create` makes",

@@ -4,6 +4,8 @@
  */
 import type { Plugin } from "vite";
 
+const COMMAND = "cli/main";
+
 /** A plugin that learns which entries reach a module without `await import`, and the groups for `codeSplitting`. */
 export function sharedChunks(entries: ReadonlyMap<string, string>) {
   const reachedBy = new Map<string, string[]>();
@@ -28,7 +30,16 @@ export function sharedChunks(entries: ReadonlyMap<string, string>) {
       return starts.length === index + 1 ? starts.map(shortName).join("-") : null;
     },
   }));
-  return { plugin, groups };
+  // What the command's start shares with others is little, and one file.
+  const start = {
+    debugName: "shared with the command",
+    priority: entries.size + 1,
+    name: (id: string) => {
+      const starts = reachedBy.get(id) ?? [];
+      return starts.length > 1 && starts.includes(COMMAND) ? "start" : null;
+    },
+  };
+  return { plugin, groups: [start, ...groups] };
 }
 
 /** `api/index` is api, `local-service/render/worker` is worker. */

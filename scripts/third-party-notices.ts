@@ -1,10 +1,8 @@
 /**
- * Writes THIRD_PARTY_NOTICES.md of both packages from the lock file and the licence texts of what an install brings;
- * `--check` only says whether they are current.
+ * THIRD_PARTY_NOTICES.md of both packages, from the lock file and the licence texts of what an install brings. The build writes
+ * them where they are packed; the tree keeps none.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { PUBLISHED, type Published, root, shippedPackages } from "./published.ts";
+import { type Published, shippedPackages } from "./published.ts";
 
 interface Part {
   readonly name: string;
@@ -62,8 +60,7 @@ export function partsOf(published: Published): readonly Part[] {
 const INTRO: { readonly [name in Published["name"]]: string } = {
   showrunner: `# Third-party notices
 
-Written by \`node scripts/third-party-notices.ts\`; change the script, not this file. Showrunner itself is under the MIT licence
-(LICENSE). It contains code of others, unchanged except that parts which it does not use are left out: libraries in \`dist/chunks\`,
+Showrunner itself is under the MIT licence (LICENSE). It contains code of others, unchanged except that parts which it does not use are left out: libraries in \`dist/chunks\`,
 among them the reader of media containers, which is mediabunny without what it writes (MPL-2.0; its source is in its package), and
 the dashboard's page. Everything else is installed beside it, unchanged, from the package registry. What the local service
 brings is listed in its own package, \`showrunner-local\`.
@@ -76,8 +73,7 @@ migrated pipeline shifts an MP3; everything else works without it.
 `,
   "showrunner-local": `# Third-party notices
 
-Written by \`node scripts/third-party-notices.ts\`; change the script, not this file. The local service of Showrunner is under the
-MIT licence (LICENSE). It contains no code of others; everything else is installed beside it, unchanged, from the package
+The local service of Showrunner is under the MIT licence (LICENSE). It contains no code of others; everything else is installed beside it, unchanged, from the package
 registry.
 
 ## Parts compiled into WebAssembly
@@ -117,16 +113,4 @@ export function notices(published: Published): string {
     "\n## Texts\n",
     texts.join("\n\n"),
   ].join("\n")}\n`;
-}
-
-if (import.meta.main) {
-  for (const published of PUBLISHED) {
-    const target = join(root, published.folder, "THIRD_PARTY_NOTICES.md");
-    const text = notices(published);
-    if (!process.argv.includes("--check")) writeFileSync(target, text);
-    else if (!existsSync(target) || readFileSync(target, "utf8") !== text) {
-      process.stderr.write(`${target} is not current: run node scripts/third-party-notices.ts\n`);
-      process.exitCode = 1;
-    }
-  }
 }

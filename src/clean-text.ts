@@ -40,14 +40,18 @@ export function cleanContentType(said: string | null): CleanText | null {
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/.test(type) ? (type as CleanText) : null;
 }
 
-/** An address that a person may open, with its query; null where it is none. */
+/**
+ * An address that a person may open; null where it is none. Of its query, which may be a secret, it keeps the workspace that
+ * a funding address names.
+ */
 export function cleanAddress(said: string): CleanText | null {
   if (said.length > MOST_CHARACTERS || !URL.canParse(said)) return null;
-  const { protocol, username, password, href } = new URL(said);
+  const { protocol, username, password, searchParams } = new URL(said);
   const isWeb = protocol === "https:" || protocol === "http:";
   if (!isWeb || username !== "" || password !== "") return null;
-  // As it was said where that is plain: the parser writes some addresses in another way.
-  return (/^[\x21-\x7e]+$/.test(said) ? said : href) as CleanText;
+  const workspace = searchParams.get("workspace_id") ?? "";
+  const query = /^[\w-]{1,64}$/.test(workspace) ? `?workspace_id=${workspace}` : "";
+  return `${redactUrl(said)}${query}` as CleanText;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ShowrunnerError } from "./errors.ts";
+import { installCommand } from "./own-version.ts";
 
 const NAME = "showrunner-local";
 
@@ -6,11 +7,11 @@ const NAME = "showrunner-local";
 export class LocalServiceMissingError extends ShowrunnerError {
   readonly code = "LOCAL_SERVICE_MISSING";
   /** What to type next. */
-  readonly next = `npm i -D ${NAME}`;
+  readonly next = installCommand(NAME);
 
   constructor(cause: unknown) {
     super(
-      `The local service is not installed: add it with \`npm i -D ${NAME}\`, or set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to use a hosted service.`,
+      `The local service is not installed: add the package ${NAME}, or set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to use a hosted service.`,
       { cause },
     );
   }

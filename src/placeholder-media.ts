@@ -1,13 +1,13 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** A grey square of so many pixels a side. */
-export function greyPng(sidePx: number): Uint8Array {
+/** A grey picture, a square unless its height is given. */
+export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(sidePx, 0);
-  header.writeUInt32BE(sidePx, 4);
+  header.writeUInt32BE(widthPx, 0);
+  header.writeUInt32BE(heightPx, 4);
   header.set([8, 0], 8); // 8 bits a sample, greyscale
-  const rows = Buffer.alloc((sidePx + 1) * sidePx, 0x80);
-  for (let y = 0; y < sidePx; y++) rows[y * (sidePx + 1)] = 0; // filter: none
+  const rows = Buffer.alloc((widthPx + 1) * heightPx, 0x80);
+  for (let y = 0; y < heightPx; y++) rows[y * (widthPx + 1)] = 0; // filter: none
   const signature = Buffer.from("89504e470d0a1a0a", "hex");
   const chunks = [chunk("IHDR", header), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
   return Buffer.concat([signature, ...chunks]);

@@ -16,7 +16,7 @@ import { postgresBin, postgresUrl, startPostgres } from "./servers.ts";
 
 const OURS = "Showrunner";
 const OURS_POSTGRES = "Showrunner, PostgreSQL";
-const BARE = "bare node:sqlite, one commit a step";
+const BARE = "no envelope node:sqlite, one commit a step";
 
 interface Contender {
   readonly open: (folder: string) => Promise<Peer>;

@@ -46,7 +46,7 @@ export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
     const { id, subject } = given.data;
     try {
       const run = await show.run(film, { scene: subject }, { id: `film-${id}`, budget });
-      // It goes on after the answer; a failure is in the journal, where the status below reads it.
+      // It continues after the answer; a failure is in the journal, where the status below reads it.
       run.result().catch((error: unknown) => console.error(`film-${id}`, error));
       return context.json({ id, status: "running" }, 202);
     } catch (error) {
@@ -80,7 +80,7 @@ export function createApp({ show, budget, token, seenFile }: AppOptions): Hono {
   return app;
 }
 
-/** At the start: tells the service where webhooks go, and goes on with what an earlier process left. */
+/** At the start: tells the service where webhooks go, and continues with what an earlier process left. */
 export async function start(show: Showrunner, publicUrl: string): Promise<void> {
   await show.client.webhooks.default.set({ url: `${publicUrl}/hooks/media` });
   show.client.expectWebhooks();

@@ -6,48 +6,48 @@ interface AnswerText {
   readonly text: string;
 }
 
-const spoken = (text: string): AnswerText => ({ source: "with envelope", text });
-const bare = (text: string): AnswerText => ({ source: "without envelope", text });
-const silent = (text: string): AnswerText => ({ source: "no answer", text });
+const envelope = (text: string): AnswerText => ({ source: "with envelope", text });
+const noEnvelope = (text: string): AnswerText => ({ source: "without envelope", text });
+const noResponse = (text: string): AnswerText => ({ source: "no answer", text });
 
 /**
  * Every way in which one request can end without success, as far as the difference matters. "Envelope" is the service's
  * own error body; without one, somebody between here and the service may have answered.
  */
 export const answers = {
-  "400": spoken("400"),
-  "400 media": spoken("400: an upload handle or an asset in the input no longer exists"),
-  "401": spoken("401"),
-  "402": spoken("402"),
-  "403": spoken("403"),
-  "404": spoken("404"),
-  "410": spoken("410"),
-  "422": spoken("422"),
-  "409 retryable": spoken("409, retryable"),
-  "409": spoken("409"),
-  "429": spoken("429"),
-  "4xx retryable": spoken("408, another 4xx that is retryable"),
-  "4xx": spoken("another 4xx"),
-  "503": spoken("503, retryable"),
-  "5xx": spoken("another 5xx"),
-  "3xx": bare("a redirect"),
-  "2xx no JSON": bare("a success that is no JSON, such as a login page"),
-  "2xx other": bare("a success of another shape"),
-  "bare 407": bare("407 (a proxy wants a password)"),
-  "bare 408": bare("408"),
-  "bare 429": bare("429"),
-  "bare 4xx": bare("another 4xx"),
-  "bare 511": bare("511 (a network wants a login)"),
-  "bare 5xx": bare("another 5xx"),
-  dns: silent("name not found (DNS)"),
-  refused: silent("connection refused"),
-  network: silent("no way to the host"),
-  tls: silent("no TLS connection"),
-  proxy: silent("no tunnel through the proxy"),
-  "connect timeout": silent("no connection in time"),
-  unsent: silent("broken before the request left"),
-  lost: silent("broken after the request left"),
-  timeout: silent("nothing in time after the request left"),
+  "400": envelope("400"),
+  "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
+  "401": envelope("401"),
+  "402": envelope("402"),
+  "403": envelope("403"),
+  "404": envelope("404"),
+  "410": envelope("410"),
+  "422": envelope("422"),
+  "409 retryable": envelope("409, retryable"),
+  "409": envelope("409"),
+  "429": envelope("429"),
+  "4xx retryable": envelope("408, another 4xx that is retryable"),
+  "4xx": envelope("another 4xx"),
+  "503": envelope("503, retryable"),
+  "5xx": envelope("another 5xx"),
+  "3xx": noEnvelope("a redirect"),
+  "2xx no JSON": noEnvelope("a success that is no JSON, such as a login page"),
+  "2xx other": noEnvelope("a success of another shape"),
+  "no envelope 407": noEnvelope("407 (a proxy wants a password)"),
+  "no envelope 408": noEnvelope("408"),
+  "no envelope 429": noEnvelope("429"),
+  "no envelope 4xx": noEnvelope("another 4xx"),
+  "no envelope 511": noEnvelope("511 (a network wants a login)"),
+  "no envelope 5xx": noEnvelope("another 5xx"),
+  dns: noResponse("name not found (DNS)"),
+  refused: noResponse("connection refused"),
+  network: noResponse("no way to the host"),
+  tls: noResponse("no TLS connection"),
+  proxy: noResponse("no tunnel through the proxy"),
+  "connect timeout": noResponse("no connection in time"),
+  unsent: noResponse("broken before the request left"),
+  lost: noResponse("broken after the request left"),
+  timeout: noResponse("nothing in time after the request left"),
 } as const;
 
 export type Answer = keyof typeof answers;
@@ -91,33 +91,39 @@ export interface Verdict {
   readonly job: string;
   /** `unchanged`: as it was before the request, also where there was none. */
   readonly hold: "unchanged" | "released" | "unconfirmed";
-  readonly step: "goes on" | "failed" | "unresolved";
-  /** Null: it goes on. */
+  readonly step: "continues" | "failed" | "unresolved";
+  /** Null: it continues. */
   readonly pause: AnswerPause | null;
   /** True: tried again after growing delays; the run pauses only once `giveUpAfterMs` have passed. */
   readonly retried: boolean;
 }
 
-const goesOn = { hold: "unchanged", step: "goes on", pause: null, retried: false } as const;
+const unchanged = { hold: "unchanged", step: "continues", pause: null, retried: false } as const;
 const retried = {
   meaning: "transient",
   hold: "unchanged",
-  step: "goes on",
+  step: "continues",
   pause: "unreachable",
   retried: true,
 } as const;
 const misdirected = { ...retried, meaning: "not the service's", pause: "misdirected" } as const;
-const refusesCaller = { ...goesOn, meaning: "refuses the caller", pause: "credentials" } as const;
+const refusesCaller = { ...unchanged, meaning: "refuses the caller", pause: "credentials" } as const;
 const resent = "sent again under its key until an acknowledgement comes";
 const sameKey = "attempt and key unchanged";
 
 /** Every verdict by its name in the table. */
 export const verdicts = {
   // Of a submit.
-  refused: { ...goesOn, meaning: "definite", job: "refused: none was created", hold: "released", step: "failed" },
-  "media renewed": { ...goesOn, meaning: "definite", job: "sent again under its key, with renewed media" },
-  unfunded: { ...goesOn, meaning: "definite", job: `none was created; ${sameKey}`, hold: "released", pause: "funds" },
-  "unfunded, open": { ...goesOn, meaning: "unknown", job: `may exist; ${sameKey}`, pause: "funds" },
+  refused: { ...unchanged, meaning: "definite", job: "refused: none was created", hold: "released", step: "failed" },
+  "media renewed": { ...unchanged, meaning: "definite", job: "sent again under its key, with renewed media" },
+  unfunded: {
+    ...unchanged,
+    meaning: "definite",
+    job: `none was created; ${sameKey}`,
+    hold: "released",
+    pause: "funds",
+  },
+  "unfunded, open": { ...unchanged, meaning: "unknown", job: `may exist; ${sameKey}`, pause: "funds" },
   "out of scope": { ...refusesCaller, job: `none was created; ${sameKey}`, hold: "released" },
   "caller refused": { ...refusesCaller, job: `may exist; ${sameKey}` },
   limited: { ...retried, job: "none was created; sent again under its key" },
@@ -130,42 +136,65 @@ export const verdicts = {
   open: { ...retried, meaning: "unknown", job: `may exist; ${resent}` },
   "open, misdirected": { ...misdirected, job: `may exist; ${resent}` },
   unresolved: {
-    ...{ ...goesOn, meaning: "unknown", step: "unresolved", pause: "unresolved" },
+    ...unchanged,
+    meaning: "unknown",
+    step: "unresolved",
+    pause: "unresolved",
     job: "may exist; sent again under its key on every resume, or adopted by a person",
   },
   // Of a chat request, which has no key.
-  "chat refused": { ...goesOn, meaning: "definite", job: "failed, at no cost", hold: "released", step: "failed" },
+  "chat refused": { ...unchanged, meaning: "definite", job: "failed, at no cost", hold: "released", step: "failed" },
   "chat unfunded": {
-    ...{ ...goesOn, meaning: "definite", hold: "released", pause: "funds" },
+    ...unchanged,
+    meaning: "definite",
+    hold: "released",
+    pause: "funds",
     job: "failed, at no cost; sent again on resume",
   },
   "chat caller refused": { ...refusesCaller, job: "failed, at no cost; sent again on resume", hold: "released" },
   "chat not sent": { ...retried, job: "failed, at no cost; sent again", hold: "released" },
   "chat waits": {
-    ...{ ...retried, hold: "unconfirmed" },
+    ...retried,
+    hold: "unconfirmed",
     job: "sent again; where the run pauses first, it may have been charged",
   },
   "chat abandoned": {
-    ...{ ...goesOn, meaning: "unknown", hold: "unconfirmed", pause: "unanswered" },
+    ...unchanged,
+    meaning: "unknown",
+    hold: "unconfirmed",
+    pause: "unanswered",
     job: "may have been charged; sent once more, then a person decides",
   },
   "chat misdirected": {
-    ...{ ...misdirected, hold: "unconfirmed", retried: false },
+    ...misdirected,
+    hold: "unconfirmed",
+    retried: false,
     job: "may have been charged; sent again on resume",
   },
   // Of what costs nothing.
   retried: { ...retried, job: "as it was" },
   "retried, misdirected": { ...misdirected, job: "as it was" },
   "key refused": { ...refusesCaller, job: "as it was" },
-  "step failed": { ...goesOn, meaning: "definite", job: "none was submitted", step: "failed" },
-  "price unfunded": { ...goesOn, meaning: "definite", job: "none was submitted", pause: "funds" },
+  "step failed": { ...unchanged, meaning: "definite", job: "none was submitted", step: "failed" },
+  "price unfunded": { ...unchanged, meaning: "definite", job: "none was submitted", pause: "funds" },
   "not found": {
-    ...{ ...goesOn, meaning: "unknown", step: "unresolved", pause: "unresolved" },
+    ...unchanged,
+    meaning: "unknown",
+    step: "unresolved",
+    pause: "unresolved",
     job: "polled for two minutes, and on every resume; once found, it continues",
   },
-  "bill open": { ...goesOn, meaning: "unknown", job: "ended; its bill is polled for two minutes, and on resume" },
-  "no copy": { ...goesOn, meaning: "definite", job: "ended; its copy is tried for two minutes, and on resume" },
-  "not reused": { ...goesOn, meaning: "definite", job: "the earlier result no longer exists: a new job is submitted" },
+  "bill open": { ...unchanged, meaning: "unknown", job: "ended; its bill is polled for two minutes, and on resume" },
+  "no copy": {
+    ...unchanged,
+    meaning: "definite",
+    job: "ended; its copy is tried for two minutes; the run pauses (files), and a resume tries it again",
+  },
+  "not reused": {
+    ...unchanged,
+    meaning: "definite",
+    job: "the earlier result no longer exists: a new job is submitted",
+  },
 } as const satisfies { readonly [name: string]: Verdict };
 
 export type VerdictName = keyof typeof verdicts;

@@ -1,7 +1,6 @@
 export {
   type Answer,
   answers,
-  type Meaning,
   meanings,
   type RequestKind,
   requestKinds,

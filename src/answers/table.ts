@@ -18,8 +18,8 @@ function column<const T extends ByVerdict>(
 
 /** The service is busy with it, or not well. */
 const busy = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
-const bareRetryable = ["bare 407", "bare 408", "bare 429", "bare 5xx"] as const;
-const notTheService = ["3xx", "2xx no JSON", "2xx other", "bare 4xx", "bare 511"] as const;
+const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
+const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
 const neverLeft = ["dns", "refused", "network", "tls", "proxy", "connect timeout", "unsent"] as const;
 const leftUnanswered = ["lost", "timeout"] as const;
 
@@ -28,7 +28,7 @@ const free = column({
   "step failed": ["400", "400 media", "404", "410", "422", "4xx"],
   "key refused": ["401", "403"],
   "price unfunded": ["402"],
-  retried: [...busy, "429", ...bareRetryable, ...neverLeft, ...leftUnanswered],
+  retried: [...busy, "429", ...retryableWithoutEnvelope, ...neverLeft, ...leftUnanswered],
   "retried, misdirected": notTheService,
 });
 
@@ -44,7 +44,7 @@ const firstSubmit = column({
   "out of scope": ["403"],
   unfunded: ["402"],
   limited: ["429"],
-  open: [...busy, "4xx", ...bareRetryable, ...leftUnanswered],
+  open: [...busy, "4xx", ...retryableWithoutEnvelope, ...leftUnanswered],
   "open, misdirected": notTheService,
   "not sent": neverLeft,
 });
@@ -55,7 +55,16 @@ const resubmit = column({
   "media renewed": ["400 media"],
   "caller refused": ["401", "403"],
   "unfunded, open": ["402"],
-  open: ["409 retryable", "4xx retryable", "429", "503", "5xx", ...bareRetryable, ...neverLeft, ...leftUnanswered],
+  open: [
+    "409 retryable",
+    "4xx retryable",
+    "429",
+    "503",
+    "5xx",
+    ...retryableWithoutEnvelope,
+    ...neverLeft,
+    ...leftUnanswered,
+  ],
   "open, misdirected": notTheService,
 });
 
@@ -64,7 +73,7 @@ const firstUpload = column({
   refused: ["400", "400 media", "404", "410", "422", "4xx"],
   "out of scope": ["401", "403"],
   unfunded: ["402"],
-  "not sent": [...busy, "429", ...bareRetryable, ...neverLeft, ...leftUnanswered],
+  "not sent": [...busy, "429", ...retryableWithoutEnvelope, ...neverLeft, ...leftUnanswered],
   "not sent, misdirected": notTheService,
 });
 
@@ -74,12 +83,28 @@ const chat = column({
   "chat unfunded": ["402"],
   "chat waits": ["503"],
   "chat not sent": ["429", ...neverLeft],
-  "chat abandoned": ["409 retryable", "409", "4xx retryable", "4xx", "5xx", ...bareRetryable, ...leftUnanswered],
+  "chat abandoned": [
+    "409 retryable",
+    "409",
+    "4xx retryable",
+    "4xx",
+    "5xx",
+    ...retryableWithoutEnvelope,
+    ...leftUnanswered,
+  ],
   "chat misdirected": notTheService,
 });
 
-/** Only the media server's own refusals, which have no envelope, end the wish for a copy; and only until the next resume. */
-const download: Column = { ...sparing("no copy"), "bare 4xx": "no copy", "bare 511": "retried" };
+/**
+ * Only the media server's own refusals, which have no envelope, end the wish for a copy; and only until the next resume.
+ * Redirects were followed: one that is left leads nowhere.
+ */
+const download: Column = {
+  ...sparing("no copy"),
+  "3xx": "no copy",
+  "no envelope 4xx": "no copy",
+  "no envelope 511": "retried",
+};
 
 /** What every answer to every request means: one verdict for each kind of request, answer, and first send or re-send. */
 export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } } = {

@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { createAddressGuard } from "../network/index.ts";
 import { type AccountApi, accountApi } from "./endpoints/account.ts";
 import { type CatalogApi, catalogApi } from "./endpoints/catalog.ts";
 import { type ChatChunk, type ChatCompletion, type ChatRequest, chat, chatStream } from "./endpoints/chat.ts";
@@ -6,7 +7,6 @@ import { type DrainsApi, drainsApi } from "./endpoints/drains.ts";
 import { type JobsApi, jobsApi } from "./endpoints/jobs.ts";
 import { type SubmitAck, type SubmitOptions, type SubmitRequest, submit } from "./endpoints/submit.ts";
 import { type WebhooksApi, webhooksApi } from "./endpoints/webhooks.ts";
-import { createAddressGuard } from "./files/address-guard.ts";
 import { type Downloaded, type DownloadSource, download } from "./files/download.ts";
 import type { DownloadOptions } from "./files/fetch-piece.ts";
 import { createHandleCache, type UploadHandle, type UploadOptions, type UploadSource, upload } from "./files/upload.ts";

@@ -9,6 +9,7 @@ export type {
   Balance,
   CreatedKey,
   EphemeralToken,
+  Grant,
   KeysApi,
   NewKey,
   Scope,
@@ -71,11 +72,12 @@ export type { CallOptions } from "./http/call.ts";
 // Lists, money, access, webhooks, drains, chat.
 export type { Listing, PageQuery } from "./http/endpoints.ts";
 export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
-export type { ClientOptions, RetryOptions } from "./options.ts";
+export type { ClientOptions } from "./options.ts";
 export type { Priority, Turn } from "./pace/fair-queue.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
 export type { SharedPace } from "./pace/shared-pace.ts";
 export type { Logger } from "./redactor.ts";
+export { outageDelayMs, type RetryOptions } from "./retry.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
 // Receive webhooks and log drains.
 export {

@@ -1,8 +1,10 @@
+import { isKeyOfV2 } from "../deployments.ts";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
 import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
+import { type RetryOptions, type RetryPolicy, retryPolicy } from "./retry.ts";
 
 /** What undici's `ProxyAgent`, `Agent` and other dispatchers are, said without undici's types. */
 export interface HttpDispatcher {
@@ -13,8 +15,11 @@ export interface HttpDispatcher {
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;
-  /** `<key_id>:<secret>`, or an ephemeral token. A browser must only ever hold a token. */
-  readonly apiKey: string;
+  /**
+   * `<key_id>:<secret>`, or an ephemeral token. A browser must only ever hold a token. Null: none is sent, for what some
+   * services show to everybody.
+   */
+  readonly apiKey: string | null;
   /** Form of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
   readonly credentialForm?: "bearer" | "key" | undefined;
   /** The deployment's name in its `X-<Brand>-…` headers. Default: taken from the headers found. */
@@ -39,10 +44,13 @@ export interface ClientOptions {
 
 export interface Settings {
   readonly base: BaseUrl;
-  readonly authorization: string;
+  /** The header; null without a key. */
+  readonly authorization: string | null;
   /** The only reader of what the service says: headers, bodies and frames pass it first. */
   readonly redactor: Redactor;
   readonly keyId: string;
+  /** What to say of an answer with this status beyond what the service does: an address or a key of another API. */
+  readonly hint: (status: number) => Hint | null;
   readonly brand: string | null;
   readonly timeoutMs: number;
   readonly downloadLimits: DownloadLimits;
@@ -55,7 +63,8 @@ export interface Settings {
 /** The options with every default filled in; throws OptionError for what cannot work. */
 export function settingsOf(options: ClientOptions): Settings {
   const apiKey = options.apiKey?.trim() ?? "";
-  if (apiKey === "" || /[^\x21-\x7e]/.test(apiKey)) {
+  const base = parseBaseUrl(options.baseUrl);
+  if (options.apiKey !== null && (apiKey === "" || /[^\x21-\x7e]/.test(apiKey))) {
     throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.");
   }
   const isKey = apiKey.includes(":");
@@ -73,9 +82,10 @@ export function settingsOf(options: ClientOptions): Settings {
   const redactor = createRedactor(apiKey);
   return {
     redactor,
-    base: parseBaseUrl(options.baseUrl),
-    authorization: `${form === "key" ? "Key" : "Bearer"} ${apiKey}`,
-    keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : "token",
+    base,
+    authorization: options.apiKey === null ? null : `${form === "key" ? "Key" : "Bearer"} ${apiKey}`,
+    keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : options.apiKey === null ? "none" : "token",
+    hint: (status) => (status === 401 ? keyHint(apiKey) : status === 404 ? addressHint(base) : null),
     brand: options.brand ?? null,
     timeoutMs: options.timeoutMs ?? 60_000,
     downloadLimits: options.downloadLimits ?? {},
@@ -86,13 +96,22 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-function retryPolicy(given: RetryOptions = {}): RetryPolicy {
-  return {
-    maxAttempts: given.maxAttempts ?? defaultRetryPolicy.maxAttempts,
-    baseDelayMs: given.baseDelayMs ?? defaultRetryPolicy.baseDelayMs,
-    maxDelayMs: given.maxDelayMs ?? defaultRetryPolicy.maxDelayMs,
-    maxElapsedMs: given.maxElapsedMs ?? defaultRetryPolicy.maxElapsedMs,
-  };
+/** More about an answer, and what to do next. */
+export interface Hint {
+  readonly note: string;
+  readonly next: string;
+}
+
+function keyHint(apiKey: string): Hint | null {
+  if (!isKeyOfV2(apiKey)) return null;
+  const note = "The key that was sent, sk_…, has the form of one of the previous API (v2), which v3 does not take.";
+  return { note, next: "create a key for v3 in the service's console: it has the form <key_id>:<secret>" };
+}
+
+function addressHint({ href }: BaseUrl): Hint | null {
+  if (/\/v\d+$/.test(href)) return null;
+  const note = `The address of the service, ${href}, does not end in a version.`;
+  return { note, next: `see whether the address lacks its end: ${href}/v3` };
 }
 
 /** The most that a download of each kind of media may bring, in bytes. */
@@ -114,38 +133,4 @@ const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other
 export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
   const kind = (["image", "audio", "video"] as const).find((one) => contentType?.toLowerCase().startsWith(`${one}/`));
   return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
-}
-
-/** Bounds of the retries of one call. */
-export interface RetryPolicy {
-  /** Sends of one call that may fail before it gives up; answers 429 do not count. Default 6. */
-  readonly maxAttempts: number;
-  /** First backoff step in milliseconds, doubled each time. Default 500. */
-  readonly baseDelayMs: number;
-  /** Longest backoff in milliseconds, unless the service asks for longer. Default 30 000. */
-  readonly maxDelayMs: number;
-  /** Time in milliseconds after which a call starts no further send, waits for 429 included. Default 900 000. */
-  readonly maxElapsedMs: number;
-}
-
-export type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undefined };
-
-export const defaultRetryPolicy: RetryPolicy = {
-  maxAttempts: 6,
-  baseDelayMs: 500,
-  maxDelayMs: 30_000,
-  maxElapsedMs: 900_000,
-};
-
-/**
- * What may be repeated. `always`: asking twice does no harm. `unless-done`: only when the first send certainly did
- * nothing. `never`: not at all.
- */
-export type Repeat = "always" | "unless-done" | "never";
-
-/** Full jitter: anywhere between nothing and the doubled step, on top of the service's Retry-After. */
-export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
-  const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
-  if (retryAfterMs === null) return chance * stepMs;
-  return retryAfterMs + chance * Math.min(stepMs, 1_000);
 }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { redactUrls } from "../clean-text.ts";
 
 /** Takes the client's own credential out of what others say, before anything else reads it. */
 export interface Redactor {
@@ -14,7 +15,7 @@ const SHORTEST_SECRET = 8;
 /** Nothing that is meant to be read lies deeper. */
 const MOST_DEPTH = 500;
 
-/** Knows the credential whole and its secret alone, however texts write them: escaped, in percent, in Base64, in hex. */
+/** Knows the credential whole and its secret alone: as they are, escaped for JSON, in percent, in Base64 and in hex. */
 export function createRedactor(apiKey: string): Redactor {
   const secret = apiKey.slice(apiKey.indexOf(":") + 1);
   const forms = [apiKey, secret].filter((form) => form.length >= SHORTEST_SECRET).flatMap(formsOf);
@@ -41,13 +42,14 @@ export function parseJson(text: string): unknown {
   }
 }
 
-function withTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
+function withTexts(value: unknown, change: (text: string) => string, depth = MOST_DEPTH): unknown {
   if (typeof value === "string") return change(value);
+  if (value instanceof Error) return change(`${value.name}: ${value.message}`);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > MOST_DEPTH) return REMOVED;
-  if (Array.isArray(value)) return value.map((item) => withTexts(item, change, depth + 1));
+  if (depth < 0) return REMOVED;
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, change, depth - 1));
   const entries = Object.entries(value);
-  return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth + 1)]));
+  return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
 }
 
 /** Expressions for each way to write a text of printable ASCII. */
@@ -61,14 +63,11 @@ function formsOf(form: string): readonly string[] {
   ];
 }
 
-/** One character as it stands, escaped for JSON or HTML, or in percent once or twice. */
+/** One character as it stands, escaped for JSON, or in percent. */
 function written(character: string): string {
-  const code = character.charCodeAt(0);
-  const hex = code.toString(16).padStart(2, "0");
-  return `(?:\\x${hex}|%(?:25)?${hex}|\\\\{1,3}(?:u00${hex}|\\x${hex})|&(?:#0*${code}|#x0*${hex}|${ENTITIES[character] ?? "(?!)"});)`;
+  const hex = character.charCodeAt(0).toString(16).padStart(2, "0");
+  return `(?:\\x${hex}|%${hex}|\\\\(?:u00${hex}|\\x${hex}))`;
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
 function base64At(bytes: Buffer, offset: number): string {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64url");
@@ -90,21 +89,13 @@ const ignore = () => {};
 /** The default: says nothing. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** A text without the credential and without the query of any URL in it. */
-function redactText(text: string, redactor: Redactor): string {
-  return redactor.text(text).replace(/(https?:\/\/[^\s"'<>?#]+)[?#][^\s"'<>]*/gi, "$1?[redacted]");
-}
+/** Nothing that the client logs lies deeper. */
+const MOST_LOGGED_DEPTH = 8;
 
 /** A logger that never sees the credential or a presigned query, whatever field or message holds it. */
 export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
-  const clean = (value: unknown, depth = 0): unknown => {
-    if (typeof value === "string") return redactText(value, redactor);
-    if (value instanceof Error) return redactText(`${value.name}: ${value.message}`, redactor);
-    if (typeof value !== "object" || value === null || depth > 4) return value;
-    if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1));
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, clean(item, depth + 1)]));
-  };
+  const clean = (said: string) => redactUrls(redactor.text(said));
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>
-    logger[level](clean(fields) as Record<string, unknown>, redactText(message, redactor));
+    logger[level](withTexts(fields, clean, MOST_LOGGED_DEPTH) as Record<string, unknown>, clean(message));
   return { debug: pass("debug"), info: pass("info"), warn: pass("warn"), error: pass("error") };
 }

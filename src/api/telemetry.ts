@@ -26,17 +26,17 @@ function loadApi(): Promise<OpenTelemetry | null> {
   return loading;
 }
 
-const silent: OpenSpan = { set: () => {}, end: () => {} };
+const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
 export const telemetry: Telemetry = {
   async open(name, attributes) {
     const api = await loadApi();
-    if (api === null) return silent;
+    if (api === null) return noSpan;
     return openSpan(api, api.trace.getTracer("showrunner").startSpan(name, { attributes }));
   },
   async span(name, attributes, work) {
     const api = await loadApi();
-    if (api === null) return work(silent);
+    if (api === null) return work(noSpan);
     return api.trace.getTracer("showrunner").startActiveSpan(name, { attributes }, async (active) => {
       const span = openSpan(api, active);
       try {

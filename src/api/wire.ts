@@ -78,7 +78,27 @@ export const micros: Field<number> = z.union([z.number(), z.string()]).transform
 export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
-const anything = z.unknown().optional();
+/** A million dollars: above it no charge is believed, and sums of charges stay safe integers. */
+const MOST_MICROS = 1e12;
+
+/** What the service says that something costs. */
+export interface Charge {
+  /** Micro-dollars; null until it is said, and where what is said cannot be. */
+  readonly costMicros: number | null;
+  /** As it was said, where that is no amount of US dollars from 0 to a million; else null. */
+  readonly impossibleCost: string | null;
+}
+
+/** Never throws: one impossible amount must not make the rest of an answer unreadable. */
+export function chargeOf({ cost, currency }: { readonly cost?: unknown; readonly currency: string }): Charge {
+  if (cost === undefined || cost === null) return { costMicros: null, impossibleCost: null };
+  const micros = typeof cost === "number" || typeof cost === "string" ? toMicros(cost) : null;
+  const isPossible = micros !== null && micros >= 0 && micros <= MOST_MICROS && /^usd$/i.test(currency);
+  if (isPossible) return { costMicros: micros, impossibleCost: null };
+  return { costMicros: null, impossibleCost: `${JSON.stringify(cost)} ${currency}`.slice(0, 100) };
+}
+
+export const anything = z.unknown().optional();
 
 // The same as `optional` for the most common kinds, but in one step: thousands of answers are read a minute.
 export const text: Field<string | null> = anything.transform((value) => (typeof value === "string" ? value : null));

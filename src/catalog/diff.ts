@@ -2,6 +2,7 @@ import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
 import { type AcceptedMedia, schemaLocation } from "../plan/schema/field.ts";
 import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
 import { applicable, isSchema, propertySchemas } from "../plan/schema/schema.ts";
+import { type Combination, combinationTable } from "./combination-table.ts";
 
 /** One difference between two catalogs. */
 export interface CatalogChange {
@@ -42,8 +43,21 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
   if (before.priceDescription !== after.priceDescription) {
     say(null, false, `its price was "${before.priceDescription ?? ""}", is "${after.priceDescription ?? ""}"`);
   }
+  compareTables(before.inputSchema, after.inputSchema, say);
   compareFields(before.inputSchema, after.inputSchema, say);
 }
+
+/** Combinations that are gone may be in use; new ones break nothing, unless nothing was said before. */
+function compareTables(before: JsonSchema, after: JsonSchema, say: Say): void {
+  const [had, has] = [before, after].map((schema) => combinationTable(schema)?.rows.map(rowWords) ?? []);
+  const gone = had!.filter((row) => !has!.includes(row));
+  const added = has!.filter((row) => !had!.includes(row));
+  for (const row of gone) say(null, has!.length > 0, `no longer accepts the combination: ${row}`);
+  for (const row of added) say(null, had!.length === 0, `accepts the combination: ${row}`);
+}
+
+/** A row without its number, which moves when another one comes before it. */
+const rowWords = ({ text }: Combination) => text.replace(/^\(\d+\) */, "");
 
 function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];

@@ -1,14 +1,8 @@
 export type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
-export {
-  catalogOf,
-  fetchCatalog,
-  parseSnapshot,
-  pullCatalog,
-  readSnapshot,
-  snapshotText,
-  withFamilies,
-  writeSnapshot,
-} from "./catalog.ts";
+export { catalogOf, withFamilies } from "./catalog.ts";
 export { generateModels } from "./codegen/generate.ts";
+export { type Combination, combinationTable } from "./combination-table.ts";
 export { type CatalogChange, diffCatalogs } from "./diff.ts";
+export { fetchCatalog, pullCatalog } from "./fetch.ts";
+export { parseSnapshot, readSnapshot, snapshotText, writeSnapshot } from "./snapshot.ts";
 export { validateInput, valueProblems } from "./validate/validate.ts";

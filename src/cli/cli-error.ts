@@ -5,7 +5,7 @@ export const ExitCode = {
   failed: 1,
   /** Wrong usage, a plan with problems, or over budget before the start: nothing was submitted. */
   refused: 2,
-  /** Paused, partial, or charged beyond its budget; the message says how to go on. */
+  /** Paused, partial, or charged beyond its budget; the message says how to continue. */
   unfinished: 3,
   /** Ctrl-C, after what was being sent had its answer. */
   interrupted: 130,

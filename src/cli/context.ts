@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
-import type { OpenOptions, Showrunner } from "../index.ts";
+import type { ServiceName } from "../deployments.ts";
+import type { OpenOptions, Showrunner } from "../internal.ts";
 import { folderOfJournal, isPostgresUrl } from "../journal-location.ts";
 import { CliError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
@@ -18,6 +19,7 @@ export interface Context {
 /** Flags of every command that reads a journal or calls a service. */
 export interface ServiceFlags {
   readonly local?: boolean | undefined;
+  readonly service?: ServiceName | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
   /** Where media are kept: a folder or a bucket. */
@@ -33,10 +35,13 @@ export interface ServiceFlags {
   readonly walletFloor?: string | undefined;
   readonly cap?: readonly string[] | undefined;
   readonly capTimeZone?: string | undefined;
-  /** Of commands that drive runs: who is told. */
+  /** Of commands that drive runs: who is notified. */
   readonly notify?: string | undefined;
   /** Of commands that make plans: see `withFamilies`. */
   readonly families?: string | undefined;
+  /** Of commands that read files and addresses which inputs name: see `withPlanning`. */
+  readonly inside?: readonly string[] | undefined;
+  readonly files?: string | undefined;
 }
 
 /** The file of model families that flags and environment name, absolute. */
@@ -56,13 +61,14 @@ export async function withShowrunner<T>(
   work: (show: Showrunner) => Promise<T>,
   more: OpenOptions = {},
 ): Promise<T> {
-  const { local, baseUrl, journal, media, rateLimit, spendingCap, cap, capTimeZone, walletFloor, notify, families } =
-    flags;
+  const { local, service, baseUrl, journal, media, notify, families, inside, files } = flags;
+  const { rateLimit, spendingCap, cap, capTimeZone, walletFloor } = flags;
   checkAmount("--spending-cap", spendingCap);
   checkAmount("--wallet-floor", walletFloor);
   const options: OpenOptions = {
     ...more,
     local,
+    service,
     baseUrl,
     journal: more.journal ?? journal,
     media,
@@ -73,15 +79,18 @@ export async function withShowrunner<T>(
     walletFloor,
     notify,
     families,
+    inside,
+    filesDir: files,
     ...(flags.turns !== undefined && { turns: turnsOf(flags.turns) }),
     ...(rateLimit !== undefined && { clientOptions: { ...more.clientOptions, pace: { limit: paceOf(rateLimit) } } }),
   };
-  const { openShowrunner } = await import("../index.ts");
+  const { openShowrunner } = await import("../internal.ts");
   const show = await openShowrunner(options);
   try {
     return await work(show);
   } catch (error) {
-    throw (await unknownRun(show, error)) ?? error;
+    const isRefused = error instanceof Error && "code" in error && error.code === "UNAUTHORIZED";
+    throw (isRefused ? show.service.missingKey : await unknownRun(show, error)) ?? error;
   } finally {
     await show.close();
   }
@@ -91,7 +100,7 @@ export async function withShowrunner<T>(
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;
-  const { suggest } = await import("../index.ts");
+  const { suggest } = await import("../internal.ts");
   const known = (await show.runs()).map(({ runId }) => runId);
   const suggestion = suggest(String(error.runId), known);
   if (suggestion.length === 0) return null;

@@ -1,4 +1,6 @@
+import { redactUrls } from "../clean-text.ts";
 import { formatUsd } from "../money.ts";
+import { own } from "../own.ts";
 import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { visible, visibleLines } from "./text/escape.ts";
@@ -64,9 +66,12 @@ const advice: Readonly<Record<string, Advice>> = {
     "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with; for the same account under a new key or address: showrunner resume {run} --account-moved",
   ],
   INVALID_OPTION: [ExitCode.refused, "showrunner doctor"],
-  UNAUTHORIZED: [ExitCode.failed, "check SHOWRUNNER_API_KEY (<key_id>:<secret>), then: showrunner doctor"],
+  UNAUTHORIZED: [
+    ExitCode.failed,
+    "check SHOWRUNNER_API_KEY, or the named service's own variable (<key_id>:<secret>), then: showrunner doctor",
+  ],
   INSUFFICIENT_BALANCE: [ExitCode.unfinished, "showrunner balance"],
-  LOCAL_SERVICE_MISSING: [ExitCode.refused, "npm i -D showrunner-local"],
+  LOCAL_SERVICE_MISSING: [ExitCode.refused, "showrunner doctor"],
   PORT_IN_USE: [ExitCode.refused, "showrunner serve --port 0   (takes a free one)"],
   DATA_DIR_IN_USE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER   (or use the service that is running)"],
   DATA_DIR_UNUSABLE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER"],
@@ -75,8 +80,11 @@ const advice: Readonly<Record<string, Advice>> = {
   CATALOG_INVALID: [ExitCode.refused, "correct the file after --catalog"],
   JOURNAL_NOT_A_JOURNAL: [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"],
   JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
-  JOURNAL_READ_ONLY: [ExitCode.refused, "make it writable, then repeat the command"],
-  JOURNAL_NEWER_VERSION: [ExitCode.refused, "npm install showrunner@latest, then repeat the command"],
+  JOURNAL_READ_ONLY: [
+    ExitCode.refused,
+    "make it writable, or name a copy of it with --journal FILE, then repeat the command",
+  ],
+  JOURNAL_NEWER_VERSION: [ExitCode.refused, "update Showrunner, then repeat the command"],
   JOURNAL_OLD_VERSION: [ExitCode.refused, "move the journal away, or name another one: --journal FILE"],
   JOURNAL_CORRUPT: [ExitCode.failed, "restore the journal from a copy; in a new one everything would be paid again"],
   JOURNAL_ILLEGAL_EVENT: [
@@ -86,20 +94,24 @@ const advice: Readonly<Record<string, Advice>> = {
   // A run may have spent: another journal would pay for everything again.
   JOURNAL_DISK_FULL: [
     ExitCode.unfinished,
-    "free space, then repeat the command; a run that had begun goes on with showrunner resume",
+    "free space, then repeat the command; a run that had started continues with showrunner resume",
   ],
   JOURNAL_IO: [
     ExitCode.unfinished,
-    "check the disk, then repeat the command; a run that had begun goes on with showrunner resume",
+    "check the disk, then repeat the command; a run that had started continues with showrunner resume",
   ],
   JOURNAL_ACCESS: [ExitCode.refused, "correct it, then repeat the command"],
   JOURNAL_UNREACHABLE: [
     ExitCode.unfinished,
-    "see that the database answers, then repeat the command; a run that had begun goes on with showrunner resume",
+    "see that the database answers, then repeat the command; a run that had started continues with showrunner resume",
   ],
   JOURNAL_BUSY: [ExitCode.failed, "repeat the command once the other process is through"],
   MEDIA_LOST: [ExitCode.unfinished, "showrunner resume {run}"],
   MEDIA_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
+  ENGINE_UNAVAILABLE: [
+    ExitCode.failed,
+    "start restate-server, or say with --engine-url where it is; then the same command",
+  ],
   CONNECTION_FAILED: [ExitCode.failed, "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor"],
 };
 
@@ -110,7 +122,7 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   const {
     code,
     runId,
-    next: own,
+    next: given,
   } = error as Error & {
     code?: unknown;
     runId?: string;
@@ -122,18 +134,21 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
   }
   if (isUnexpected(error) || typeof code !== "string")
     return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);
-  const [exitCode, next] = advice[code] ?? ([ExitCode.failed, "showrunner doctor"] as const);
+  const [exitCode, next] = own(advice, code) ?? ([ExitCode.failed, "showrunner doctor"] as const);
   const list = detailList(error);
   const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : next;
-  const say = own ? visibleLines(own) : (retyped(error, args) ?? generic.replace("{run}", runId ?? ""));
-  return { message: visibleLines(error.message) + list, next: say, exitCode };
+  const say = given ? visibleLines(given) : (retyped(error, args) ?? generic.replace("{run}", runId ?? "<run-id>"));
+  return { message: visibleLines(redactUrls(error.message)) + list, next: say, exitCode };
 }
 
 /** Which fields the service refused, and why. */
 function detailList(error: object): string {
   const details = "details" in error && Array.isArray(error.details) ? error.details : [];
   return details
-    .map((detail: Detail) => `\n  ${visible(detail.field)}: ${visible(detail.message)}${allowed(detail)}`)
+    .map(
+      (detail: Detail) =>
+        `\n  ${visible(redactUrls(detail.field))}: ${visible(redactUrls(detail.message))}${allowed(detail)}`,
+    )
     .join("");
 }
 
@@ -145,7 +160,7 @@ interface Detail {
 
 function allowed({ allowed: list, message }: Detail): string {
   const named = list?.filter((one) => !message.includes(one)) ?? [];
-  return named.length === 0 ? "" : `; allowed: ${named.map(visible).join(", ")}`;
+  return named.length === 0 ? "" : `; allowed: ${named.map((one) => visible(redactUrls(one))).join(", ")}`;
 }
 
 /** What was typed with the flag that would have let it through. */

@@ -2,8 +2,45 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join, sep } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
+
+/** A process that was asked twice to end, and has not ended by itself in so many milliseconds, is ended. */
+const GRACE_MS = 1_000;
+
+/**
+ * Signals reach a thread's JavaScript only between two of its turns, and code of a pipeline may never end its turn. Only a script
+ * that `vm` may break off by SIGINT learns of it in any thread, so that one waits for nothing else in a thread of its own.
+ */
+const WATCH = `
+const { workerData, parentPort } = require("node:worker_threads");
+const { Script } = require("node:vm");
+globalThis.ended = workerData;
+const wait = new Script("Atomics.wait(ended, 0, 0)");
+for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
+  try {
+    wait.runInThisContext({ breakOnSigint: true });
+  } catch {
+    parentPort.postMessage(++signals);
+    if (signals > 1 && Atomics.wait(ended, 0, 0, ${GRACE_MS}) === "timed-out") process.kill(process.pid, "SIGKILL");
+  }
+}`;
+
+/** Calls `onSignal` for each SIGINT, and ends the process after the second one even if the main thread is busy for ever. */
+export function watchInterrupts(onSignal: () => void): void {
+  const ended = new Int32Array(new SharedArrayBuffer(4));
+  const watch = new Worker(WATCH, { eval: true, workerData: ended, name: "interrupts" });
+  watch.on("message", onSignal);
+  // Without it the signals reach the main thread as ever.
+  watch.on("error", () => {});
+  watch.unref();
+  // The thread would wait through the end of the process.
+  process.on("exit", () => {
+    Atomics.store(ended, 0, 1);
+    Atomics.notify(ended, 0);
+  });
+}
 
 /** Warnings about Node itself that say nothing to the user of a command. */
 const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
@@ -57,7 +94,7 @@ function isProgram(path: string): boolean {
 /**
  * Until a command asks for it, a signal ends the process at once, as it would any: nothing is under way, and a pipeline
  * file that never ends its loading must not swallow it. From then on the first signal asks for an orderly stop, and a
- * second one leaves at once.
+ * second one leaves at once, whatever the main thread is at.
  */
 function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
@@ -78,8 +115,10 @@ function interruptOnDemand(): () => AbortSignal {
     if (event === "SIGINT" || event === "SIGTERM") install();
   });
   return () => {
-    isOrderly = true;
+    // The thread takes a while to start, in which a signal must find its handler.
     install();
+    if (!isOrderly) watchInterrupts(onSignal);
+    isOrderly = true;
     return controller.signal;
   };
 }

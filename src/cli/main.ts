@@ -1,11 +1,12 @@
 /** The process around the command line: the only place that reads the process and sets its exit code. */
 import process from "node:process";
+import { givenArguments } from "./background.ts";
 import { hostProcess, leave } from "./host-process.ts";
 import { createOutput } from "./output.ts";
 import { runCli, sayError } from "./program.ts";
 
 const io = hostProcess();
-const args = process.argv.slice(2);
+const args = givenArguments();
 process.on("uncaughtException", (error) => process.exit(sayError(error, { io, output: createOutput(io), args })));
 process.exitCode = await runCli(args, io);
 await leave();

@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
 import { createOutput } from "./output.ts";
-import { type Act, addOption, collect, withFamilies, withService } from "./program/flags.ts";
+import { type Act, addOption, collect, serviceOption, withFamilies, withService } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
 import { addInspecting, addRunning } from "./program/pipelines.ts";
 import { callSpecs } from "./service/specs.ts";
@@ -27,6 +27,7 @@ export function addMigrating(program: Command, act: Act): void {
     .option("--verify", "run the pipeline on a local service and compare what it makes with what v2 would make")
     .option("--force", "overwrite a pipeline.ts that was edited since it was written")
     .option("--local", "use the local service on this machine, whatever the environment says")
+    .addOption(serviceOption())
     .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
     .option("--json", "print the report as one JSON document on stdout")
     .action(act(async () => (await import("./commands/migrate.ts")).migrate));
@@ -45,17 +46,18 @@ const groups: Readonly<Record<string, string>> = {
 /** The calls of the API, as `group verb`. */
 export function addCalls(program: Command, act: Act): void {
   const created = new Map<string, Command>();
-  for (const spec of callSpecs) {
-    const [group = "", verb] = spec.name.split(" ");
+  for (const [name, spec] of Object.entries(callSpecs)) {
+    const [, group = "", usage] = /^(\w+) (\w.*)$/.exec(name) ?? [];
     const parent =
-      verb === undefined ? program : (created.get(group) ?? program.command(group).description(groups[group] ?? ""));
-    if (verb !== undefined) created.set(group, parent);
-    const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
-    for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
+      usage === undefined ? program : (created.get(group) ?? program.command(group).description(groups[group] ?? ""));
+    if (usage !== undefined) created.set(group, parent);
+    const command = parent.command(usage ?? name).description(spec.description);
+    for (const [flags, description] of spec.options) addOption(command, flags, description);
     withService(command).action(
       act(async () => {
-        const { performCall } = await import("./service/perform.ts");
-        return (context, ...given: readonly unknown[]) => performCall(spec, context, given.slice(0, -1));
+        const { performCall } = await import("./service/present.ts");
+        return (context, ...given: readonly unknown[]) =>
+          performCall(spec.perform, context, given.slice(0, -1), { keyOptional: group === "models" });
       }),
     );
   }

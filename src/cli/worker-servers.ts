@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from "node:http";
-import { openJournal, type Showrunner } from "../index.ts";
+import { openJournal, type Showrunner } from "../internal.ts";
 import { type Measured, measureJournal } from "../telemetry/index.ts";
 import { createWebhookReceiver, type Engine, nodeHandler } from "../worker/index.ts";
 import { CliError } from "./cli-error.ts";
@@ -13,7 +13,7 @@ export interface ServerFlags extends ServiceFlags {
   readonly host?: string | undefined;
 }
 
-/** A worker answers this machine alone, unless it is told otherwise. */
+/** A worker answers this machine alone, unless set otherwise. */
 const THIS_MACHINE = "127.0.0.1";
 const OWN_HOSTS = /^(127\.0\.0\.1|localhost)(:\d+)?$/i;
 /** A sender that takes longer over one request is let go, milliseconds. */

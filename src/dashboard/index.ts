@@ -1,4 +1,6 @@
-export { allowedHosts } from "./http/guard.ts";
+export { allowedHosts } from "./http/visitor.ts";
 export type { Dashboard, DashboardOptions, OfferedPipeline } from "./options.ts";
 export { PortInUseError } from "./options.ts";
+export { planSvg } from "./plan-svg.ts";
+export { writeReport } from "./report/write-report.ts";
 export { startDashboard } from "./start.ts";

@@ -1,8 +1,7 @@
-import { type JournalStore, type MediaStore, type Pipeline, type Showrunner, ShowrunnerError } from "../index.ts";
+import { type JournalStore, type MediaStore, type Pipeline, type Showrunner, ShowrunnerError } from "../internal.ts";
 import type { EventStream } from "./http/answer.ts";
 import type { GaugeReader } from "./live/gauges.ts";
 import type { WatchParts } from "./live/run-watch.ts";
-import type { Operator } from "./service/operator.ts";
 
 /** Another program listens where the dashboard was to. */
 export class PortInUseError extends ShowrunnerError {
@@ -51,13 +50,6 @@ export interface DashboardOptions {
   readonly token?: string | undefined;
   /** Opens it for looking only: a viewer sees everything and changes nothing. Default: there is none. */
   readonly viewerToken?: string | undefined;
-  /**
-   * A reverse proxy that asks people who they are and names them in this header. It counts only from the addresses in
-   * `from` (default: this machine). `operators` may act; everybody else whom the proxy lets through sees only.
-   */
-  readonly userHeader?:
-    | { readonly name: string; readonly from?: readonly string[]; readonly operators: readonly string[] }
-    | undefined;
   /** Pipelines on offer to plan and start. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
   /** Folder for files that are picked in the browser as input; kept, so that a run from them can be resumed. Default: none can be picked. */
@@ -68,7 +60,7 @@ export interface DashboardOptions {
     | undefined;
   /** What people type to start the command line, where the page names a command. Default `showrunner`. */
   readonly launcher?: string | undefined;
-  /** Told of errors that should not have happened. Default: written to stderr. */
+  /** Called for errors that should not have happened. Default: written to stderr. */
   readonly onDefect?: ((error: unknown) => void) | undefined;
 }
 
@@ -96,8 +88,6 @@ export interface DashboardContext extends WatchParts {
   readonly pipelines: readonly OfferedPipeline[];
   readonly pickedDir: string | null;
   readonly loadPipeline: NonNullable<DashboardOptions["loadPipeline"]>;
-  /** The local service's other side; null where another service is used. */
-  operator(): Promise<Operator | null>;
   /** Streams that are open, to be ended when the server closes. */
   readonly streams: Set<EventStream>;
 }

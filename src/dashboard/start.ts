@@ -2,85 +2,40 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { withLauncher } from "../launcher.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
-import { allowedHosts, checkSender, ownNames, proxiedHosts } from "./http/guard.ts";
-import { badRequest, type Call, matchPath, notFound, Refusal, type Route, readJson } from "./http/route.ts";
+import { matchPath, notFound, Refusal, type Route, readJson } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
-import { createSession, type Session, type UserHeader, visitorOf } from "./http/visitor.ts";
+import {
+  allowedHosts,
+  checkSender,
+  createSession,
+  ownNames,
+  proxiedHosts,
+  type Session,
+  visitorOf,
+} from "./http/visitor.ts";
 import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
 import { actionRoutes } from "./routes/action-routes.ts";
 import { costRoutes } from "./routes/cost-routes.ts";
-import { downloadRoutes } from "./routes/download-route.ts";
-import { mediaRoutes, pageFile, pageFolder, pageRoutes } from "./routes/media.ts";
-import { pickRoutes } from "./routes/pick-routes.ts";
+import { downloadRoutes, mediaRoutes, pageFile, pageFolder, pageRoutes, pickRoutes } from "./routes/file-routes.ts";
 import { readRoutes } from "./routes/read-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
-import { findOperator, type Operator } from "./service/operator.ts";
-import type { ServiceView, WelcomeView } from "./views/action-wire.ts";
-
-const MOST_DOLLARS = 1_000_000;
-const MOST_RULES = 100;
-
-/** The service behind the runs, and the operator's side of a local one. */
-export function serviceRoutes(context: DashboardContext): readonly Route[] {
-  const { gauges } = context;
-
-  const status = async (): Promise<ServiceView> => {
-    const operator = await context.operator();
-    const { show } = context;
-    return {
-      kind: operator === null ? "hosted" : "local",
-      baseUrl: show.service.baseUrl,
-      keyId: show.client.keyId ?? null,
-      local: (await operator?.status()) ?? null,
-    };
-  };
-
-  const needed = async (): Promise<Operator> => {
-    const operator = await context.operator();
-    if (operator === null) throw new Refusal(409, "NO_LOCAL_SERVICE", "Only a local service can be changed from here.");
-    return operator;
-  };
-
-  const fund = async ({ json }: Call) => {
-    const { dollars } = await json();
-    if (typeof dollars !== "number" || !(dollars > 0 && dollars <= MOST_DOLLARS)) {
-      throw badRequest("dollars must be a number above 0.");
-    }
-    await (await needed()).fund(dollars);
-    gauges.forgetBalance();
-    return {};
-  };
-
-  const setFaults = async ({ json }: Call) => {
-    const { rules } = await json();
-    if (!Array.isArray(rules) || rules.length > MOST_RULES) throw badRequest("rules must be a list.");
-    await (await needed()).setFaults(rules);
-    return {};
-  };
-
-  return [
-    { method: "GET", path: "/api/service", handle: status },
-    { method: "GET", path: "/api/gauges", handle: () => gauges.read() },
-    { method: "POST", path: "/api/service/funds", handle: fund },
-    { method: "POST", path: "/api/service/faults", handle: setFaults },
-  ];
-}
+import type { WelcomeView } from "./views/action-wire.ts";
 
 /** Serves the dashboard until it is closed. @throws PortInUseError */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const context = contextOf(options);
   const { launcher = "showrunner" } = options;
   const folder = await pageFolder();
-  const routes = [
+  const routes: readonly Route[] = [
     ...readRoutes(context),
     ...costRoutes(context),
     ...mediaRoutes(context),
     ...downloadRoutes(context),
     ...pickRoutes(context),
     ...actionRoutes(context),
-    ...serviceRoutes(context),
+    { method: "GET", path: "/api/gauges", handle: () => context.gauges.read() },
     welcomeRoute(launcher),
     ...pageRoutes(folder),
   ];
@@ -88,13 +43,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const server = createServer();
   const port = await listen(server, options.port ?? 0, host);
   const session = createSession(options.token, port, options.viewerToken);
-  const userHeader = userHeaderOf(options.userHeader);
   const proxied = proxiedHosts(options.allowHosts);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
   const headers = securityHeaders(await options.media.linkOrigin());
   server.on("request", (incoming, response) => {
-    const request = { incoming, response, routes, session, userHeader, hosts, proxied, headers };
+    const request = { incoming, response, routes, session, hosts, proxied, headers };
     void answer(request).catch((error: unknown) => {
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
@@ -122,11 +76,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 function contextOf(options: DashboardOptions): DashboardContext {
   const { journal, media, pipelines = [], pickedDir = null, loadPipeline = async () => null, reopen } = options;
   let { show } = options;
-  let operator: Operator | null = null;
   let renewing: Promise<void> | null = null;
   const replace = async (open: NonNullable<typeof reopen>) => {
     show = await open(show);
-    operator = null;
     gauges.forgetBalance();
   };
   const renew = async () => {
@@ -153,7 +105,6 @@ function contextOf(options: DashboardOptions): DashboardContext {
     pipelines,
     pickedDir,
     loadPipeline,
-    operator: async () => (operator ??= await findOperator(show.service.baseUrl)),
     streams: new Set(),
   };
 }
@@ -163,27 +114,17 @@ interface Request {
   readonly response: ServerResponse;
   readonly routes: readonly Route[];
   readonly session: Session;
-  readonly userHeader: UserHeader | null;
   readonly hosts: readonly string[];
   readonly proxied: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function answer({
-  incoming,
-  response,
-  routes,
-  session,
-  userHeader,
-  hosts,
-  proxied,
-  headers,
-}: Request): Promise<void> {
+async function answer({ incoming, response, routes, session, hosts, proxied, headers }: Request): Promise<void> {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const method = incoming.method ?? "GET";
   checkSender(method, incoming.headers, { hosts, proxied });
   const url = parsedUrl(incoming.url ?? "/");
-  const visitor = await visitorOf({ incoming, response, url }, session, userHeader);
+  const visitor = await visitorOf({ incoming, response, url }, session);
   if (visitor === null) return;
   for (const route of routes) {
     if (route.method !== (method === "HEAD" ? "GET" : method)) continue;
@@ -214,11 +155,6 @@ function welcomeRoute(launcher: string): Route {
 
 function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
-}
-
-function userHeaderOf(given: DashboardOptions["userHeader"]): UserHeader | null {
-  if (given === undefined) return null;
-  return { name: given.name.toLowerCase(), from: given.from ?? ["127.0.0.1", "::1"], operators: given.operators };
 }
 
 function parsedUrl(target: string): URL {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { own } from "../own.ts";
 import type { MediaKind } from "../plan/plan.ts";
 
 /** A local media file that a pipeline takes as input. */
@@ -53,7 +54,7 @@ const kindOfExtension: Readonly<Record<string, MediaKind>> = {
 /** Kind of media that a path's ending promises; null when it promises none. */
 export function kindOfPath(path: string): MediaKind | null {
   const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return kindOfExtension[extension] ?? null;
+  return own(kindOfExtension, extension) ?? null;
 }
 
 type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";

@@ -161,7 +161,7 @@ export function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandl
 
 /**
  * Stands for results of a part that could not be said because its input is wrong: whatever is taken from it is a handle
- * that nothing is known of, so that the rest of the build goes on and its mistakes are found too.
+ * that nothing is known of, so that the rest of the build continues and its mistakes are found too.
  */
 export function recoveryHandle(step: string, build: Build): unknown {
   const target = () => undefined;

@@ -27,12 +27,13 @@ export type {
   Voice,
 } from "./handle.ts";
 export { asset } from "./handle-value.ts";
-export { type Model, type ModelFacts, model, type UntypedInput } from "./model.ts";
+export { type Model, type ModelFacts, model, typedModels, type UntypedInput } from "./model.ts";
 export {
   corrected,
   type Drafted,
   draft,
   isPipeline,
+  outdatedInput,
   type Pipeline,
   type PipelineDefinition,
   pipeline,
@@ -68,5 +69,5 @@ export type { IncludeOptions } from "./steps/include.ts";
 export type { JobOptions } from "./steps/job.ts";
 export type { StepOptions } from "./steps/options.ts";
 export type { TakesOptions } from "./steps/takes.ts";
-export type { TaskOptions } from "./steps/task.ts";
+export type { IsolateOptions, TaskOptions } from "./steps/task.ts";
 export type { BytesInput } from "./steps/upload.ts";

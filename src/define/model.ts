@@ -27,6 +27,32 @@ export function model<I, Y extends Yield, N extends number = number>(
   return Object.freeze({ id, yields: facts.yields, maxOutputs: facts.maxOutputs ?? (Number.POSITIVE_INFINITY as N) });
 }
 
+/** Stands for a model that a `models.ts` does not have; the plan reports the step that is given it. */
+export class MissingModel {
+  /** The name that it was asked for under. */
+  readonly id: string;
+  readonly known: readonly string[];
+
+  constructor(id: string, known: readonly string[]) {
+    this.id = id;
+    this.known = known;
+  }
+}
+
+/**
+ * The models of a generated `models.ts`, which wraps them. Node does not check types: a name that is not there is then a
+ * problem of the plan, with the names that are, and not `undefined`.
+ */
+export function typedModels<M extends object>(models: M): M {
+  return new Proxy(models, {
+    get(target, name) {
+      // Whether a value is a promise, or writes itself as JSON, is asked of any object.
+      const isName = typeof name === "string" && !["then", "toJSON"].includes(name);
+      return isName && !(name in target) ? new MissingModel(name, Object.keys(target)) : Reflect.get(target, name);
+    },
+  });
+}
+
 /** Input of a model that is named by an untyped id; checked by the plan. */
 export interface UntypedInput {
   readonly [field: string]: UntypedValue;

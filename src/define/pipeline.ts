@@ -11,7 +11,7 @@ import type { Returns } from "./result.ts";
 import { callSite, errorText, isStepName } from "./step-name.ts";
 import { inputMistake } from "./steps/include.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
-import { unknownFields } from "./unknown-fields.ts";
+import { isPlainAt, unknownFields } from "./unknown-fields.ts";
 
 /** Shared by all copies of this module in a process. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
@@ -190,6 +190,22 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
   return { draft: { pipeline: pipeline.name, parsedInput: plainJson(input), ...recorded }, problems: [] };
 }
 
+/**
+ * What the schema refuses of an input that was parsed by an earlier one: fields that are new, or take something else now.
+ * A field that a transform made may well be refused, and is no problem.
+ */
+export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
+  const parsed = parse(pipeline, parsedInput);
+  if ("value" in parsed) return [];
+  const own = parsed.problems.filter((_, index) => {
+    const path = parsed.paths[index];
+    return path !== undefined && isPlainAt(pipeline.input, path, parsedInput);
+  });
+  return own.map((problem) => {
+    return { ...problem, message: `${problem.message}; give it with: -i ${problem.field?.slice(6)}=VALUE` };
+  });
+}
+
 /** Whether a problem is one of these fields, or of the input as a whole. */
 function isOf(changes: Json, field: string | null): boolean {
   const name = /^input\.([^.[]+)/.exec(field ?? "")?.[1];
@@ -231,17 +247,24 @@ function misnamedIn({ input: schema }: Pipeline, input: unknown): Problem[] {
   return unknownFields(schema, input).map((misnamed) => ({ code: "input", step: null, ...misnamed }));
 }
 
-function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } | { readonly problems: Problem[] } {
+/** `paths`: of the values that the schema refused, in the order of the problems. */
+type Parsed =
+  | { readonly value: unknown }
+  | { readonly problems: Problem[]; readonly paths: readonly (readonly PropertyKey[])[] };
+
+function parse(pipeline: Pipeline, input: unknown): Parsed {
   try {
     const parsed = pipeline.input.safeParse(input);
     if (parsed.success) return { value: parsed.data };
-    return { problems: parsed.error.issues.map((issue) => ({ code: "input", step: null, ...inputMistake(issue) })) };
+    const { issues } = parsed.error;
+    const problems = issues.map((issue): Problem => ({ code: "input", step: null, ...inputMistake(issue) }));
+    return { problems, paths: issues.map(({ path }) => path) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     // By its name: the schema may come from another copy of zod.
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
     const cure = isAsync ? "; refinements and transforms may not be async" : "";
     const message = `the input schema of ${pipeline.name} threw: ${said}${cure}`;
-    return { problems: [{ code: "input", step: null, field: null, message }] };
+    return { problems: [{ code: "input", step: null, field: null, message }], paths: [] };
   }
 }

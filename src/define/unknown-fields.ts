@@ -43,3 +43,19 @@ export function unknownFields(
     return [{ field: fieldPath("input", [...path, key]), message: `the input has no such field; ${hint}` }];
   });
 }
+
+/** What JSON holds as it was parsed. */
+const PLAIN = new Set(["string", "number", "boolean", "enum", "literal", "null", "object", "array"]);
+
+/** Whether what the schema has at a path parses to itself, or is not there at all: no transform on the way to it. */
+export function isPlainAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): boolean {
+  const definition = (schema as { readonly _zod?: { readonly def: unknown } })._zod?.def as Definition | undefined;
+  if (value === undefined) return true;
+  if (definition?.innerType !== undefined) return isPlainAt(definition.innerType, path, value);
+  if (definition === undefined || !PLAIN.has(definition.type)) return false;
+  const [key, ...rest] = path;
+  if (key === undefined) return true;
+  if (typeof value !== "object" || value === null) return false;
+  const within = Array.isArray(value) ? definition.element : definition.shape?.[String(key)];
+  return within !== undefined && isPlainAt(within, rest, (value as { readonly [key: PropertyKey]: unknown })[key]);
+}

@@ -84,7 +84,7 @@ export class RunBusyError extends ShowrunnerError {
   readonly runId: string;
   constructor(runId: string, holder: LeaseHolder, expiresAt: number) {
     super(
-      `Run "${runId}" is being driven by process ${holder.pid} on ${holder.host}; if that one is frozen, it may be taken over after ${new Date(expiresAt).toISOString()}.`,
+      `Run "${runId}" is being driven by process ${holder.pid} on ${holder.host}; if that one is frozen or its machine is gone, resume takes the run over after ${new Date(expiresAt).toISOString()}.`,
     );
     this.runId = runId;
   }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { ShowrunnerError } from "../errors.ts";
 import { BUILT_IN } from "./built-in.ts";
 import { type Family, type FamilyInput, familyList } from "./family.ts";
-import { type ModelName, parseModelName } from "./model-name.ts";
+import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /** A file of model families could not be read: not there, no JSON, or not in the form of docs/model-families.md. */
 export class FamiliesError extends ShowrunnerError {
@@ -95,6 +95,7 @@ function merged(before: Family | undefined, entry: FamilyInput): Family {
     name: entry.name,
     models: entry.models ?? before?.models ?? [],
     rules: entry.rules ?? before?.rules ?? [],
+    areRulesBuiltIn: entry.rules === undefined ? (before?.areRulesBuiltIn ?? true) : BUILT_IN.includes(entry),
     prices: entry.prices ?? before?.prices ?? [],
     typicalMs: seconds === undefined ? (before?.typicalMs ?? null) : seconds * 1000,
   };
@@ -103,12 +104,12 @@ function merged(before: Family | undefined, entry: FamilyInput): Family {
 function isWithin(name: ModelName, pattern: ModelName): boolean {
   return (
     name.family.join() === pattern.family.join() &&
-    (pattern.version === null || pattern.version === name.version) &&
+    (pattern.version.length === 0 || versionSimilarity(pattern, name) > 0) &&
     (pattern.mode === null || pattern.mode === name.mode) &&
     pattern.tiers.every((tier) => name.tiers.includes(tier))
   );
 }
 
 function partsOf({ version, mode, tiers }: ModelName): number {
-  return Number(version !== null) + Number(mode !== null) + tiers.length;
+  return Number(version.length > 0) + Number(mode !== null) + tiers.length;
 }

@@ -66,6 +66,8 @@ export interface Family {
   readonly name: string;
   readonly models: readonly string[];
   readonly rules: readonly FamilyRule[];
+  /** False where a file gives them. Built-in ones yield to a table that a model publishes. */
+  readonly areRulesBuiltIn: boolean;
   readonly prices: readonly FamilyPrice[];
   /** Null where it is not known. */
   readonly typicalMs: number | null;

@@ -7,4 +7,4 @@ export {
   type FamilyRule,
   OURS,
 } from "./family.ts";
-export { type ModelName, parseModelName } from "./model-name.ts";
+export { type ModelName, parseModelName, versionSimilarity, wordsOfLevel } from "./model-name.ts";

@@ -2,8 +2,8 @@
 export interface ModelName {
   /** Words that say what the model is, without its vendor: `["kling"]`. */
   readonly family: readonly string[];
-  /** Digits of the version, `26` for 2.6, 2-6 and 26; null when the name has none. */
-  readonly version: string | null;
+  /** Numbers of the version as it is written: 2, 6 for 2.6 and 2-6, 26 for 26. Empty when the name has none. */
+  readonly version: readonly string[];
   /** `turbo`, `pro`: parts of the product's name that decide price and result. */
   readonly tiers: readonly string[];
   /** How the model is used, e.g. `i2v`. A v3 model says this by its input. */
@@ -54,8 +54,13 @@ export function parseModelName(name: string): ModelName {
     else if (/^\d+$/.test(word)) numbers.push(word);
     else words.push(word);
   }
-  const version = versionOf(numbers);
-  return { family: withoutVendor(words), version, tiers: [...tiers].sort(), mode, settings: [...settings] };
+  return {
+    family: withoutVendor(words),
+    version: numbers,
+    tiers: [...tiers].sort(),
+    mode,
+    settings: [...settings],
+  };
 }
 
 /** `kling2.6` is kling, 2, 6; `o1`, `i2v` and `1080p` are one word each; `v3` is 3. */
@@ -74,12 +79,25 @@ function stepMethods(name: string): readonly string[] {
   });
 }
 
-/** 1.0 and 1 are one version; 10 is another unless it is written without its dot. */
-function versionOf(numbers: readonly string[]): string | null {
-  if (numbers.length === 0) return null;
-  const significant = [...numbers];
-  while (significant.length > 1 && significant.at(-1) === "0") significant.pop();
-  return significant.join("");
+/**
+ * 2: the same version, 1.0 and 1 are; 1: the same where one of them is written without dots, as 26 for 2.6 and 40 for 4.0;
+ * 0: another one, or only one of them says which it is.
+ */
+export function versionSimilarity({ version: a }: ModelName, { version: b }: ModelName): 0 | 1 | 2 {
+  if (significant(a) === significant(b)) return 2;
+  const isUndotted = (a.length === 1) !== (b.length === 1);
+  return isUndotted && a.join("") === b.join("") ? 1 : 0;
+}
+
+function significant(numbers: readonly string[]): string {
+  const last = numbers.findLastIndex((number) => number !== "0");
+  return numbers.slice(0, Math.max(1, last + 1)).join(".");
+}
+
+/** The parts of a level, `fast-pro`, as tiers and settings are compared. */
+export function wordsOfLevel(level: string): readonly string[] {
+  const { tiers, settings, family, version } = parseModelName(level);
+  return [...tiers, ...settings, ...family, ...version];
 }
 
 function withoutVendor(words: readonly string[]): readonly string[] {

@@ -11,11 +11,11 @@ export interface Delivery {
 }
 
 /**
- * `told`: these runs have the hint in their inboxes. `early`: no run of the account knows the job yet; the commit that brings it
- * puts the hint into the inbox. `repeated`: it was told before.
+ * `delivered`: these runs have the hint in their inboxes. `early`: no run of the account knows the job yet; the commit that brings it
+ * puts the hint into the inbox. `repeated`: it was delivered before.
  */
 export interface DeliveryOutcome {
-  readonly outcome: "told" | "early" | "repeated";
+  readonly outcome: "delivered" | "early" | "repeated";
   readonly runIds: readonly string[];
 }
 

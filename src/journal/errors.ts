@@ -30,7 +30,7 @@ export class JournalOldVersionError extends JournalFileError {
   readonly code = "JOURNAL_OLD_VERSION";
 }
 
-/** The file, or the medium that it lies on, cannot be written. */
+/** The file, its folder, or the medium that it lies on cannot be written. */
 export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
@@ -119,9 +119,11 @@ export class IllegalEventError extends ShowrunnerError {
 /** The run belongs to another account or service than the one it was resumed with. */
 export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
+  readonly runId: string;
   constructor(runId: string, requested: string, given: string) {
     super(
       `Run "${runId}" was started with ${requested}, and now it is ${given}. Resume it with the account it was paid from; if this is that account under a new key or address: showrunner resume ${runId} --account-moved`,
     );
+    this.runId = runId;
   }
 }

@@ -4,7 +4,7 @@ import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 12;
+export const FOLD_VERSION = 13;
 
 /** Plans and terms of runs that are still as their first event says. */
 const asPlanned = new WeakSet<RunPlanned>();
@@ -37,6 +37,7 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
     runId,
     seq,
     epoch: 0,
+    drivenSince: null,
     planned,
     status: "planned",
     message: null,
@@ -46,7 +47,8 @@ export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, 
     startedAt: null,
     finishedAt: null,
     activeTime: { ms: 0, since: null, lastAt: at },
-    steps: {},
+    // Any name may be a step's, `constructor` too.
+    steps: Object.create(null) as RunState["steps"],
     losses: 0,
     removedSteps: [],
     formerNames: {},

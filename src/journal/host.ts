@@ -26,18 +26,29 @@ export function retireHolder({ instance }: LeaseHolder): void {
 
 /**
  * True only when the holder cannot be running any more, as far as this machine can tell: the machine was started anew,
- * or its process is gone or is another one by now, or it is this one and the engine in it retired. A holder on another host is never known dead; its lease expires.
+ * or its process is gone or is another one by now, or it is this one and the engine in it retired. A holder on another
+ * host is never known dead; its lease expires. One with more time left (`leftMs`) than any lease has was written by a
+ * clock that is wrong, so that its end says nothing: its holder counts as dead.
  */
-export function isHolderDead(holder: LeaseHolder): boolean {
-  return isGone(holder, processStart);
+export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
+  return isGone(holder, processStart) || isClockWrong(holder, leftMs);
+}
+
+/** The longest lease that is believed, milliseconds; engines ask for half a minute. */
+const LONGEST_LEASE_MS = 3_600_000;
+
+/** On this host the clock may have been set back under a process that can be asked about. */
+function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
+  return host !== hostname() && leftMs > LONGEST_LEASE_MS;
 }
 
 /**
  * As {@link isHolderDead}, for those who only look, again and again: starts no system tool to find out whether a process
  * id was given to another process meanwhile. Whoever holds a lease under such an id is found out when it expires.
  */
-export function isHolderGone(holder: LeaseHolder): boolean {
-  return isGone(holder, (pid) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null));
+export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
+  const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
+  return isGone(holder, startOf) || isClockWrong(holder, leftMs);
 }
 
 type StartOf = (pid: number) => string | null;

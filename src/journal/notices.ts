@@ -1,4 +1,4 @@
-/** Something that a person is to be told; in the outbox from the commit of its event on, until it was told. */
+/** Something to notify a person of; in the outbox from the commit of its event until it was delivered. */
 export interface NewNotice {
   /** Sequence number of the event that it tells of; with the run's id, its name. */
   readonly seq: number;

@@ -1,5 +1,4 @@
 import { stepNamed } from "../plan/plan-index.ts";
-import type { PriceLearned } from "./events/facts.ts";
 import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
 type Worst = Overcharge["worst"];
@@ -10,8 +9,12 @@ export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros
   const expected = expectedMicros ?? 0;
   const already = Math.max(0, (before ?? 0) - expected);
   const excess = Math.max(0, costMicros - expected);
-  if (model === null || (excess === 0 && already === 0)) return;
+  const isFree = quote?.costMicros === 0 && costMicros === 0;
+  if (model === null || (excess === 0 && already === 0 && !isFree && !Object.hasOwn(state.overcharges, model))) return;
   const known = overchargeOf(state, model);
+  if (isFree) known.isFree = true;
+  if (excess > 0) known.isAbove = true;
+  else delete known.isAbove;
   known.times += Number(excess > 0) - Number(already > 0);
   known.excessMicros += excess - already;
   if (excess > 0) noteCharge(known, quote?.costMicros ?? null, costMicros);
@@ -26,36 +29,6 @@ export function noteChatCharge(state: RunState, path: string, { costMicros, hold
   known.times++;
   known.excessMicros += excess;
   noteCharge(known, null, costMicros!);
-}
-
-export function learnPrice(state: RunState, { model, worst, unquotedMicros }: PriceLearned): void {
-  const known = overchargeOf(state, model);
-  known.worst = worseOf(known.worst, worst);
-  known.unquotedMicros = mostOf(known.unquotedMicros, unquotedMicros);
-}
-
-/** Whether there is anything in what was learnt elsewhere that the run does not reckon with yet. */
-export function isNews(
-  state: RunState,
-  { model, worst, unquotedMicros }: Omit<PriceLearned, "type" | "runId">,
-): boolean {
-  const known = Object.hasOwn(state.overcharges, model) ? state.overcharges[model]! : null;
-  if (known === null) return true;
-  return (
-    worseOf(known.worst, worst) !== known.worst || mostOf(known.unquotedMicros, unquotedMicros) !== known.unquotedMicros
-  );
-}
-
-/** What to reserve for what was quoted at so much (null: not at all, so that its maximum is reserved). */
-export function raisedHold(
-  { overcharges }: RunState,
-  model: string,
-  { quotedMicros, holdMicros }: { readonly quotedMicros: number | null; readonly holdMicros: number },
-): number {
-  const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
-  if (known === null) return holdMicros;
-  if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
-  return known.worst === null ? holdMicros : Math.max(holdMicros, scaled(quotedMicros, known.worst));
 }
 
 function noteCharge(known: Overcharge, quotedMicros: number | null, chargedMicros: number): void {
@@ -78,10 +51,4 @@ function worseOf(a: Worst, b: Worst): Worst {
 
 function mostOf(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.max(a, b);
-}
-
-/** Rounded up, without the floating point that would lose a micro-dollar. */
-function scaled(micros: number, { quotedMicros, chargedMicros }: NonNullable<Worst>): number {
-  const quoted = BigInt(quotedMicros);
-  return Number((BigInt(micros) * BigInt(chargedMicros) + quoted - 1n) / quoted);
 }

@@ -31,7 +31,7 @@ export interface PaceGrant {
   readonly limit: PaceLimit | null;
   /** Requests that the caller may send within any window; null while no limit is known. */
   readonly share: number | null;
-  /** Nothing may be sent for so long, whoever was told, milliseconds. */
+  /** Nothing may be sent for so long, whichever process learned it, milliseconds. */
   readonly pauseMs: number;
   /** Processes that use the key, the caller included. */
   readonly holders: number;

@@ -4,7 +4,7 @@ import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
 import type { PaceRequest } from "./pace-shares.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
-import { databaseClock, type LeaseClock } from "./postgres/clock.ts";
+import { databaseClock, type LeaseClock, SharedClock } from "./postgres/clock.ts";
 import { commitRun } from "./postgres/commits.ts";
 import { closedError, Database } from "./postgres/database.ts";
 import { deliver } from "./postgres/deliveries.ts";
@@ -45,28 +45,36 @@ export async function openPostgresJournal(
 ): Promise<JournalStore> {
   const settings = readSettings(location, options);
   const db = new Database(await loadDriver(settings.place), settings);
+  const shared = new SharedClock(db);
   try {
     await prepareSchema(db);
+    await shared.measure();
     db.noteOpened();
   } catch (error) {
     await db.close();
     throw error;
   }
-  return new PostgresJournal(db, clock ?? databaseClock(settings.now));
+  return new PostgresJournal(db, shared, clock ?? databaseClock(() => shared.now()));
 }
 
 class PostgresJournal implements JournalStore {
   readonly #db: Database;
+  readonly #shared: SharedClock;
   readonly #clock: LeaseClock;
   readonly #writes: WriteQueue;
   readonly #feed: ChangeFeed;
   #closing: Promise<void> | null = null;
 
-  constructor(db: Database, clock: LeaseClock) {
+  constructor(db: Database, shared: SharedClock, clock: LeaseClock) {
     this.#db = db;
+    this.#shared = shared;
     this.#clock = clock;
     this.#writes = new WriteQueue(db);
     this.#feed = new ChangeFeed(db);
+  }
+
+  clockOffsetMs(): number {
+    return this.#shared.offsetMs;
   }
 
   async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
@@ -127,6 +135,7 @@ class PostgresJournal implements JournalStore {
   }
 
   async dueRuns(query: DueQuery) {
+    await this.#shared.measure();
     return runs.dueRuns(this.#open, query);
   }
 
@@ -162,10 +171,6 @@ class PostgresJournal implements JournalStore {
     return side.readResults(this.#open, query, limit);
   }
 
-  async charges(query: Parameters<JournalStore["charges"]>[0]) {
-    return side.readCharges(this.#open, query);
-  }
-
   async notices() {
     return side.readNotices(this.#open);
   }
@@ -183,7 +188,7 @@ class PostgresJournal implements JournalStore {
   }
 
   async putHandle(row: UploadHandleRow) {
-    return side.writeHandle(this.#open, row, this.#db.settings.now());
+    return side.writeHandle(this.#open, row, this.#shared.now());
   }
 
   async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {

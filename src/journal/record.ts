@@ -76,27 +76,65 @@ export interface LedgerMoment {
   readonly mark: number;
 }
 
-/** The entry after a change: a settle closes the hold, a release drops it, a hold replaces what was held. */
-export function changeLedger(entry: LedgerEntry, change: LedgerChange, { at, mark }: LedgerMoment): LedgerEntry {
+/** What becomes of a mark of an entry: as it was, null, the present one, or the present one where there was none. */
+export type MarkAfter = "kept" | "cleared" | "marked" | "marked once";
+
+/** What changes of one entry come to, whatever it was; an amount that is null stays. */
+export interface EntryChange {
+  readonly held: number | null;
+  readonly settled: number | null;
+  readonly slot: MarkAfter;
+  readonly charged: MarkAfter;
+}
+
+/** A settle closes the hold, a release drops it, a hold replaces what was held. */
+export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
     case "hold":
-      return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros, slot: slotOf(at), charged: null };
+      return { held: change.amountMicros, settled: null, slot: "marked", charged: "cleared" };
     case "raise":
-      return { ...entry, heldMicros: change.amountMicros };
+      return { held: change.amountMicros, settled: null, slot: "kept", charged: "kept" };
     case "charged":
-      return { ...entry, charged: mark };
+      return { held: null, settled: null, slot: "kept", charged: "marked" };
     case "settle":
-      return {
-        heldMicros: 0,
-        settledMicros: change.costMicros,
-        slot: entry.slot ?? slotOf(at),
-        charged: entry.charged ?? mark,
-      };
+      return { held: 0, settled: change.costMicros, slot: "marked once", charged: "marked once" };
     case "release":
-      return { ...entry, heldMicros: 0 };
+      return { held: 0, settled: null, slot: "kept", charged: "kept" };
     default:
       return change satisfies never;
   }
+}
+
+/** One change after the other, as one. */
+export function bothChanges(first: EntryChange, then: EntryChange): EntryChange {
+  return {
+    held: then.held ?? first.held,
+    settled: then.settled ?? first.settled,
+    slot: bothMarks(first.slot, then.slot),
+    charged: bothMarks(first.charged, then.charged),
+  };
+}
+
+function bothMarks(first: MarkAfter, then: MarkAfter): MarkAfter {
+  if (then === "kept") return first;
+  if (then !== "marked once" || first === "kept") return then;
+  return first === "marked once" ? "marked once" : "marked";
+}
+
+/** The entry after a change. */
+export function changeLedger(entry: LedgerEntry, change: EntryChange, { at, mark }: LedgerMoment): LedgerEntry {
+  return {
+    heldMicros: change.held ?? entry.heldMicros,
+    settledMicros: change.settled ?? entry.settledMicros,
+    slot: markAfter(entry.slot, change.slot, slotOf(at)),
+    charged: markAfter(entry.charged, change.charged, mark),
+  };
+}
+
+function markAfter(was: number | null, after: MarkAfter, present: number): number | null {
+  if (after === "marked") return present;
+  if (after === "cleared") return null;
+  return after === "kept" ? was : (was ?? present);
 }
 
 /** Throws before anything is written when a commit breaks the journal's own rules. */

@@ -110,7 +110,7 @@ function rename(state: RunState, names: ReadonlyMap<string, string>): void {
       expanded: expanded === null ? null : expanded.map(refOf),
     };
   });
-  state.steps = Object.fromEntries(steps.map((step) => [step.path, step]));
+  state.steps = Object.assign(Object.create(null), Object.fromEntries(steps.map((step) => [step.path, step])));
   state.files = state.files.map((file) => ({ ...file, step: nameOf(file.step) }));
   state.reruns = state.reruns.map((request) => ({ ...request, steps: request.steps.map(nameOf) }));
   const former = Object.entries(state.formerNames).map(([name, now]) => [name, nameOf(now)]);

@@ -5,11 +5,9 @@ import type {
   InboxEntry,
   InboxMessage,
   LeaseHolder,
-  ModelCharges,
   Progress,
   RunRow,
   StoredResult,
-  Took,
   UploadHandleRow,
 } from "./store.ts";
 import type { Tags } from "./tags.ts";
@@ -63,18 +61,8 @@ export function ledgerTotalsOf(columns: Columns, row: Row): LedgerTotals {
   };
 }
 
-export function chargesOf(columns: Columns, row: Row): ModelCharges & { readonly runId: string } {
-  const quotedMicros = columns.integerOrNull(row, "quoted_micros");
-  const chargedMicros = columns.integerOrNull(row, "charged_micros");
-  return {
-    runId: columns.text(row, "run_id"),
-    model: columns.text(row, "model"),
-    worst: quotedMicros === null || chargedMicros === null ? null : { quotedMicros, chargedMicros },
-    unquotedMicros: columns.integerOrNull(row, "unquoted_micros"),
-  };
-}
-
 export function resultOf(columns: Columns, row: Row): StoredResult {
+  const tookMs = columns.integerOrNull(row, "took_ms");
   return {
     runId: columns.text(row, "run_id"),
     account: columns.text(row, "account"),
@@ -82,15 +70,8 @@ export function resultOf(columns: Columns, row: Row): StoredResult {
     fingerprint: columns.text(row, "fingerprint"),
     model: columns.textOrNull(row, "model"),
     at: columns.integer(row, "at"),
-    ...tookOf(columns, row),
+    ...(tookMs !== null && { tookMs }),
   };
-}
-
-function tookOf(columns: Columns, row: Row): { readonly took?: Took } {
-  const ms = columns.integerOrNull(row, "took_ms");
-  const settings = columns.textOrNull(row, "settings");
-  const amount = columns.realOrNull(row, "amount");
-  return ms === null || settings === null || amount === null ? {} : { took: { ms, settings, amount } };
 }
 
 export function noticeOf(columns: Columns, row: Row): NoticeRow {

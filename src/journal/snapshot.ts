@@ -1,6 +1,7 @@
 import { RunUnknownError } from "./errors.ts";
 import type { RunPlanned, StoredEvent } from "./events.ts";
 import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.ts";
+import { moved } from "./project.ts";
 import { newStep, type RunState, type StepState } from "./state.ts";
 import type { FoldSnapshot, JournalStore } from "./store.ts";
 
@@ -28,17 +29,17 @@ export function weightOf({ steps, files }: RunState): number {
   return weight;
 }
 
-/** `parks`: until the next slice. `rests`: until somebody wants something of the run. */
-export type Leaving = "goes on" | "parks" | "rests";
+/** `parked`: until the next slice. `idle`: until somebody wants something of the run. */
+export type Leaving = "continues" | "parked" | "idle";
 
 /**
  * Whether a snapshot is due with `tail` events after the last one, which had a certain weight: under way when they
  * outweigh it, so that all snapshots of a run together cost no more than its events.
  */
 export function isSnapshotDue(tail: number, weight: number, leaving: Leaving): boolean {
-  if (leaving === "rests") return tail >= SHORT_TAIL;
+  if (leaving === "idle") return tail >= SHORT_TAIL;
   return (
-    tail >= (leaving === "parks" ? Math.max(SHORT_TAIL, weight) : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight))
+    tail >= (leaving === "parked" ? Math.max(SHORT_TAIL, weight) : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight))
   );
 }
 
@@ -69,6 +70,7 @@ export async function loadRun(store: JournalStore, runId: string): Promise<RunSt
   const state = snapshot === null ? null : await fromSnapshot(store, runId, snapshot).catch(() => null);
   const loaded = state ?? fold(await store.read(runId));
   if (loaded === null) throw new RunUnknownError(runId);
+  loaded.planned = moved(loaded.planned, store);
   return loaded;
 }
 

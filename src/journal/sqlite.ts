@@ -1,9 +1,11 @@
+import { isAbsolute } from "node:path";
 import type { Delivery } from "./deliveries.ts";
 import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
 import type { PaceRequest } from "./pace-shares.ts";
+import { projectOf } from "./project.ts";
 import { checkCommit } from "./record.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
@@ -12,7 +14,7 @@ import type { Database } from "./sqlite/database.ts";
 import { deliver } from "./sqlite/deliveries.ts";
 import { isBusy } from "./sqlite/failure.ts";
 import { readInbox, sendMessage } from "./sqlite/inbox.ts";
-import { accountTotals, readCharges, spendingOf } from "./sqlite/ledger.ts";
+import { accountTotals, spendingOf } from "./sqlite/ledger.ts";
 import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
 import { sharePace } from "./sqlite/pace.ts";
@@ -37,7 +39,7 @@ import { Waiters } from "./waiters.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
 export interface SqliteJournalOptions {
-  /** How long a call goes on while other processes hold the file's lock, in milliseconds; default 30,000. The event loop stays free. */
+  /** How long a call continues while other processes hold the file's lock, in milliseconds; default 30,000. The event loop stays free. */
   readonly busyTimeoutMs?: number;
   /** How often waiting calls look for what other processes wrote, in milliseconds; default 50. */
   readonly pollIntervalMs?: number;
@@ -55,9 +57,9 @@ const pageRows = 1_000;
  */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
   const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now } = options;
-  const { db, guard } = await openFile(path, busyTimeoutMs);
+  const { db, isReadOnly, guard } = await openFile(path, busyTimeoutMs);
   const writer = new Writer(db, { busyTimeoutMs, path: db.path }, guard);
-  return new SqliteJournal(db, writer, { busyTimeoutMs, pollIntervalMs, now });
+  return new SqliteJournal(db, writer, { busyTimeoutMs, pollIntervalMs, now }, isReadOnly);
 }
 
 export class SqliteJournal implements JournalStore {
@@ -66,10 +68,14 @@ export class SqliteJournal implements JournalStore {
   readonly #options: Required<SqliteJournalOptions>;
   readonly #waiters = new Waiters();
   readonly #poll: ChangePoll;
+  readonly project: string | undefined;
+  readonly isReadOnly: boolean;
   #closing: Promise<void> | null = null;
 
-  constructor(db: Database, writer: Writer, options: Required<SqliteJournalOptions>) {
+  constructor(db: Database, writer: Writer, options: Required<SqliteJournalOptions>, isReadOnly = false) {
     this.#db = db;
+    this.isReadOnly = isReadOnly;
+    this.project = isAbsolute(db.path) ? projectOf(db.path) : undefined;
     this.#writer = writer;
     this.#options = options;
     this.#poll = new ChangePoll(db, this.#waiters, options.pollIntervalMs);
@@ -175,10 +181,6 @@ export class SqliteJournal implements JournalStore {
     return this.#read(() => readResults(this.#db, query, limit));
   }
 
-  charges(query: Parameters<JournalStore["charges"]>[0]) {
-    return this.#read(() => readCharges(this.#db, query));
-  }
-
   notices() {
     return this.#read(() => readNotices(this.#db));
   }
@@ -259,7 +261,7 @@ export class SqliteJournal implements JournalStore {
       return ready();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      this.#poll.lookAgain();
+      this.#poll.recheck();
       return false;
     }
   }

@@ -29,13 +29,24 @@ export interface OutputState extends OutputFacts {
   phase: OutputPhase;
   /** Our own copy, once downloaded. */
   copy: StoredCopy | null;
+  /** Why fetching it failed the last time; absent once it is here, or where nothing went wrong. */
+  uncopied?: string;
+}
+
+/** A price, as `job.quoted` says. */
+export interface Quoted {
+  readonly costMicros: number | null;
+  readonly basis: PriceBasis;
+  readonly conditionalOn?: readonly string[];
 }
 
 export interface AttemptState {
   readonly n: number;
   phase: JobPhase;
   money: MoneyPhase;
-  quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
+  quote: Quoted | null;
+  /** When it was quoted, epoch milliseconds; null before. */
+  quotedAt: number | null;
   key: string | null;
   model: string | null;
   /** The resolved input that was (or is about to be) sent. */
@@ -57,6 +68,19 @@ export interface AttemptState {
   serviceClockOffsetMs: number;
   /** Set while it is unresolved. */
   unresolved: UnresolvedCause | null;
+  /** The job that its send was answered with, where that cannot be taken as its own unseen. */
+  namedJobId?: string;
+  /** Absent while no answer about the job lacked something, or contradicted an earlier one. */
+  doubt?: {
+    /** Of the first such answer, epoch milliseconds. */
+    readonly since: number;
+    /** Of the last one. */
+    readonly message: string;
+    /** A person takes what the job has as its result. */
+    readonly isAccepted?: true;
+  };
+  /** What the service says of its cost, where that cannot be. */
+  impossibleBill?: string;
   submittedAt: number | null;
   completedAt: number | null;
   outputs: OutputState[];
@@ -125,7 +149,7 @@ export interface PauseState {
   readonly balanceMicros: number | null;
   /** The option that would have done, where a cap over several runs is reached. */
   readonly flag: string | null;
-  /** From when on the run may go on without a person, epoch milliseconds; null: a person decides. */
+  /** From when on the run may continue without a person, epoch milliseconds; null: a person decides. */
   readonly resumeAt: number | null;
 }
 
@@ -151,10 +175,14 @@ export interface Overcharge {
   worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
   /** The greatest charge above what was allowed, or above a quote of nothing; null where there was none. */
   unquotedMicros: number | null;
-  /** How often in this run; 0 where only earlier runs say so. */
+  /** How often; 0 where every bill that was above it came again with a lower sum. */
   times: number;
-  /** Sum of what was charged too much in this run. */
+  /** Sum of what was charged too much. */
   excessMicros: number;
+  /** Whether the newest bill was above its quote: until one agrees again, its jobs are bought one at a time. */
+  isAbove?: true;
+  /** A bill agreed with a quote of nothing. */
+  isFree?: true;
 }
 
 /** A rerun request. */
@@ -172,6 +200,8 @@ export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
+  /** Since when its driver drives it, slices of one engine counted as one, epoch milliseconds; null before the first. */
+  drivenSince: number | null;
   /** With the steps of expansions, and after drift was accepted with the new plan. */
   planned: RunPlanned;
   status: RunStatus;

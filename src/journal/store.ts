@@ -1,5 +1,4 @@
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
-import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
@@ -43,15 +42,6 @@ export type LeaseOutcome =
     }
   | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
 
-/** How long a job or chat took from its acceptance to its end, and what it asked for, as far as that may decide it. */
-export interface Took {
-  readonly ms: number;
-  /** Fields that have a choice of values, as text. */
-  readonly settings: string;
-  /** How much work it was beside other requests of the model: seconds, pixels, characters and outputs multiplied. */
-  readonly amount: number;
-}
-
 /** A result that a later run may take over instead of making it again. */
 export interface CacheEntry {
   readonly step: string;
@@ -59,8 +49,8 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
-  /** Absent where it was interrupted, or is no work of the service. */
-  readonly took?: Took;
+  /** How long its job or chat took from the acceptance to the end. Absent where it was interrupted, or is no work of the service. */
+  readonly tookMs?: number;
 }
 
 /** A {@link CacheEntry} with the run that produced it. */
@@ -71,18 +61,11 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/**
- * Which results to list: by fingerprint, by path, by model, or those of one run. By model, one may be listed that a local
- * function of the same path has replaced since.
- */
+/** By model, one may be listed that a local function of the same path has replaced since. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
-  | { readonly account: string; readonly step: string }
   | { readonly account: string; readonly model: string }
   | { readonly runId: string };
-
-/** What a run was charged for jobs of a model above quotes; null and null where it was charged as quoted. */
-export type ModelCharges = Pick<PriceLearned, "model" | "worst" | "unquotedMicros">;
 
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
@@ -122,11 +105,9 @@ export interface Commit {
   readonly guard?: SpendingGuard;
   /** Results that later runs may take over; an entry replaces the step's earlier one. */
   readonly results?: readonly CacheEntry[];
-  /** Of the models whose charges these events tell; an entry replaces the run's earlier one of its model. */
-  readonly charges?: readonly ModelCharges[];
-  /** What is to be told of these events. */
+  /** What to notify people of. */
   readonly notices?: readonly NewNotice[];
-  /** Epoch milliseconds from which on a run that pauses now may go on without a person; absent or null: never. */
+  /** Epoch milliseconds from which on a run that pauses now may continue without a person; absent or null: never. */
   readonly resumeAt?: number | null;
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
@@ -187,7 +168,7 @@ export interface RunRow {
   /** Status as the last commit left it (see `RunStatus`). */
   readonly status: string;
   readonly tags: Tags;
-  /** Epoch milliseconds from which on a paused run may go on without a person; null: a person decides, or it is not paused. */
+  /** Epoch milliseconds from which on a paused run may continue without a person; null: a person decides, or it is not paused. */
   readonly resumeAt: number | null;
   /** The process that holds the lease, or held it last without releasing it; null when none does. */
   readonly lease: RunLease | null;
@@ -223,6 +204,15 @@ export interface Progress {
  * transaction can hold all four. Implementations pass one contract suite.
  */
 export interface JournalStore {
+  /** Folder of the project that the journal's file belongs to, absolute. Absent where there is no file. */
+  readonly project?: string | undefined;
+  /** This user may only look at it: every write is refused. */
+  readonly isReadOnly?: boolean;
+  /**
+   * How far the clock that the journal's processes share is ahead of this machine's, milliseconds: every instant in the journal goes
+   * by it. Absent where all of them are on one machine.
+   */
+  clockOffsetMs?(): number;
   /**
    * Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. `wake`: an engine drives
    * it.
@@ -242,11 +232,15 @@ export interface JournalStore {
   ): Promise<readonly StoredEvent[]>;
   snapshot(runId: string): Promise<FoldSnapshot | null>;
 
-  /** Takes the run if it is free, expired, or its holder is dead (`isDead`). Appends `lease.acquired`. */
+  /** Takes the run if it is free, expired, or its holder is dead (`isDead`, with what is left of the lease). Appends `lease.acquired`. */
   takeLease(
     runId: string,
     holder: LeaseHolder,
-    options: { readonly at: number; readonly ttlMs: number; readonly isDead: (holder: LeaseHolder) => boolean },
+    options: {
+      readonly at: number;
+      readonly ttlMs: number;
+      readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
+    },
   ): Promise<LeaseOutcome>;
   /** False when the lease was lost. */
   renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
@@ -277,14 +271,7 @@ export interface JournalStore {
   /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
 
-  /** Of the newest run of the account, but for `exceptRun`, that was charged for a job of the model; null without one. */
-  charges(query: {
-    readonly account: string;
-    readonly model: string;
-    readonly exceptRun: string;
-  }): Promise<(ModelCharges & { readonly runId: string }) | null>;
-
-  /** What was not told yet, of every run, earliest due first. */
+  /** What was not delivered yet, of every run, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;
   /** Due notices, each counted as attempted, for the caller alone until the claim ends. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;

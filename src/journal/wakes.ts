@@ -3,7 +3,7 @@ import type { RunEvent } from "./events.ts";
 
 /**
  * How a run that an engine drives waits: parked, without a process. It is the engine's until it is removed; while it
- * rests, only a message in its inbox makes it due.
+ * is idle, only a message in its inbox makes it due.
  */
 export interface Wake {
   /** When it is due, epoch milliseconds; null: only once a message is in its inbox. */

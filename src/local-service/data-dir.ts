@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -41,41 +40,6 @@ export function openDataDir(root: string) {
   };
 }
 
-/** Field of `/proc/<pid>/stat`, counted after the command's closing bracket, that holds the start time. */
-const START_FIELD_AFTER_COMMAND = 19;
-
-function fromProc(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD_AFTER_COMMAND] ?? null;
-  } catch {
-    return null;
-  }
-}
-
-function fromPs(pid: number): string | null {
-  try {
-    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || null;
-  } catch {
-    return null;
-  }
-}
-
-/** A process's start time, as an opaque text; null when there is none, or the system does not report it. */
-export function processStart(pid: number): string | null {
-  return process.platform === "linux" ? fromProc(pid) : fromPs(pid);
-}
-
-/** Whether the process that recorded `start` is still alive: a recycled pid does not count. */
-export function isAlive(pid: number, start: string | null): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
-  }
-  return start === null || processStart(pid) === start;
-}
-
 export type DataDir = ReturnType<typeof openDataDir>;
 
 const NOTE = "service.json";
@@ -84,8 +48,6 @@ const GUARD = "service.lock";
 /** The running service that holds a data folder. */
 export interface RunningService {
   readonly pid: number;
-  /** The process's start time as the system reports it; null where it does not. */
-  readonly processStart: string | null;
   readonly port: number;
   /** Ends in `/v3`. */
   readonly baseUrl: string;
@@ -104,7 +66,7 @@ function isRunningService(value: unknown): value is RunningService {
 export function findLocalService(dataDir: string): RunningService | null {
   try {
     const note: unknown = JSON.parse(readFileSync(join(dataDir, NOTE), "utf8"));
-    return isRunningService(note) && isAlive(note.pid, note.processStart) ? note : null;
+    return isRunningService(note) && isLocked(dataDir) ? note : null;
   } catch {
     return null;
   }
@@ -113,7 +75,7 @@ export function findLocalService(dataDir: string): RunningService | null {
 /** A process's lock on a data folder. */
 export interface DataDirLock {
   /** Publishes the service's address for other processes. */
-  announce(service: Omit<RunningService, "pid" | "processStart">): void;
+  announce(service: Omit<RunningService, "pid">): void;
   release(): void;
 }
 
@@ -135,7 +97,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   }
   return {
     announce(service) {
-      const text = JSON.stringify({ pid: process.pid, processStart: processStart(process.pid), ...service });
+      const text = JSON.stringify({ pid: process.pid, ...service });
       writeFileSync(`${note}.new`, text, { mode: 0o600 });
       renameSync(`${note}.new`, note);
     },
@@ -146,10 +108,24 @@ export function lockDataDir(dataDir: string): DataDirLock {
   };
 }
 
+/** Whether a live process holds the folder; a note of a dead one stays behind. */
+function isLocked(dataDir: string): boolean {
+  const guard = new DatabaseSync(join(dataDir, GUARD));
+  try {
+    guard.exec("BEGIN EXCLUSIVE");
+    return false;
+  } catch {
+    return true;
+  } finally {
+    guard.close();
+  }
+}
+
 function openGuard(dataDir: string): DatabaseSync {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    return new DatabaseSync(join(dataDir, GUARD));
+    // Another process may look for a moment whether it is locked.
+    return new DatabaseSync(join(dataDir, GUARD), { timeout: 200 });
   } catch (cause) {
     const message = `${dataDir} cannot be used as a data folder (${String(cause)}). Choose one that can be written.`;
     throw new LocalServiceError("DATA_DIR_UNUSABLE", message, { cause });

@@ -1,5 +1,5 @@
+export type { RateLimit } from "./access/authenticate.ts";
 export type { Scope } from "./access/principal.ts";
-export type { RateLimit } from "./access/rate-limit.ts";
 export type { ClockControl, ClockMode } from "./clock/clock.ts";
 export { findLocalService, type RunningService } from "./data-dir.ts";
 export { LocalServiceError, type LocalServiceErrorCode } from "./errors.ts";

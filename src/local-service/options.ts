@@ -2,14 +2,14 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../families/index.ts";
+import type { RateLimit } from "./access/authenticate.ts";
 import { isScope, type Scope } from "./access/principal.ts";
-import type { RateLimit } from "./access/rate-limit.ts";
 import { LocalServiceError } from "./errors.ts";
 import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/rules.ts";
 import { micros } from "./money.ts";
 import { kindOfAddress } from "./outbound/destination.ts";
 import type { Renderer } from "./render/contract.ts";
-import { MODERATION_TRIGGERS } from "./validate/moderation.ts";
+import { MODERATION_TRIGGERS } from "./validate/problems.ts";
 
 /** A key that exists from the start. */
 export interface KeyOption {

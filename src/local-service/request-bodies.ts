@@ -34,6 +34,18 @@ export const httpUrl = z
   .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
   .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
 
+/** `POST /models/{model}`, around an input by the model's own schema. */
+export const submitBody = z.object({
+  input: z.unknown(),
+  webhook: httpUrl.nullish().describe("Where the signed event of the job's end goes."),
+  idempotency_key: z
+    .string()
+    .min(1)
+    .max(1024)
+    .nullish()
+    .describe("A retried submit with the same key replays the original acknowledgement."),
+});
+
 /** `PUT /webhooks/default` */
 export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });
 

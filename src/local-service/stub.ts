@@ -2,7 +2,6 @@ import { createHash, type Hash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import type { Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
-import { encodeWav } from "./render/sound/wav.ts";
 
 const SIDE_PX = 64;
 const SOUND_RATE = 8_000;
@@ -11,11 +10,9 @@ const SOUND_RATE = 8_000;
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAAAAACPAi4CAAAAKUlEQVR4nO3MQREAAAwCIKMb3RD77SAA6VEEAoFAIBAIBAKBQCAQfA8G320AeUC9G5AAAAAASUVORK5CYII=";
 
-/** One second of a 200 Hz tone, 16-bit mono PCM. */
-const wave = Float32Array.from(
-  { length: SOUND_RATE },
-  (_, i) => 0.244 * Math.sin((2 * Math.PI * 200 * i) / SOUND_RATE),
-);
+/** The header of a WAV of one second, 16-bit mono PCM. */
+const WAV_HEADER = "UklGRqQ+AABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YYA+AAA=";
+const TONE = Int16Array.from({ length: SOUND_RATE }, (_, i) => 8_000 * Math.sin((2 * Math.PI * 200 * i) / SOUND_RATE));
 
 /** One second of grey at 5 frames a second, H.264 in MP4, encoded once with the real renderer's encoder. */
 const MP4 =
@@ -48,7 +45,8 @@ function media(contentType: string, bytes: Uint8Array, facts: Partial<RenderResu
 const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", Buffer.from(PNG, "base64"), size);
 export const FILM = media("video/mp4", Buffer.from(MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
-export const SOUND = media("audio/wav", encodeWav({ rate: SOUND_RATE, channels: [wave] }), { durationMs: 1000 });
+const WAV = Buffer.concat([Buffer.from(WAV_HEADER, "base64"), new Uint8Array(TONE.buffer)]);
+export const SOUND = media("audio/wav", WAV, { durationMs: 1000 });
 const MEDIA = { image: PICTURE, video: FILM, avatar: FILM, speech: SOUND } as const;
 
 function voice({ input }: RenderRequest): RenderResult {

@@ -4,6 +4,7 @@ import {
   type CallToolResult,
   ErrorCode,
   GetPromptRequestSchema,
+  type GetPromptResult,
   ListPromptsRequestSchema,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
@@ -14,7 +15,6 @@ import {
 import { z } from "zod";
 import { withLauncher } from "../launcher.ts";
 import { ownVersion } from "../own-version.ts";
-import { getPrompt, prompts } from "./prompts.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import type { AgentSession } from "./session.ts";
 import { errorText, ToolError } from "./tool-error.ts";
@@ -23,6 +23,35 @@ import { modelTools } from "./tools/models.ts";
 import { pipelineTools } from "./tools/pipelines.ts";
 import { runTools } from "./tools/runs.ts";
 import type { Call, Tool } from "./tools/tool.ts";
+
+/** Conversations to begin with. */
+export const prompts = [
+  {
+    name: "make",
+    title: "Make media with a pipeline",
+    description: "Choose a pipeline, price it, ask, run it and show the result.",
+    arguments: [{ name: "wish", description: "What is to be made, in your words", required: true }],
+  },
+];
+
+const LONGEST_WISH = 4_000;
+
+export function getPrompt(name: string, given: Readonly<Record<string, string>>): GetPromptResult {
+  const wish = given["wish"]?.trim() ?? "";
+  if (name !== "make")
+    throw new McpError(ErrorCode.InvalidParams, `There is no prompt ${JSON.stringify(name)}; there is: make.`);
+  if (wish === "" || wish.length > LONGEST_WISH) {
+    throw new McpError(ErrorCode.InvalidParams, `wish: say what is to be made, in at most ${LONGEST_WISH} characters.`);
+  }
+  const text = `Make this with Showrunner: ${wish}
+
+1. Choose a pipeline with list_pipelines and read its input with describe_pipeline.
+2. Price it with quote_pipeline, tell me the price, and wait for my yes.
+3. Start it with run_pipeline under a name of its own, and follow it with wait_for_run.
+4. If it waits for a decision, show me what waits with show_media and let me decide.
+5. Show me the result with show_media and tell me what it cost.`;
+  return { messages: [{ role: "user", content: { type: "text", text } }] };
+}
 
 const tools: readonly Tool[] = [...pipelineTools, ...runTools, ...mediaTools, ...modelTools];
 
@@ -43,8 +72,8 @@ export function createServer(session: AgentSession): Server {
       progress(progress, total, message) {
         if (progressToken === undefined || extra.signal.aborted) return;
         const notification = { method: "notifications/progress" as const };
-        const told = { progressToken, progress, total, message };
-        extra.sendNotification({ ...notification, params: told }).catch(() => {});
+        const params = { progressToken, progress, total, message };
+        extra.sendNotification({ ...notification, params }).catch(() => {});
       },
     };
     return callTool(params.name, params.arguments ?? {}, call);

@@ -1,23 +1,60 @@
-import { formatUsd, isPipeline, loadRun, type RunReport, type RunState } from "../index.ts";
-import { checkFiles } from "./allowed-files.ts";
-import type { AgentPipeline, McpOptions } from "./options.ts";
+import { existsSync, realpathSync } from "node:fs";
+import { isAbsolute, relative, resolve } from "node:path";
+import { cleanText } from "../clean-text.ts";
+import {
+  formatUsd,
+  isPipeline,
+  type JournalStore,
+  loadRun,
+  type MediaStore,
+  type Pipeline,
+  type RunReport,
+  type RunState,
+  type Showrunner,
+} from "../internal.ts";
 import { ToolError } from "./tool-error.ts";
 
-/** Runs that agents started are told apart by it: tools neither show nor change any other. */
+/** A pipeline that agents may plan and, under a budget, run. */
+export interface AgentPipeline {
+  /** Unique. */
+  readonly name: string;
+  readonly pipeline: Pipeline;
+  readonly source: { readonly file: string; readonly exportName: string };
+}
+
+/** What a person has allowed agents to do. */
+export interface McpOptions {
+  readonly show: Showrunner;
+  readonly journal: JournalStore;
+  readonly media: MediaStore;
+  readonly pipelines: readonly AgentPipeline[];
+  /** The folder that files named by an input must lie in. */
+  readonly filesDir: string;
+  /** The most that runs may cost that agents start while this server runs, micro-dollars; null: none may be started. `show` has it as a cap on their tag. */
+  readonly budgetMicros: number | null;
+  /** The most that one of them may cost; null: its quote. */
+  readonly runBudgetMicros: number | null;
+  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  readonly allowApprove: boolean;
+  /** What the person types who started the server: `showrunner` or `npx showrunner`. */
+  readonly launcher: string;
+  /** A line for the person who started the server. */
+  readonly log: (text: string) => void;
+}
+
+/** Runs that agents started are distinguished by it: tools neither show nor change any other. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
-/** What of the budget a run may use up: its own budget, less what it had spent before this server drove it. */
-interface Reserved {
-  readonly capMicros: number;
-  readonly beforeMicros: number;
-}
+/** Every run that an agent starts carries it: what they may spend together is a cap on this tag. */
+export const AGENT_TAG = "started-by=agent";
+const tags = { "started-by": "agent" };
 
 /** What agents do with runs while one server lives, whichever connection they come by. */
 export class AgentSession {
   readonly options: McpOptions;
-  readonly #reserved = new Map<string, Reserved>();
   readonly #driven = new Map<string, Promise<unknown>>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -37,11 +74,11 @@ export class AgentSession {
   quote(name: string, input: unknown) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
-    checkFiles(found, input, filesDir);
+    checkFiles(input, filesDir);
     return show.quote(found.pipeline, input, { maxUnquoted });
   }
 
-  /** Starts a run, or goes on with that of the same name and input. Returns as soon as it is under way. */
+  /** Starts a run, or continues with that of the same name and input. Returns as soon as it is under way. */
   start(name: string, runName: string, input: unknown): Promise<string> {
     return this.#inTurn(async () => {
       const { show, maxUnquoted } = this.options;
@@ -52,8 +89,7 @@ export class AgentSession {
         return this.#again(id, pipeline, input);
       const quote = await this.quote(name, input);
       const capMicros = await this.#capFor(quote.totalMicros.max);
-      const handle = await show.run(pipeline, input, { id, budget: formatUsd(capMicros), maxUnquoted, source });
-      this.#reserved.set(id, { capMicros, beforeMicros: 0 });
+      const handle = await show.run(pipeline, input, { id, tags, budget: formatUsd(capMicros), maxUnquoted, source });
       this.#drive(id, handle.result());
       return id;
     });
@@ -65,7 +101,6 @@ export class AgentSession {
       this.#refuseWithoutBudget();
       const state = await this.state(runId);
       if (this.#driven.has(runId) || FINAL.has(state.status)) return;
-      await this.#reserveRest(state);
       const { show, pipelines } = this.options;
       const code = pipelines.find(({ pipeline }) => pipeline.name === state.planned.plan.pipeline);
       const handle = await show.resume(runId, { ...(code !== undefined && { pipeline: code.pipeline }) });
@@ -76,7 +111,9 @@ export class AgentSession {
   /** @throws ToolError for a run that no agent started */
   async state(runId: string): Promise<RunState> {
     this.#refuseOther(runId);
-    return loadRun(this.options.journal, runId);
+    const state = await loadRun(this.options.journal, runId);
+    if (state.planned.tags?.["started-by"] !== "agent") throw notAnAgents(runId);
+    return state;
   }
 
   /** @throws ToolError for a run that no agent started */
@@ -86,10 +123,10 @@ export class AgentSession {
   }
 
   async runs() {
-    return (await this.options.show.runs()).filter(({ runId }) => runId.startsWith(PREFIX));
+    return (await this.options.show.runs({ tags })).filter(({ runId }) => runId.startsWith(PREFIX));
   }
 
-  /** Settles when the run rests or ends, when time is up, or when nobody waits any more. */
+  /** Settles when the run is idle or ends, when time is up, or when nobody waits any more. */
   async wait(
     runId: string,
     timeoutMs: number,
@@ -112,12 +149,10 @@ export class AgentSession {
     }
   }
 
-  /** What runs may still reserve; null without a budget. */
+  /** What is left of the cap over the runs of agents; null without a budget. */
   async remainingMicros(): Promise<number | null> {
-    const { budgetMicros } = this.options;
-    if (budgetMicros === null) return null;
-    const used = await Promise.all([...this.#reserved].map(([id, reserved]) => this.#used(id, reserved)));
-    return Math.max(0, budgetMicros - used.reduce((sum, one) => sum + one, 0));
+    const cap = (await this.options.show.spending()).caps.find(({ tag }) => tag === AGENT_TAG);
+    return cap === undefined ? null : Math.max(0, cap.capMicros - cap.spentMicros - cap.heldMicros);
   }
 
   /** Runs that are being driven here. */
@@ -125,7 +160,7 @@ export class AgentSession {
     return [...this.#driven.keys()];
   }
 
-  /** Settles once every run that is driven here rests or has ended. */
+  /** Settles once every run that is driven here is idle or has ended. */
   async idle(): Promise<void> {
     while (this.#driven.size > 0) await Promise.allSettled(this.#driven.values());
   }
@@ -139,9 +174,8 @@ export class AgentSession {
 
   /** The library compares pipeline and input with those of the run, and refuses others. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
-    const state = await this.state(id);
-    if (!this.#driven.has(id) && !FINAL.has(state.status)) await this.#reserveRest(state);
-    const handle = await this.options.show.run(pipeline, input, { id });
+    await this.state(id);
+    const handle = await this.options.show.run(pipeline, input, { id, tags });
     if (!this.#driven.has(id)) this.#drive(id, handle.result());
     else handle.result().catch(() => {});
     return id;
@@ -160,28 +194,6 @@ export class AgentSession {
     );
   }
 
-  async #reserveRest(state: RunState): Promise<void> {
-    const { runId, budgetMicros, spentMicros } = state;
-    if (this.#reserved.has(runId)) return;
-    const left = (await this.remainingMicros()) ?? 0;
-    const rest = budgetMicros === null ? null : Math.max(0, budgetMicros - spentMicros);
-    if (rest === null || rest > left) {
-      throw new ToolError(
-        `Run ${runId} may spend ${rest === null ? "without limit" : `${formatUsd(rest)} dollars more`}; ${formatUsd(left)} are left of this server's budget`,
-        `ask the person who started this server to go on with it: showrunner resume ${runId}`,
-      );
-    }
-    this.#reserved.set(runId, { capMicros: rest, beforeMicros: spentMicros });
-  }
-
-  async #used(runId: string, { capMicros, beforeMicros }: Reserved): Promise<number> {
-    const state = await loadRun(this.options.journal, runId);
-    const { spentMicros, heldMicros, unconfirmedMicros } = state;
-    const committed = spentMicros + heldMicros + unconfirmedMicros - beforeMicros;
-    // A run that is over keeps what it cost; one that is not may use up its budget, or was charged beyond it.
-    return FINAL.has(state.status) && !this.#driven.has(runId) ? committed : Math.max(committed, capMicros);
-  }
-
   #refuseWithoutBudget(): void {
     if (this.options.budgetMicros !== null) return;
     throw new ToolError(
@@ -191,17 +203,51 @@ export class AgentSession {
   }
 
   #refuseOther(runId: string): void {
-    if (runId.startsWith(PREFIX)) return;
-    throw new ToolError(
-      `Run ${JSON.stringify(runId)} was not started by an agent, so it is not shown or changed here`,
-      "`list_runs` names the runs of agents",
-    );
+    if (!runId.startsWith(PREFIX)) throw notAnAgents(runId);
   }
 
-  /** One after the other: each reserves of what the one before has left. */
+  /** One after the other, so that two calls for one name are one run. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => {});
     return result;
   }
+}
+
+function notAnAgents(runId: string): ToolError {
+  return new ToolError(
+    `Run ${JSON.stringify(runId)} was not started by an agent, so it is not shown or changed here`,
+    "`list_runs` names the runs of agents",
+  );
+}
+
+/** Of a path, in a message. */
+const MOST_CHARACTERS = 300;
+
+/**
+ * Refuses an input with a text in it that names an existing file outside of the folder: code of the pipeline could read it.
+ * Uploads need no such look, as the Showrunner opens nothing else for them. An agent that follows foreign instructions could
+ * otherwise send any file of this machine to the service.
+ * @throws ToolError
+ */
+export function checkFiles(input: unknown, folder: string): void {
+  for (const text of textsIn(input)) {
+    if (text.trim() === "" || text.includes("\0")) continue;
+    const path = resolve(text);
+    if (existsSync(path)) refuseOutside(path, text, folder);
+  }
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
+}
+
+function refuseOutside(path: string, given: string, folder: string): void {
+  const inside = relative(realpathSync(folder), realpathSync(path));
+  if (!inside.startsWith("..") && !isAbsolute(inside)) return;
+  throw new ToolError(
+    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} lies outside of the folder that inputs may name files of, ${folder}`,
+    "ask the person who started this server to copy it there, or to name another folder with --files",
+  );
 }

@@ -1,17 +1,51 @@
+import { Transform } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
+/** Longest message of an agent, in bytes. */
+const MOST_BYTES = 10 * 1024 * 1024;
+
 /** Serves the agent at this process's standard input; settles when it has hung up, or `signal` aborts. */
 export async function serveStdio(session: AgentSession, signal: AbortSignal): Promise<void> {
   const server = createServer(session);
+  const lines = boundedLines(MOST_BYTES, (message) => {
+    const error = { jsonrpc: "2.0", id: null, error: { code: -32_600, message } };
+    process.stdout.write(`${JSON.stringify(error)}\n`);
+  });
   const closed = new Promise<void>((done) => {
     server.onclose = done;
-    process.stdin.once("end", done);
-    process.stdin.once("close", done);
+    lines.once("end", done);
+    process.stdin.once("close", () => lines.end());
     signal.addEventListener("abort", () => done(), { once: true });
   });
-  await server.connect(new StdioServerTransport());
+  process.stdin.pipe(lines);
+  await server.connect(new StdioServerTransport(lines, process.stdout, { maxBufferSize: 2 * MOST_BYTES }));
   if (!signal.aborted) await closed;
+  process.stdin.unpipe(lines).pause();
   await server.close();
+}
+
+/** Passes whole lines on, and leaves out those that are too long: the transport would end without a word. */
+export function boundedLines(mostBytes: number, refuse: (message: string) => void): Transform {
+  let pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  const add = (piece: Buffer) => {
+    sizeBytes += piece.length;
+    if (sizeBytes <= mostBytes) pieces.push(piece);
+    else pieces = [];
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      let from = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+        add(chunk.subarray(from, end + 1));
+        if (sizeBytes <= mostBytes) this.push(Buffer.concat(pieces));
+        else refuse(`A message of ${sizeBytes} bytes is too long; at most ${mostBytes} are read.`);
+        [pieces, sizeBytes, from] = [[], 0, end + 1];
+      }
+      add(chunk.subarray(from));
+      done();
+    },
+  });
 }

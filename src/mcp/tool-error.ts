@@ -1,7 +1,8 @@
 import { cleanText } from "../clean-text.ts";
-import { isShowrunnerError } from "../index.ts";
+import { isShowrunnerError } from "../internal.ts";
+import { own } from "../own.ts";
 
-/** What an agent is told of a call that failed: what was wrong, and what to do. */
+/** What an agent reads of a call that failed: what was wrong, and what to do. */
 export class ToolError extends Error {
   readonly next: string;
 
@@ -28,10 +29,10 @@ const NEXT: Readonly<Record<string, string>> = {
 
 const MOST_CHARACTERS = 4_000;
 
-/** Any thrown value as text for an agent, without secrets and of bounded length. */
+/** Any thrown value as JSON for an agent, without secrets and of bounded length: `next` is ours, whatever `error` quotes of others. */
 export function errorText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const code = isShowrunnerError(error) ? error.code : "";
-  const next = error instanceof ToolError ? error.next : (NEXT[code] ?? `tell ${ASK.slice(4)} if it goes on`);
-  return `${cleanText(message, MOST_CHARACTERS)}\nNext: ${next}.`;
+  const next = error instanceof ToolError ? error.next : (own(NEXT, code) ?? `tell ${ASK.slice(4)} if this persists`);
+  return JSON.stringify({ error: cleanText(message, MOST_CHARACTERS), next });
 }

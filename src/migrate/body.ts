@@ -3,7 +3,7 @@ import { type FieldReport, valueAt } from "./field-report.ts";
 import type { JsonPath } from "./json-path.ts";
 import type { ModelView } from "./models/view.ts";
 import type { V2Source } from "./read/source.ts";
-import type { V2Type } from "./v2/types.ts";
+import type { V2Type } from "./v2-types.ts";
 
 /** A v2 body during its conversion. */
 export interface Body {

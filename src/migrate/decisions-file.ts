@@ -1,50 +1,11 @@
 import { z } from "zod";
 import { ShowrunnerError } from "../errors.ts";
-import type { BodyReport, FieldEntry } from "./report/report.ts";
-
-/**
- * A question that a person can answer interactively; the answer is stored in `map` under the key, or the key in
- * `leaveOut`.
- */
-export interface Question {
-  /** v2 slug or id; of a loss, its `lossKey`. */
-  readonly key: string;
-  readonly about: "model" | "voice" | "loss";
-  readonly question: string;
-  /** v3 ids; the one currently used comes first, if any. */
-  readonly choices: readonly string[];
-}
-
-const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
-const VOICE = /(?:^|\.)voice_id$/;
-
-/** Each open model, voice and loss once, however many bodies share it. */
-export function questionsOf(bodies: readonly BodyReport[]): readonly Question[] {
-  const found = new Map<string, Question>();
-  for (const { fields, status } of bodies) {
-    if (status !== "migrated") continue;
-    for (const entry of fields) {
-      const { field, given, outcome, value, why, choices } = entry;
-      if (entry.isLost) {
-        const key = lossKey(entry);
-        found.set(key, { key, about: "loss", question: `${field} arrives nowhere: ${why}`, choices: [] });
-        continue;
-      }
-      const about = MODEL.test(field) ? "model" : VOICE.test(field) ? "voice" : null;
-      if (outcome !== "decision" || !given || about === null || typeof value !== "string" || found.has(value)) continue;
-      const offered = about === "voice" ? choices.slice(1) : choices;
-      const ids = offered.map((choice) => choice.replace(/ \(.*\)$/, ""));
-      found.set(value, { key: value, about, question: `${value}: ${why}`, choices: ids });
-    }
-  }
-  return [...found.values()];
-}
 
 /** A person's decisions about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. */
   readonly map: { readonly [v2: string]: string };
-  /** Accepted losses: fields with the reason, as {@link lossKey} writes them. */
+  /** Accepted losses: fields with the reason, as `answer.key` of a decision has them. */
   readonly leaveOut: readonly string[];
 }
 
@@ -78,9 +39,4 @@ export function parseDecisions(text: string, path: string): MigrationDecisions {
 export function formatDecisions({ map, leaveOut }: MigrationDecisions): string {
   const sorted = Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `${JSON.stringify({ version: 1, map: sorted, leave_out: [...new Set(leaveOut)].sort() }, null, 2)}\n`;
-}
-
-/** Identifies a loss, however many list items or bodies share it. */
-export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
-  return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }

@@ -14,17 +14,16 @@ export type Expression =
   | { readonly is: "list"; readonly items: readonly Expression[] }
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
 
-/** An input that whoever runs the pipeline supplies. */
-export type PipelineInput = {
-  readonly name: string;
-  /** Its origin in the v2 work, for a comment in the source. */
-  readonly why: string;
-} /** `step` is the name of the step that uploads it. */ & (
+/** What an input takes. */
+export type InputKind =
+  /** `step` is the name of the step that uploads it. */
   | { readonly is: "file"; readonly kind: MediaKind; readonly step: string }
   | { readonly is: "voice" }
   | { readonly is: "text"; readonly maxLength: number | null }
-  | { readonly is: "choice"; readonly values: readonly string[] }
-);
+  | { readonly is: "choice"; readonly choices: readonly string[] };
+
+/** An input that whoever runs the pipeline supplies. `why` is its origin in the v2 work. */
+export type PipelineInput = { readonly name: string; readonly why: string } & InputKind;
 
 export const json = (value: Json): Expression => ({ is: "json", value });
 

@@ -3,8 +3,6 @@ export {
   formatDecisions,
   type MigrationDecisions,
   parseDecisions,
-  type Question,
-  questionsOf,
 } from "./decisions-file.ts";
 export {
   type MigrateOptions,
@@ -18,5 +16,5 @@ export { estimateMigration } from "./proof/estimate.ts";
 export { sampleInput } from "./proof/samples.ts";
 export { verifyMigration } from "./proof/verify.ts";
 export { V2FileError } from "./read/read-file.ts";
-export type { FieldEntry, MigrationReport } from "./report/report.ts";
+export { type Decision, type FieldEntry, lossesOf, type MigrationReport } from "./report/report.ts";
 export { ShiftSoundError, type ShiftSoundOptions, shiftSound } from "./shift-sound.ts";

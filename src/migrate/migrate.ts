@@ -2,24 +2,20 @@ import { hash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Catalog, generateModels } from "../catalog/index.ts";
-import type { Pipeline } from "../define/index.ts";
 import { writeDurably } from "../durable-file.ts";
-import type { ConvertedBody } from "./body.ts";
-import type { PipelineInput } from "./expression.ts";
+import { assetReport, bodyReport, refusedReports } from "./body-reports.ts";
+import { type Checked, check, type Mistake, problemsOf } from "./check.ts";
 import { isRecord, pathText } from "./json-path.ts";
 import { MigrationContext, type StockVoice, usedInputs } from "./migration-context.ts";
 import { kebab } from "./names.ts";
 import { type Cycle, type Edge, inOrder, usedIds } from "./order.ts";
-import { pipelineOf } from "./pipeline.ts";
 import { bodiesOf } from "./read/bodies.ts";
 import { readV2File } from "./read/read-file.ts";
 import { readText } from "./read/read-text.ts";
-import type { ReadBodies, ReadProblem, V2Source } from "./read/source.ts";
+import { type ReadBodies, readProblem, type V2Source } from "./read/source.ts";
 import { reportMarkdown } from "./report/markdown.ts";
-import { type BodyReport, decisionsOf, type InputReport, type MigrationReport } from "./report/report.ts";
-import { writeSource } from "./source/write-source.ts";
-import { assetReport, bodyReport, refusedReports } from "./stages/body-reports.ts";
-import { type Checked, check, type Mistake, problemsOf } from "./stages/check.ts";
+import { type BodyReport, decisionsOf, type MigrationReport } from "./report/report.ts";
+import { writeSource } from "./source.ts";
 
 /** Ids by which other bodies may reference a body's output; the first body that claims one keeps it. */
 export function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
@@ -84,7 +80,7 @@ export interface MigrateOptions {
   readonly catalog: Catalog;
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Accepted losses of media, prompts, shots and voices, as `lossKey` writes them. Default: none. */
+  /** Accepted losses of media, prompts, shots and voices, as `answer.key` of a decision has them. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
@@ -98,16 +94,10 @@ export interface MigrateOptions {
 
 /** v2 work as a v3 pipeline. */
 export interface Migration {
-  readonly name: string;
   /** TypeScript of the pipeline, its default export; null when nothing could be migrated. */
   readonly source: string | null;
-  /** The same pipeline, to plan, price and run at once; null likewise. */
-  readonly pipeline: Pipeline | null;
   /** The outcome of every field; plain JSON. */
   readonly report: MigrationReport;
-  /** What the pipeline returns, by name, with the kinds of the v2 outputs. */
-  readonly outputs: { readonly [name: string]: ConvertedBody["yields"] };
-  readonly inputs: readonly PipelineInput[];
 }
 
 /**
@@ -136,8 +126,6 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
   const all = [...mistakes, ...cycles];
   const refused = refusedReports(all, read.sources);
   const inputs = usedInputs(context);
-  const converted =
-    context.converted.size > 0 ? { name, context, inputs, modelsModule: options.modelsModule ?? "./models.ts" } : null;
   const report: MigrationReport = {
     version: 1,
     pipeline: name,
@@ -145,28 +133,16 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
     format: read.format,
     bodies: [...reports, ...refused].sort((a, b) => a.number - b.number),
     steps: stepsOf(context),
-    inputs: inputs.map(inputReport),
+    inputs,
     decisions: decisionsOf(reports),
     problems: problemsOf(all, read),
     left: read.left,
     price: null,
     verification: null,
   };
-  const source = converted === null ? null : writeSource(converted, report);
-  return {
-    name,
-    source,
-    pipeline: converted === null ? null : pipelineOf(converted),
-    report: { ...report, sourceSha256: source === null ? null : hash("sha256", source) },
-    outputs: outputsOf(context),
-    inputs,
-  };
-}
-
-function inputReport(input: PipelineInput): InputReport {
-  const { name, is, why } = input;
-  const kind = input.is === "file" ? input.kind : null;
-  return { name, is, kind, why, choices: input.is === "choice" ? input.values : [] };
+  const modelsModule = options.modelsModule ?? "./models.ts";
+  const source = context.converted.size === 0 ? null : writeSource(report, context, modelsModule);
+  return { source, report: { ...report, sourceSha256: source === null ? null : hash("sha256", source) } };
 }
 
 const MAX_BODIES = 20_000;
@@ -177,15 +153,7 @@ function bounded(read: ReadBodies, most: number): ReadBodies {
   const [first] = rest;
   if (first === undefined) return read;
   const message = `is one of ${rest.length} bodies beyond the ${most} that one pipeline holds: split the document`;
-  const [position] = read.locate?.([{ source: first, path: [] }]) ?? [];
-  const problem: ReadProblem = {
-    code: "too-many-bodies",
-    at: first.at,
-    path: first.path,
-    line: position?.line ?? null,
-    column: position?.column ?? null,
-    message,
-  };
+  const problem = readProblem("too-many-bodies", first.at, first.path, message);
   return { ...read, sources: read.sources.slice(0, most), problems: [...read.problems, problem] };
 }
 
@@ -194,12 +162,6 @@ function stepsOf(context: MigrationContext): MigrationReport["steps"] {
     jobs.flatMap(({ view, variations, body }) =>
       variations.map(({ step }) => ({ name: step, model: view.id, yields: view.yields, body: body + 1 })),
     ),
-  );
-}
-
-function outputsOf(context: MigrationContext): Migration["outputs"] {
-  return Object.fromEntries(
-    [...context.converted.values()].flatMap(({ outputs, yields }) => outputs.map((step) => [step, yields] as const)),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Catalog } from "../plan/index.ts";
 import type { MediaKind } from "../plan/plan.ts";
 import type { Body, ConvertedBody, ConvertedJob } from "./body.ts";
-import { type Expression, inputsIn, type PipelineInput } from "./expression.ts";
+import { type Expression, type InputKind, inputsIn, type PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";
 import { camel, kebab, Names } from "./names.ts";
 import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
@@ -78,36 +78,19 @@ export class MigrationContext {
   }
 
   /** A file input that whoever runs the pipeline supplies; equal keys give the same one. */
-  file(key: string, kind: MediaKind, names: { readonly name: string | null; readonly why: string }): Expression {
-    const base = kebab(nameOfOutside(names.name ?? "")) ?? kind;
-    const input = this.#input(`file ${kind} ${key}`, base, (name, step) => ({
-      is: "file",
-      kind,
-      name,
-      step,
-      why: names.why,
-    }));
-    return { is: "upload", input };
+  file(
+    key: string,
+    kind: MediaKind,
+    { name, why }: { readonly name: string | null; readonly why: string },
+  ): Expression {
+    const base = kebab(nameOfOutside(name ?? "")) ?? kind;
+    const make = (step: string) => ({ is: "file", kind, step }) as const;
+    return { is: "upload", input: this.#input(`file ${kind} ${key}`, base, why, make) };
   }
 
-  voice(key: string, why: string): Expression {
-    const input = this.#input(`voice ${key}`, "voice", (name) => ({ is: "voice", name, why }));
-    return { is: "input", input };
-  }
-
-  choice(key: string, base: string, values: readonly string[], why: string): Expression {
-    const input = this.#input(`choice ${key}`, kebab(base) ?? "choice", (name) => ({
-      is: "choice",
-      values,
-      name,
-      why,
-    }));
-    return { is: "input", input };
-  }
-
-  text(key: string, base: string, maxLength: number | null, why: string): Expression {
-    const make = (name: string): PipelineInput => ({ is: "text", maxLength, name, why });
-    return { is: "input", input: this.#input(`text ${key}`, kebab(base) ?? "text", make) };
+  /** A voice, choice or text input; equal keys give the same one. */
+  input(key: string, base: string, why: string, kind: InputKind): Expression {
+    return { is: "input", input: this.#input(`${kind.is} ${key}`, kebab(base) ?? kind.is, why, () => kind) };
   }
 
   /** Converts a text with templates: values that the flow filled in become inputs of the pipeline. */
@@ -124,17 +107,16 @@ export class MigrationContext {
     const resolved = body.source.resolve?.(target);
     const name = resolved?.to === "outside" ? resolved.name : target.to === "variable" ? target.name : expression;
     const base = kebab(nameOfOutside(/[()[\]]/.test(name) ? lastName(name) : name)) ?? "text";
-    const make = (converted: string): PipelineInput => ({ is: "text", maxLength: null, name: converted, why });
-    return { input: this.#input(`variable ${name}`, base, make) };
+    return { input: this.#input(`variable ${name}`, base, why, () => ({ is: "text", maxLength: null })) };
   }
 
-  #input(key: string, base: string, make: (name: string, step: string) => PipelineInput): string {
+  #input(key: string, base: string, why: string, make: (step: string) => InputKind): string {
     const known = this.#inputs.get(key);
     if (known !== undefined) return known.name;
     const step = this.names.reserve(/^\d/.test(base) ? `input-${base}` : base);
-    const input = make(camel(step), step);
-    this.#inputs.set(key, input);
-    return input.name;
+    const name = camel(step);
+    this.#inputs.set(key, { name, why, ...make(step) });
+    return name;
   }
 }
 

@@ -1,5 +1,5 @@
 import { isRecord, type JsonPath } from "./json-path.ts";
-import { ANSWER_FIELDS, type Fields, fieldsOf, type Shape, type V2Type } from "./v2/types.ts";
+import { ANSWER_FIELDS, type Fields, fieldsOf, type Shape, type V2Type } from "./v2-types.ts";
 
 /** Fields with a body's own id, not a reference. */
 const OWN_IDS = new Set([

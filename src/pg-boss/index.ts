@@ -1,5 +1,5 @@
 import type { Job, PgBoss } from "pg-boss";
-import type { LocalWork } from "../index.ts";
+import type { LocalWork } from "../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
 
 export interface PgBossEngineOptions {
@@ -14,21 +14,23 @@ export interface PgBossEngineOptions {
    * also the least that pg-boss takes.
    */
   readonly heartbeatSeconds?: number | undefined;
-  /** Told of failures of handlers and of the queue itself; both are tried again. */
+  /** Called for failures of handlers and of the queue itself; both are tried again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
 /** What was tried so often for nothing is left to the journal, in which every run that is due can be found. */
 const RETRIES = 1_000;
 const [SLICES, LOCAL] = ["showrunner-slices", "showrunner-local"] as const;
-/** New jobs are told by NOTIFY; this is for timers, and for what that connection missed. Each place for a slice polls for itself. */
+/** New jobs are announced by NOTIFY; this is for timers, and for what that connection missed. Each place for a slice polls for itself. */
 const POLL_SECONDS = 2;
 
 /** An engine on PostgreSQL, with the queues of pg-boss: an optional peer dependency. */
 export async function createPgBossEngine(options: PgBossEngineOptions): Promise<Engine> {
   const { connectionString, schema = "pgboss", connections = 4, heartbeatSeconds = 10, onError = () => {} } = options;
   const boss = new (await load())({
-    ...{ connectionString, schema, max: connections },
+    connectionString,
+    schema,
+    max: connections,
     application_name: "showrunner",
     schedule: false,
     useListenNotify: true,
@@ -67,14 +69,16 @@ class PgBossEngine implements Engine {
   }
 
   async wake(runId: string, { at, priority = 0 }: WakeOptions = {}): Promise<void> {
-    const isNow = at === undefined || at <= Date.now();
-    const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: new Date(at) }) };
+    const delayMs = (at ?? 0) - Date.now();
+    const isNow = delayMs <= 0;
+    // A length of time, not an instant: the database's clock may be another.
+    const how = { singletonKey: runId, priority, ...(!isNow && { startAfter: delayMs / 1000 }) };
     const added = await this.#boss.send(SLICES, { runId }, how);
     // It waits already: for later, perhaps. A timer that comes after another one is not worth a change.
     if (added === null && isNow) {
       await this.#boss.update(SLICES, undefined, {
         singletonKey: runId,
-        startAfter: new Date(),
+        startAfter: 0,
         priority,
         match: "all",
       });

@@ -24,6 +24,12 @@ export interface CatalogModel {
   readonly message?: string;
 }
 
+/**
+ * Code of an input that is no combination of its model's table because its defaults count as given. Whether they do is not
+ * published: an estimate of the service settles it.
+ */
+export const BY_DEFAULT = "combination-by-default";
+
 /** One thing wrong with an input, as its model's schema sees it. */
 export interface FieldProblem {
   /** `unknown-field`, `enum`, `required`, `type`, `minimum`, `pattern` … */
@@ -42,11 +48,13 @@ export interface Catalog {
   ids(): readonly string[];
   /** Every model that is described here, retired ones too. */
   models(): readonly CatalogModel[];
+  /** What the service says of an id that it does not know, such as which model took its place; null for nothing. */
+  advice(id: string): string | null;
   /** What Showrunner knows of the family of the model with this id; null for a model of no family. */
   family(id: string): Family | null;
   /**
-   * Checks an input without references against the model's schema and the rules of its family: everything that is wrong
-   * with it, at once.
+   * Checks an input without references against the model's schema, its table of combinations and the rules of its family:
+   * everything that is wrong with it, at once. `pending`: its fields with a stand-in for a value that is not known yet.
    */
-  check(model: CatalogModel, input: Json): readonly FieldProblem[];
+  check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
 }

@@ -20,6 +20,15 @@ export interface TaskContext {
   progress(fraction: number): void;
 }
 
+/** The function as an export of a module, and the limits of the thread that runs it. */
+export interface Isolation {
+  /** URL. */
+  readonly module: string;
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly memoryMb: number;
+}
+
 /** One of several results, as a scoring function sees it. `index` counts from 0 in the order in which they were given. */
 export interface Candidate extends LocalFile {
   readonly index: number;
@@ -27,7 +36,12 @@ export interface Candidate extends LocalFile {
 
 /** Code that a run needs and no journal can hold; found again by the path of its step. */
 export type LocalFunction = { readonly version: string } & (
-  | { readonly kind: "task"; readonly run: (input: unknown, context: TaskContext) => unknown }
+  | {
+      readonly kind: "task";
+      readonly run: (input: unknown, context: TaskContext) => unknown;
+      /** Absent: it runs in the process that drives the run. */
+      readonly isolation?: Isolation;
+    }
   | { readonly kind: "score"; readonly score: (candidate: Candidate) => number | Promise<number> }
   /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
@@ -88,6 +102,8 @@ export interface UploadDraft extends DraftStepBase {
   readonly bytes: Uint8Array | null;
   /** Null when neither the writer nor the file's ending says. */
   readonly media: MediaKind | null;
+  /** Origin inside a network that the URL may be of; null: none. */
+  readonly inside: string | null;
 }
 
 export interface ChatDraft extends DraftStepBase {

@@ -1,6 +1,5 @@
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
-export type { DiagramOptions } from "./diagram/svg.ts";
-export { planMermaid, planSvg } from "./diagram/svg.ts";
+export { criticalPath, expectedSpanMs } from "./critical-path.ts";
 export {
   changesBetween,
   diffPlans,
@@ -11,14 +10,10 @@ export {
   withDependents,
 } from "./diff.ts";
 export type { Draft } from "./draft.ts";
-export {
-  type FollowStrategy,
-  forecast,
-} from "./forecast.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
 export { filesOf, makePlan, modelsOf, type PlanOutcome, planExpansionStepwise, planStepwise } from "./make-plan.ts";
-export { criticalPath, makespan } from "./makespan.ts";
+export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export { fingerprint, plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";

@@ -1,3 +1,4 @@
+import { BY_DEFAULT } from "./catalog-port.ts";
 import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
 import { completeRef, isValueRef, type StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";
@@ -42,9 +43,17 @@ function referencesIn(value: Returned): readonly Reference["$ref"][] {
   return Object.values(value).flatMap((one: Returned) => referencesIn(one));
 }
 
+interface Made {
+  readonly plan: Plan;
+  readonly parsedInput: Json;
+}
+
+const isDoubt = ({ code }: Problem) => code === BY_DEFAULT;
+
 export type PlanOutcome =
-  | { readonly ok: true; readonly plan: Plan; readonly parsedInput: Json }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | ({ readonly ok: true } & Made)
+  /** `doubted`: what the plan would be, where an estimate may disprove every problem: they all have {@link BY_DEFAULT}. */
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Made };
 
 /**
  * Holds a draft against models and files. Either a plan, or every problem at once: those of the draft and those found
@@ -66,13 +75,18 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
   const returns = completeReturns(draft.returns, facts, problems);
   const { onFailure, groups } = draft;
   if (onFailure !== null) problems.push(...checkReturnedQuorum(onFailure, returns));
-  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft) };
+  const wrong = { ok: false as const, problems: inStepOrder(problems, draft) };
+  if (!problems.every(isDoubt)) return wrong;
   const plan: Plan = {
-    ...{ version: 1, pipeline: draft.pipeline, steps, returns },
+    version: 1,
+    pipeline: draft.pipeline,
+    steps,
+    returns,
     ...(onFailure !== null && { onFailure }),
     ...(Object.keys(groups).length > 0 && { groups }),
   };
-  return { ok: true, plan, parsedInput: draft.parsedInput };
+  const made = { plan, parsedInput: draft.parsedInput };
+  return problems.length === 0 ? { ok: true, ...made } : { ...wrong, doubted: made };
 }
 
 interface Found {
@@ -165,14 +179,16 @@ export function modelsOf(draft: Draft): readonly string[] {
   return [...found];
 }
 
+interface Grown {
+  readonly steps: readonly PlanStep[];
+  readonly returns: readonly Reference[];
+  readonly groups: NonNullable<Plan["groups"]>;
+}
+
+/** `doubted`: as of a {@link PlanOutcome}. */
 export type ExpansionOutcome =
-  | {
-      readonly ok: true;
-      readonly steps: readonly PlanStep[];
-      readonly returns: readonly Reference[];
-      readonly groups: NonNullable<Plan["groups"]>;
-    }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | ({ readonly ok: true } & Grown)
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly doubted?: Grown };
 
 /**
  * Plans the steps that a value led to, among those of the run's plan, to be left for a moment after each of them. Either
@@ -201,9 +217,11 @@ export function* planExpansionStepwise(
     return bindReturned(given, `returns[${index}]`, step, { planning, isRead });
   });
   problems.push(...circles(step, steps, returns, plan));
-  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, drafted) };
+  const wrong = { ok: false as const, problems: inStepOrder(problems, drafted) };
+  if (!problems.every(isDoubt)) return wrong;
   const own = step.maxCostMicros === null ? {} : { [step.path]: { maxCostMicros: step.maxCostMicros } };
-  return { ok: true, steps, returns, groups: { ...drafted.groups, ...own } };
+  const grown = { steps, returns, groups: { ...drafted.groups, ...own } };
+  return problems.length === 0 ? { ok: true, ...grown } : { ...wrong, doubted: grown };
 }
 
 /** What expansions ask of the steps around them. */

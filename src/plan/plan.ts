@@ -53,6 +53,8 @@ export interface StepPolicy {
   readonly prune?: false;
   /** What is stated of the consent of the person whose voice is cloned; goes into manifests. */
   readonly consent?: string;
+  /** What its author expects of the media that it makes, where the input does not say. */
+  readonly expect?: { readonly durationMs: number };
 }
 
 interface StepBase {

@@ -1,3 +1,14 @@
+import { ShowrunnerError } from "../errors.ts";
+import { fetchForOperator } from "../network/index.ts";
+
+/** Restate cannot be asked: it is down, or at another address. */
+class RestateUnavailableError extends ShowrunnerError {
+  readonly code = "ENGINE_UNAVAILABLE";
+  constructor(origin: string, cause: unknown) {
+    super(`Restate did not answer at ${origin}: is it running, and is this its address?`, { cause });
+  }
+}
+
 /** A request to Restate's ingress or admin API. Rejects with what was asked of whom, and never repeats the token. */
 export async function post(
   url: string,
@@ -5,7 +16,7 @@ export async function post(
   { token, headers }: { readonly token: string | undefined; readonly headers?: Readonly<Record<string, string>> },
 ): Promise<Response> {
   try {
-    return await fetch(url, {
+    return await fetchForOperator(url, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -16,8 +27,6 @@ export async function post(
       signal: AbortSignal.timeout(30_000),
     });
   } catch (cause) {
-    throw new Error(`Restate did not answer at ${new URL(url).origin}: is it running, and is this its address?`, {
-      cause,
-    });
+    throw new RestateUnavailableError(new URL(url).origin, cause);
   }
 }

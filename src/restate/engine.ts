@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type * as Restate from "@restatedev/restate-sdk";
-import type { LocalWork } from "../index.ts";
+import type { LocalWork } from "../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
 import { post } from "./client.ts";
 import { Places } from "./places.ts";
@@ -20,7 +20,7 @@ export interface RestateEngineOptions {
   readonly token?: string | undefined;
   /** Where this process takes work. */
   readonly endpoint?: RestateEndpointOptions | undefined;
-  /** Told of failures of handlers and of the endpoint; both are tried again. */
+  /** Called for failures of handlers and of the endpoint; both are tried again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type * as Restate from "@restatedev/restate-sdk";
-import type { LocalWork } from "../index.ts";
+import type { LocalWork } from "../internal.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
 import type { Claim, Places } from "./places.ts";
 
@@ -41,7 +41,7 @@ const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 /**
- * How Restate goes on when a process is gone or refuses. It never gives up: who wakes the run finds its turn taken. The delays are short, as
+ * How Restate continues when a process is gone or refuses. It never gives up: who wakes the run finds its turn taken. The delays are short, as
  * each death of a worker is another attempt of the calls that it had, and begun ones have nothing to show until their slice ends.
  */
 const AGAIN = {
@@ -116,7 +116,8 @@ export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
     name: names.local,
     options: {
       ...COMMON,
-      ...{ inactivityTimeout: 24 * HOUR_MS, abortTimeout: MINUTE_MS },
+      inactivityTimeout: 24 * HOUR_MS,
+      abortTimeout: MINUTE_MS,
       // What failed so often is found in the journal, should it still be wanted.
       retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS, maxAttempts: 1_000 },
     },

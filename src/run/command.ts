@@ -21,6 +21,7 @@ export type Command =
       readonly step: string;
       readonly attempt: number;
       readonly model: string;
+      /** With references to what does not exist yet, where the media that do are to be looked at. */
       readonly input: Json;
     }
   | {

@@ -1,9 +1,12 @@
 import type { RunEvent } from "../journal/events.ts";
+import { lastAttempt, type RunState } from "../journal/state.ts";
 import type { Command } from "./command.ts";
 import type { Decision } from "./decision.ts";
 import type { DecisionBuilder } from "./decision-builder.ts";
 import { undecided } from "./kinds/approve.ts";
 import { runOutcome } from "./outcome.ts";
+import type { ProducedOutput } from "./resolve.ts";
+import { expiryOf, uncopied } from "./retention.ts";
 
 /** What follows once all steps were decided: less where others may not be needed any more, more where nothing is left to do. */
 export function completeDecision(builder: DecisionBuilder): Decision {
@@ -37,17 +40,18 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
 }
 
 /** On a failFast failure, start no new work; jobs at the service are completed. */
-function cancelRemaining(builder: DecisionBuilder, because: string): void {
+function cancelRemaining(builder: DecisionBuilder, reason: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;
-    if (builder.isIdle(step)) builder.finish(step, "cancelled", `${because} failed, which stops the run`);
+    if (builder.isIdle(step)) builder.finish(step, "cancelled", `${reason} failed, which stops the run`);
   }
 }
 
 /** Nothing is in flight and nothing follows: the run has finished, or a person must act. */
 function finishOrPause(builder: DecisionBuilder): void {
   const { state, context } = builder;
-  if (builder.index.openSteps === 0) return finishRun(builder);
+  const lacking = uncopied(state);
+  if (builder.index.openSteps === 0 && lacking.length === 0) return finishRun(builder);
   if (builder.wakeAt !== null || state.status !== "running") return;
   builder.refuseWaiting();
   if (builder.events.length > 0) return;
@@ -55,17 +59,33 @@ function finishOrPause(builder: DecisionBuilder): void {
   if (stuck !== undefined) {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";
-    const message = `${path}: ${why}. Say which job it is: showrunner adopt ${state.runId} ${path} <job-id|none>`;
-    return builder.pauseNow("unresolved", message);
+    const adopt = `showrunner adopt ${state.runId} ${path}`;
+    const advice =
+      lastAttempt(stuck)?.unresolved === "incomplete"
+        ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
+        : `Say which job it is: ${adopt} <job-id|none>`;
+    return builder.pauseNow("unresolved", `${path}: ${why}. ${advice}`);
   }
   const [first, ...others] = undecided(builder);
-  if (first === undefined) return;
+  if (first === undefined)
+    return lacking.length === 0 ? undefined : builder.pauseNow("files", lackText(state, lacking));
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   builder.pauseNow(
     "approval",
     `${first.path}${more} waits for a decision${asks}. See and decide: showrunner approve ${state.runId}`,
   );
+}
+
+/** What is paid and not here, until when it can be had, and how. */
+function lackText({ runId, steps }: RunState, [first, ...others]: readonly ProducedOutput[]): string {
+  const { step, output } = first!;
+  const what = `${step}: output ${output.index} is not here`;
+  const why = output.uncopied === undefined ? "" : ` (${output.uncopied})`;
+  const more = others.length === 0 ? "" : `; nor ${others.length === 1 ? "is 1 other" : `are ${others.length} others`}`;
+  const expiresAt = expiryOf(steps[step]!);
+  const until = expiresAt === null ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+  return `${what}${why}${more}. The service keeps it${until}. Fetch it again, at no cost: showrunner resume ${runId}`;
 }
 
 function finishRun(builder: DecisionBuilder): void {

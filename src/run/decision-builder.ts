@@ -1,18 +1,28 @@
 import { ownText } from "../clean-text.ts";
 import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
-import { formatUsd } from "../money.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";
+import { overBudget, overGroup, overHeadroom, type Pause } from "./budget-pause.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision, StepWait } from "./decision.ts";
-import { type Headroom, inFlightMicros, isSubmitting, minusHold, pauseFor } from "./headroom.ts";
+import {
+  committedMicros,
+  inFlightMicros,
+  isBillAwaited,
+  isSubmitting,
+  type LimitHeadroom,
+  minusHold,
+} from "./headroom.ts";
 import { decidingSteps, whyPruned } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
 import type { RunIndex } from "./run-index.ts";
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
+
+/** Refuses a hold for good: the step fails at the limit of its group, the run pauses at any other. */
+type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
 /** Why a step was skipped, where nothing went wrong with it. */
 type SkippedWhy = "skippedByCondition" | "pruned";
@@ -33,9 +43,11 @@ export class DecisionBuilder implements Decision {
   mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
-  readonly #reserved: { readonly path: string; readonly holdMicros: number }[] = [];
-  /** Waits for money that may be released, which nothing less urgent may use; the call refuses the wait for good. */
-  #refuse: (() => void) | null = null;
+  readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
+  /** A step waits for money that may be released: nothing less urgent may use it. */
+  #isMoneyAwaited = false;
+  /** What that comes to once nothing more can be released; null: it waits for an answer, and is not refused. */
+  #refusal: Refusal | null = null;
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
   /** What the step that is decided just now waits for, beside events. */
@@ -46,14 +58,14 @@ export class DecisionBuilder implements Decision {
     this.context = context;
     this.index = index;
     this.#slots = index.slots.copy();
-    this.#committedMicros = state.spentMicros + state.heldMicros + state.unconfirmedMicros;
+    this.#committedMicros = committedMicros(state);
     this.stoppedBy = index.stoppedBy;
     this.mayStart = state.status === "running" && this.stoppedBy === null;
   }
 
   /** Whether a less urgent step may still get money. */
   get hasMoney(): boolean {
-    return this.#refuse === null;
+    return !this.#isMoneyAwaited;
   }
 
   isNeeded(path: string): boolean {
@@ -66,12 +78,13 @@ export class DecisionBuilder implements Decision {
   }
 
   isSlotFree(plan: PlanStep): boolean {
-    return this.#slots.free(plan);
+    if (!this.#slots.free(plan)) return false;
+    return !isBillAwaited(this, plan, this.#reserved);
   }
 
   /** Whether the limits let the step start now; it is decided again once they may. */
   hasSlot(plan: PlanStep): boolean {
-    if (this.#slots.free(plan)) return true;
+    if (this.isSlotFree(plan)) return true;
     this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
     return false;
   }
@@ -132,66 +145,53 @@ export class DecisionBuilder implements Decision {
     this.mayStart = mayStart;
   }
 
-  /**
-   * Unless no new work may start anyway: work in flight is completed first. `requiredMicros`: the limit that would
-   * have sufficed.
-   */
-  pause(reason: PauseReason, message: string, requiredMicros?: number): void {
-    if (this.mayStart) this.pauseNow(reason, message, requiredMicros);
+  /** Unless no new work may start anyway: work in flight is completed first. */
+  pause(reason: PauseReason, message: string): void {
+    if (this.mayStart) this.pauseNow(reason, message);
   }
 
-  pauseNow(reason: PauseReason, message: string, requiredMicros?: number): void {
+  pauseNow(reason: PauseReason, message: string): void {
     this.mayStart = false;
-    const why = ownText(message);
-    this.events.push({
-      type: "run.paused",
-      reason,
-      message: why,
-      ...(requiredMicros !== undefined && { requiredMicros }),
-    });
+    this.events.push({ type: "run.paused", reason, message: ownText(message) });
   }
 
   /**
    * Whether this amount may be reserved. If not, even if all holds in flight were released: pauses the
    * run at its own budget, fails the step at that of its group.
    */
-  checkBudget(step: StepState, holdMicros: number, holdReason = ""): boolean {
-    if (this.#hasBudget(step, holdMicros, holdReason)) return true;
+  checkBudget(step: StepState, holdMicros: number, reason = ""): boolean {
+    if (this.hasMoney && this.#hasBudget(step, holdMicros, reason)) return true;
     if (!this.hasMoney) this.waitsFor = { ...this.waitsFor, blockedBy: "money" };
     return false;
   }
 
-  #hasBudget(step: StepState, holdMicros: number, holdReason: string): boolean {
-    if (this.#refuse !== null) return false;
+  #hasBudget(step: StepState, holdMicros: number, reason: string): boolean {
+    const hold = { path: step.path, holdMicros, reason };
     const group = this.#groupWithout(step.path, holdMicros);
     if (group !== null) {
       const surely = group.committed - this.#inFlight(`${group.prefix}/`);
-      const why = `needs ${formatUsd(holdMicros)} USD${holdReason}; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`;
-      return this.#refuseNowOrLater(surely + holdMicros <= group.maxCostMicros, () => {
-        this.start(step);
-        this.finish(step, "failed", why);
-      });
+      const refusal = { failing: step, reason: overGroup(hold, group) };
+      return this.#refuseNowOrLater(surely + holdMicros <= group.maxCostMicros, refusal);
     }
-    if (!this.#checkHeadroom(step.path, holdMicros)) return false;
+    if (!this.#checkHeadroom(hold)) return false;
     const budget = this.state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
     const surely = this.#committedMicros - this.#inFlight("");
-    const why = `${step.path} needs ${formatUsd(holdMicros)} USD${holdReason}; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
-    return this.#refuseNowOrLater(surely + holdMicros <= budget, () =>
-      this.pause("budget", why, this.#committedMicros + holdMicros),
-    );
+    return this.#refuseNowOrLater(surely + holdMicros <= budget, {
+      pause: overBudget(hold, this.#committedMicros, budget),
+    });
   }
 
   /** For when nothing is in flight: refuses what waits for money to be released. */
   refuseWaiting(): void {
-    this.#refuse?.();
+    if (this.#refusal !== null) this.#refuse(this.#refusal);
   }
 
   /** Counts a hold that was just decided. */
-  reserve(path: string, holdMicros: number): void {
+  reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
-    this.#reserved.push({ path, holdMicros });
+    this.#reserved.push({ path, model, holdMicros });
     for (const prefix of this.#groupsOf(path)) {
       this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
     }
@@ -213,14 +213,11 @@ export class DecisionBuilder implements Decision {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
 
-  /** It has nothing at the service and no active command. */
+  /** Nothing at the service, and no active command. */
   isIdle(step: StepState): boolean {
-    if (step.status !== "waiting") {
-      if (step.status !== "running" || step.expanded !== null) return false;
-      const phase = lastAttempt(step)?.phase ?? "planned";
-      if (phase !== "planned" && phase !== "priced") return false;
-    }
-    return !this.hasActiveCommand(step);
+    const phase = lastAttempt(step)?.phase ?? "planned";
+    const isUnsent = step.status === "running" && step.expanded === null && (phase === "planned" || phase === "priced");
+    return (step.status === "waiting" || isUnsent) && !this.hasActiveCommand(step);
   }
 
   issue(command: Command): void {
@@ -230,8 +227,7 @@ export class DecisionBuilder implements Decision {
 
   wake(at: number): void {
     this.wakeNoLater(at);
-    const { wakeAt } = this.waitsFor;
-    this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(wakeAt ?? at, at) };
+    this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(this.waitsFor.wakeAt ?? at, at) };
   }
 
   /** Whatever becomes of single steps. */
@@ -240,34 +236,41 @@ export class DecisionBuilder implements Decision {
   }
 
   /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
-  #checkHeadroom(path: string, holdMicros: number): boolean {
+  #checkHeadroom({ path, holdMicros }: { readonly path: string; readonly holdMicros: number }): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
       if (holdMicros <= headroom.headroomMicros) continue;
       if (headroom.limit === "later") {
         this.wakeNoLater(headroom.askAgainAt);
-        return this.#refuseNowOrLater(true, () => {});
+        this.#isMoneyAwaited = true;
+        return false;
       }
-      const pause = pauseFor(headroom, path, holdMicros);
-      return this.#refuseNowOrLater(this.#mayFreeUp(headroom, holdMicros), () => {
-        if (pause === null || !this.mayStart) return;
-        this.mayStart = false;
-        this.events.push(pause);
-      });
+      const pause = overHeadroom(headroom, path, holdMicros);
+      return this.#refuseNowOrLater(this.#mayFreeUp(headroom, holdMicros), { pause });
     }
     return true;
   }
 
-  #mayFreeUp(headroom: Headroom, holdMicros: number): boolean {
+  #mayFreeUp(headroom: LimitHeadroom, holdMicros: number): boolean {
     if (headroom.limit === "cap") return holdMicros <= headroom.headroomMicros + this.#inFlight("");
-    return headroom.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding));
+    return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
   }
 
   /** Not enough money: refuses now, or only once waiting has not helped. */
-  #refuseNowOrLater(mayFreeUp: boolean, refuse: () => void): false {
-    if (mayFreeUp) this.#refuse = refuse;
-    else refuse();
+  #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
+    if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
+    else this.#refuse(refusal);
     return false;
+  }
+
+  #refuse(refusal: Refusal): void {
+    if ("failing" in refusal) {
+      this.start(refusal.failing);
+      this.finish(refusal.failing, "failed", refusal.reason);
+    } else if (this.mayStart) {
+      this.mayStart = false;
+      this.events.push(refusal.pause);
+    }
   }
 
   /** Reserved for what will be billed soon, perhaps for less. */
@@ -287,8 +290,7 @@ export class DecisionBuilder implements Decision {
   }
 
   #groupsOf(path: string): readonly string[] {
-    const { groups } = this.state.planned.plan;
-    if (groups === undefined) return [];
+    const { groups = {} } = this.state.planned.plan;
     return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
   }
 

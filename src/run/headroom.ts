@@ -1,9 +1,19 @@
-import { ownText } from "../clean-text.ts";
 import type { RunEvent } from "../journal/events.ts";
-import { raisedHold } from "../journal/overcharge.ts";
-import { type AttemptState, lastAttempt, lastChat, type RunState } from "../journal/state.ts";
+import {
+  type AttemptState,
+  lastAttempt,
+  lastChat,
+  type Overcharge,
+  type RunState,
+  type StepState,
+} from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
-import { formatUsd } from "../money.ts";
+import type { PlanStep } from "../plan/plan.ts";
+
+/** What a run has of its budget: spent, held and unconfirmed. */
+export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
+  return spentMicros + heldMicros + unconfirmedMicros;
+}
 
 /** Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. */
 export function raisedHolds(state: RunState, holding: Iterable<string>): readonly RunEvent[] {
@@ -15,6 +25,24 @@ export function raisedHolds(state: RunState, holding: Iterable<string>): readonl
       return raised === holdMicros ? [] : [{ type: "job.hold.raised", step: path, attempt: n, holdMicros: raised }];
     }),
   );
+}
+
+/** What to reserve for what was quoted at so much (null: not at all, so that its maximum is reserved). */
+export function raisedHold(
+  { overcharges }: RunState,
+  model: string,
+  { quotedMicros, holdMicros }: { readonly quotedMicros: number | null; readonly holdMicros: number },
+): number {
+  const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
+  if (known === null) return holdMicros;
+  if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
+  return known.worst === null ? holdMicros : Math.max(holdMicros, scaled(quotedMicros, known.worst));
+}
+
+/** Rounded up, without the floating point that would lose a micro-dollar. */
+function scaled(micros: number, { quotedMicros, chargedMicros }: NonNullable<Overcharge["worst"]>): number {
+  const quoted = BigInt(quotedMicros);
+  return Number((BigInt(micros) * BigInt(chargedMicros) + quoted - 1n) / quoted);
 }
 
 /**
@@ -39,7 +67,12 @@ export function inFlightMicros(
   return sum;
 }
 
-function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: ReadonlyMap<string, number>): boolean {
+/** Whether its hold will be a bill soon. */
+export function isInFlight(
+  path: string,
+  { n, phase, money }: AttemptState,
+  notBefore: ReadonlyMap<string, number>,
+): boolean {
   if (money !== "held") return false;
   if (jobPhases.inFlight.has(phase)) return true;
   // Its bill never arrived, and it is no longer polled.
@@ -57,12 +90,6 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
   return false;
 }
 
-/** Explains a hold above the quote; empty where it is not above. */
-export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
-  if (quotedMicros === null || holdMicros <= quotedMicros) return "";
-  return ` (quoted ${formatUsd(quotedMicros)}, and ${model} charged more than its quotes)`;
-}
-
 /** What is said of a cap over several runs. */
 export interface CapTerms {
   readonly capMicros: number;
@@ -71,13 +98,18 @@ export interface CapTerms {
   /** When it begins anew, epoch milliseconds; null: never. */
   readonly endsAt: number | null;
   /** The same for people. */
-  readonly goesOn: string | null;
+  readonly resumesAt: string | null;
   /** The option that sets it, before and after the amount. */
   readonly flag: readonly [before: string, after: string];
 }
 
 /** How much more may be reserved right now, apart from the run's own budget: what other runs and the wallet leave. */
 export type Headroom =
+  | LimitHeadroom
+  /** Unknown until then: the wallet did not answer, or charges are not in its balance yet. */
+  | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
+
+export type LimitHeadroom =
   | {
       readonly limit: "cap";
       readonly headroomMicros: number;
@@ -92,11 +124,7 @@ export type Headroom =
       readonly balanceMicros: number;
       /** Held or charged, and not in the balance yet. */
       readonly unseenMicros: number;
-    }
-  /** Unknown until then: the wallet did not answer, or charges are not in its balance yet. */
-  | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
-
-export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
+    };
 
 /** Whether both are about the same limit, so that the later one replaces the other. */
 export function isSameLimit(one: Headroom, other: Headroom): boolean {
@@ -119,48 +147,35 @@ export function minusHold(headroom: Headroom, micros: number): Headroom {
   }
 }
 
-/** Why the run pauses when a hold exceeds the headroom; null when it only has to wait. */
-export function pauseFor(headroom: Headroom, path: string, holdMicros: number): Pause | null {
-  const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
-  switch (headroom.limit) {
-    case "later":
-      return null;
-    case "cap": {
-      const { cap, committedMicros } = headroom;
-      const requiredMicros = committedMicros + holdMicros;
-      const [before, after] = cap.flag;
-      const spent = `${needs}; ${formatUsd(committedMicros)} of the ${cap.title} are spent or reserved.`;
-      const flag = ownText(`${before}${roundedUp(requiredMicros)}${after}`);
-      const paused = { type: "run.paused", requiredMicros, flag } as const;
-      // No day is long enough for what is more than its cap.
-      if (cap.endsAt === null || holdMicros > cap.capMicros) {
-        return {
-          ...paused,
-          reason: "budget",
-          message: ownText(`${spent} Resume with a higher cap: ${before}USD${after}.`),
-        };
-      }
-      const message = ownText(
-        `${spent} It can go on from ${cap.goesOn} on, or before with a higher cap: ${before}USD${after}.`,
-      );
-      return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
-    }
-    case "floor": {
-      const { floorMicros } = headroom;
-      const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
-      const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
-      const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
-      const requiredMicros = floorMicros + holdMicros;
-      return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
-    }
-    default:
-      return headroom satisfies never;
-  }
+interface Deciding {
+  readonly state: RunState;
+  readonly context: { readonly notBefore: ReadonlyMap<string, number> };
+  readonly index: { readonly holding: Iterable<string> };
 }
 
-const CENT_MICROS = 10_000;
+/**
+ * Whether the bill of another job of its model is to be known first: the model charged above its quote, or quotes nothing,
+ * which bounds nothing, and no bill has agreed with that so far. `reserved`: what was decided just now.
+ */
+export function isBillAwaited(
+  { state: { overcharges, steps }, context, index }: Deciding,
+  plan: PlanStep,
+  reserved: readonly { readonly model: string }[],
+): boolean {
+  if (!("model" in plan)) return false;
+  const known = Object.hasOwn(overcharges, plan.model) ? overcharges[plan.model]! : null;
+  const isUnproven = lastAttempt(steps[plan.path]!)?.quote?.costMicros === 0 && known?.isFree !== true;
+  if (known?.isAbove !== true && !isUnproven) return false;
+  const isOpen = (path: string) =>
+    steps[path]!.attempts.some((one) => one.model === plan.model && isInFlight(path, one, context.notBefore));
+  return reserved.some(({ model }) => model === plan.model) || [...index.holding].some(isOpen);
+}
 
-/** As people type amounts: in whole cents. */
-function roundedUp(micros: number): string {
-  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
+/** Spent, held and unconfirmed on one step. */
+export function committedOn(step: StepState): number {
+  let sum = 0;
+  for (const { money, holdMicros, costMicros } of step.attempts)
+    sum += money === "held" ? holdMicros : (costMicros ?? 0);
+  for (const chat of step.chats) sum += chat.costMicros ?? chat.holdMicros;
+  return sum;
 }

@@ -4,9 +4,9 @@ import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { traitsOf } from "../plan/index.ts";
+import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decisions.ts";
 import { offered } from "./kinds/approve.ts";
-import { candidatesOf } from "./kinds/pick.ts";
-import { readiness } from "./readiness.ts";
+import { runKind } from "./kinds/index.ts";
 
 /** The events that follow from an inbox message; none for a message that no longer applies. */
 export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] {
@@ -21,17 +21,17 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
       const step = state.steps[message.step];
       const attempt = step === undefined ? null : lastAttempt(step);
       if (isRunFinal(state.status) || attempt?.phase !== "unresolved") return [];
-      return [
-        { type: "job.adopted", step: message.step, attempt: attempt.n, jobId: message.jobId },
-        ...goingOn(state, "unresolved"),
-      ];
+      const target = { step: message.step, attempt: attempt.n };
+      // That it exists is known: to give up what lacks keeps the rest.
+      const isAccepted = message.jobId === null && attempt.unresolved === "incomplete";
+      const adopted = isAccepted ? { jobId: attempt.jobId, isAccepted: true as const } : { jobId: message.jobId };
+      return [{ type: "job.adopted", ...target, ...adopted }, ...goingOn(state, "unresolved")];
     }
     case "approve":
       return approved(state, message);
     case "reject": {
       const { step, note = null } = message;
-      if (!awaitsDecision(state, step)) return [];
-      return [{ type: "approval.decided", step, approved: false, pick: null, note }, ...goingOn(state, "approval")];
+      return decided(state, { step, approved: false, pick: null, note });
     }
     case "hint":
       return [];
@@ -52,12 +52,7 @@ export function workOf(state: RunState, path: string): string | null {
   const { status, failures, value, chosen } = state.steps[path]!;
   if (isRunFinal(state.status) || status !== "running" || value !== undefined || chosen !== null) return null;
   const plan = planStep(state, path);
-  const inputs =
-    plan.kind === "task"
-      ? [plan.version, readiness(state, plan, plan.input, "local")]
-      : plan.kind === "pick"
-        ? candidatesOf(state, plan)
-        : [];
+  const inputs = runKind(plan.kind).localInputs(plan, state);
   return `${failures.length}.${hash("sha256", JSON.stringify(inputs)).slice(0, 16)}`;
 }
 
@@ -69,7 +64,7 @@ function restsAnyway({ status, pause }: RunState): boolean {
 
 function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {
   const { step, pick, note = null } = message;
-  if (!awaitsDecision(state, step)) return [];
+  if (!Object.hasOwn(state.steps, step)) return [];
   const { decision } = traitsOf(planStep(state, step));
   if (decision === null) return [];
   const offer = offered(state, decision);
@@ -78,20 +73,19 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
   if (decision.choose && (pick === undefined || chosen === undefined)) return [];
-  return [
-    { type: "approval.decided", step, approved: true, pick: decision.choose ? index : null, note },
-    ...(chosen === undefined ? [] : [{ type: "pick.decided", step, chosen, scores: null } as const]),
-    ...goingOn(state, "approval"),
-  ];
+  return decided(state, { step, approved: true, pick: decision.choose ? index : null, note, chosen });
+}
+
+function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[] {
+  const { step, approved } = decision;
+  const undecidable = whyUndecidable(state, step);
+  if (undecidable === null) return [...decisionEvents(state, decision), ...goingOn(state, "approval")];
+  // Its sender knows that it is recorded: it came too late by then.
+  const isLate = !isRunFinal(state.status) && (state.steps[step]?.approval ?? null) !== null;
+  return isLate ? [{ type: "approval.refused", step, approved, message: ownText(undecidable.why) }] : [];
 }
 
 /** The message that a run paused for arrived while its driver was still about to release it. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
-}
-
-/** Shown and not decided. */
-function awaitsDecision(state: RunState, path: string): boolean {
-  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
-  return !isRunFinal(state.status) && step?.status === "running" && step.approval === null;
 }

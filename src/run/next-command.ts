@@ -1,9 +1,11 @@
-import { isRunFinal, type RunState, type StepState } from "../journal/state.ts";
+import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { shellWord } from "../shell-word.ts";
+import { committedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
+import { lost } from "./retention.ts";
 
 /** The command that continues a run, as it can be pasted into a shell. */
 export interface NextCommand {
@@ -18,14 +20,34 @@ const CENT_MICROS = 10_000;
 
 /** The next command of a person; null when nothing is left to do, or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
-  if (isInterrupted) return resume(state, [], "its process has ended; jobs already paid for are collected");
+  if (isInterrupted)
+    return resume(state, codeFlag(state), "its process has ended; jobs already paid for are collected");
   if (state.status === "paused") return afterPause(state);
-  if (!isRunFinal(state.status) || state.status === "succeeded") return null;
+  if (!isRunFinal(state.status)) return null;
+  if (state.status === "succeeded") return afterLateBill(state);
   return afterFailure(state);
+}
+
+/** No process finds the code of a run that was started without `source`. */
+function codeFlag({ planned }: RunState): readonly string[] {
+  const isLost = planned.source === null && planned.plan.steps.some((step) => traitsOf(step).needsCode);
+  return isLost ? ["--file", "pipeline.ts"] : [];
 }
 
 function resume({ runId }: RunState, words: readonly string[], note: string | null = null): NextCommand {
   return { command: ["showrunner resume", runId, ...words].map(String).join(" "), note };
+}
+
+/** The money of a job without a bill stays reserved, also where all else went well. */
+function afterLateBill(state: RunState): NextCommand | null {
+  for (const { path, attempts } of Object.values(state.steps)) {
+    const held = attempts.find(({ money }) => money === "held");
+    if (held === undefined) continue;
+    const said = held.impossibleBill;
+    const why = said === undefined ? "its bill has not come yet" : `the service says ${said}, which cannot be`;
+    return resume(state, [], `asks again what ${path} cost: ${why}`);
+  }
+  return null;
 }
 
 function afterPause(state: RunState): NextCommand {
@@ -47,8 +69,15 @@ function afterPause(state: RunState): NextCommand {
     case "drift":
       return resume(state, ["--file", fileOf(state)], "says what changed and what that costs");
     case "unresolved": {
-      const [step, ...others] = stepsWith(state, ({ status }) => status === "unresolved");
-      if (step === undefined) return resume(state, []);
+      const unresolved = stepsWith(state, ({ status }) => status === "unresolved");
+      const isIncomplete = ({ path }: PlanStep) => lastAttempt(state.steps[path]!)?.unresolved === "incomplete";
+      const [step, ...others] = unresolved.filter((one) => !isIncomplete(one));
+      if (step === undefined) {
+        const [first] = unresolved;
+        if (first === undefined) return resume(state, []);
+        const none = `showrunner adopt ${runId} ${shellWord(first.path)} none`;
+        return resume(state, [], `looks again, at no cost; ${none} keeps what there is without the rest`);
+      }
       const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
       const note =
         others.length === 0
@@ -56,6 +85,8 @@ function afterPause(state: RunState): NextCommand {
           : "asks for each of them; --all adopts the unambiguous ones";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
+    case "files":
+      return resume(state, [], "fetches what is missing, at no cost");
     case "credentials":
       return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");
     case "unreachable":
@@ -78,9 +109,9 @@ function budgetFlag(state: RunState): readonly string[] {
 }
 
 /** Spent, reserved, and the known prices of steps that have not run. */
-function wholeMicros({ spentMicros, heldMicros, unconfirmedMicros, steps }: RunState): number {
-  let sum = spentMicros + heldMicros + unconfirmedMicros;
-  for (const { attempts } of Object.values(steps)) {
+function wholeMicros(state: RunState): number {
+  let sum = committedMicros(state);
+  for (const { attempts } of Object.values(state.steps)) {
     const last = attempts.at(-1);
     if (last !== undefined && last.key === null) sum += last.quote?.costMicros ?? 0;
   }
@@ -94,7 +125,9 @@ function dollars(micros: number): string {
 function decision(state: RunState): NextCommand {
   const { runId } = state;
   const waiting = stepsWith(state, (step) => traitsOf(step).decision !== null && step.status === "running");
-  const step = waiting.map((one) => traitsOf(one).decision)[0] ?? null;
+  const open = waiting.filter(({ path }) => state.steps[path]!.approval === null);
+  const step = open.map((one) => traitsOf(one).decision)[0] ?? null;
+  if (step === null && waiting.length > 0) return resume(state, [], "applies what was decided");
   if (step === null) return { command: `showrunner approve ${runId}`, note: "lists what waits" };
   const count = step.choose ? offered(state, step).length : 0;
   const pick = step.choose ? " --pick 1" : "";
@@ -118,6 +151,11 @@ function afterFailure(state: RunState): NextCommand {
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
     return resume(state, file, "once the code is fixed: continues from that expansion");
+  }
+  const expired = [...new Set(lost(state).map(({ step }) => step))].flatMap((path) => ["--rerun", shellWord(path)]);
+  if (expired.length > 0) {
+    const words = failed.length === 0 ? expired : ["--rerun-failed", ...expired];
+    return resume(state, words, "makes again, at its price, what expired at the service before its file was here");
   }
   const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
   const note = isDefinite

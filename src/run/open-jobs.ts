@@ -18,7 +18,7 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that goes on, and bills, at the service although nobody here watches it. */
+/** Work that continues, and bills, at the service although nobody here watches it. */
 export interface OpenJob {
   readonly step: string;
   /** Null while no acknowledgement came, or ever will. */

@@ -1,8 +1,7 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
-import { traitsOf } from "../plan/index.ts";
-import { stepNamed } from "../plan/plan-index.ts";
 import { type ProducedOutput, type ReturnedReference, referenced, returnedReferences, tally } from "./resolve.ts";
+import { lost } from "./retention.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
@@ -21,15 +20,12 @@ export interface RunOutcome {
 /** The outcome of a run whose steps have all finished: decided by its returned results. */
 export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedResults(state);
-  const uncopied = new Set<string>();
   let expected = 0;
   let available = 0;
   for (const { ref, outputs } of returned) {
     const counts = tally(state, ref, outputs);
-    const missing = outputs.filter((produced) => isUncopied(state, produced));
-    for (const { step, output } of missing) uncopied.add(`${step}: output ${output.index} could not be fetched`);
     expected += counts.expected;
-    available += Math.max(0, counts.available - missing.length);
+    available += counts.available;
   }
   const placed = new Map(state.files.map((file) => [file.name, file]));
   const toPlace = labelled(returned).flatMap(({ name, produced }): readonly UnplacedOutput[] => {
@@ -42,7 +38,7 @@ export function runOutcome(state: RunState): RunOutcome {
   const failed = plan.steps
     .map(({ path }) => state.steps[path]!)
     .filter((step) => step.status === "failed" || step.status === "partial");
-  const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...uncopied];
+  const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...lost(state).map(lostText)];
   const message = problems.length === 0 ? null : problems.join("; ");
   const enough = typeof plan.onFailure === "object" && available >= plan.onFailure.quorum;
   if (available >= expected || enough) {
@@ -50,6 +46,10 @@ export function runOutcome(state: RunState): RunOutcome {
     return { status: nothingDone ? "failed" : "succeeded", message, toPlace };
   }
   return { status: available === 0 ? "failed" : "partial", message, toPlace };
+}
+
+function lostText({ step, output }: ProducedOutput): string {
+  return `${step}: output ${output.index} expired at the service before its file was here`;
 }
 
 interface ReturnedResult extends ReturnedReference {
@@ -104,11 +104,4 @@ function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
 
 function isSame(one: ProducedOutput, other: ProducedOutput): boolean {
   return one.step === other.step && one.output.index === other.output.index;
-}
-
-/** Whether a copy was to be here and is not, although the run made the output: fetching it was given up. */
-function isUncopied({ steps, planned }: RunState, { step, output }: ProducedOutput): boolean {
-  if (output.phase !== "available" || output.copy !== null || output.voiceId !== null) return false;
-  const plan = stepNamed(planned.plan, step);
-  return plan !== undefined && traitsOf(plan).keeps && steps[step]?.outputs === null;
 }

@@ -47,7 +47,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       if (!mayLose) break;
       continue;
     }
-    if (isThrough(needed) || path === expectedToFail || toleratesFailure(step)) continue;
+    if (hasResult(needed) || path === expectedToFail || toleratesFailure(step)) continue;
     return {
       ready: "never",
       reason: `needs ${path}, which ${howItEnded(needed.status)}`,
@@ -89,14 +89,14 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   if (quorum === null) {
     for (const ref of traitsOf(step).uses) {
-      const reason = lackReason(state, ref);
+      const reason = missingInput(state, ref);
       if (reason !== null) return { ready: "never", reason, skippedByCondition: false };
     }
     return null;
   }
   const places = placesOf("input" in step ? step.input : null);
   for (const { ref, inList } of places) {
-    const reason = inList ? null : lackReason(state, ref);
+    const reason = inList ? null : missingInput(state, ref);
     if (reason !== null) return { ready: "never", reason, skippedByCondition: false };
   }
   const listed = places.filter(({ inList }) => inList).map(({ ref }) => ref);
@@ -106,7 +106,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
       ? listed.reduce((sum, ref) => sum + attainable(state, ref), 0)
       : step.needs.length - stopped.length;
   if (present >= quorum) return null;
-  const missing = listed.flatMap((ref) => lackReason(state, ref) ?? []);
+  const missing = listed.flatMap((ref) => missingInput(state, ref) ?? []);
   const why = missing.length > 0 ? missing : stopped.map((path) => `${path} ${howItEnded(state.steps[path]!.status)}`);
   const skippedByCondition = stopped.length > 0 && stopped.every((path) => state.steps[path]!.skippedByCondition);
   return {
@@ -117,7 +117,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
 }
 
 /** Why the target of a reference will never be complete; null while it is, or may become so. */
-function lackReason(state: RunState, ref: Ref): string | null {
+function missingInput(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
   if (ref.as === "value") return null;
@@ -170,12 +170,12 @@ function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; re
   return Object.values(input).flatMap((item) => placesOf(item));
 }
 
-function isThrough({ status }: StepState): boolean {
+function hasResult({ status }: StepState): boolean {
   return stepStates.withResult.has(status);
 }
 
 function isStopped(step: StepState): boolean {
-  return isStepFinal(step.status) && !isThrough(step);
+  return isStepFinal(step.status) && !hasResult(step);
 }
 
 export function quorumOf(step: PlanStep): number | null {
@@ -189,7 +189,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   if (!isStepFinal(step.status)) return "unknown";
   if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
   // For failed or skipped dependencies, their own check gives the reason.
-  if (!isThrough(step)) return "yes";
+  if (!hasResult(step)) return "yes";
   const value = referencedValue(state, condition.ref);
   const holds =
     "equals" in condition

@@ -95,7 +95,7 @@ export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid
   });
 }
 
-/** What sets a run going again that is over or rests. */
+/** What sets a run going again that is over or is idle. */
 export function resumeEvents(state: RunState): {
   readonly before: readonly RunEvent[];
   readonly after: readonly RunEvent[];

@@ -1,4 +1,4 @@
-import { type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
+import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
@@ -188,6 +188,16 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
     return { source: "asset", asset_id: output.assetId };
   });
   return ref.output === "all" ? values : values[0];
+}
+
+/**
+ * What the service is sent for a reference, undefined where it is left out because it will never be there; null while its
+ * step has not ended.
+ */
+export function resolvedSoFar(state: RunState, ref: Ref): { readonly value: Json | undefined } | null {
+  const source = state.steps[ref.step];
+  if (source === undefined || !isStepFinal(source.status)) return null;
+  return { value: missingReason(state, ref) === null ? resolveReference(state, ref, "service") : undefined };
 }
 
 function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: string }, reader: Reader): Json {

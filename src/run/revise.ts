@@ -1,6 +1,6 @@
 import { EVENT_VERSION, type PriceBasis, type RunEvent } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
-import { lastAttempt, type RunState } from "../journal/state.ts";
+import { lastAttempt, type Quoted, type RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.ts";
 
@@ -20,11 +20,19 @@ export interface Revised {
   readonly request: RequestedRerun | null;
   /** Steps that run again even if their inputs are unchanged, with why. */
   readonly roots: RerunRoots;
-  readonly prices: readonly {
-    readonly step: string;
-    readonly costMicros: number | null;
-    readonly basis: PriceBasis | "free" | "reused";
-  }[];
+  readonly prices: readonly Price[];
+}
+
+interface Price extends Pick<Quoted, "costMicros" | "conditionalOn"> {
+  readonly step: string;
+  readonly basis: PriceBasis | "free" | "reused";
+}
+
+/** What a run notes of a price: nothing where the service is not asked for it. */
+export function quotedEvents({ step, costMicros, basis, conditionalOn }: Price, attempt: number): readonly RunEvent[] {
+  if (basis === "free" || basis === "reused") return [];
+  const conditional = conditionalOn !== undefined && { conditionalOn };
+  return [{ type: "job.quoted", step, attempt, costMicros, basis, ...conditional }];
 }
 
 /** The events that revise a run and resume it: the new plan first, then the steps that run again, with the known prices. */
@@ -62,10 +70,9 @@ function priceEvents({ steps, planned }: RunState, prices: Revised["prices"]): r
   const quoted = new Set(
     planned.plan.steps.filter((step) => traitsOf(step).pricing.by === "quote").map(({ path }) => path),
   );
-  return prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
-    const step = steps[path];
+  return prices.flatMap((price): readonly RunEvent[] => {
+    const step = steps[price.step];
     if (step === undefined || step.status !== "waiting" || lastAttempt(step) !== null) return [];
-    if (basis === "free" || basis === "reused" || !quoted.has(path)) return [];
-    return [{ type: "job.quoted", step: path, attempt: step.attempts.length + 1, costMicros, basis }];
+    return quoted.has(price.step) ? quotedEvents(price, step.attempts.length + 1) : [];
   });
 }

@@ -1,4 +1,3 @@
-import type TinyQueue from "tinyqueue";
 import {
   type AttemptState,
   isStepFinal,
@@ -11,47 +10,14 @@ import { jobPhases, stepStates } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
+import { committedOn } from "./headroom.ts";
+import { conditionsOf, isHeldBack } from "./held-back.ts";
 import { isNeverPruned, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
 import { missingReason, referenced, returnedReferences } from "./resolve.ts";
+import { StepNode } from "./step-node.ts";
 
 type Ref = Reference["$ref"];
-
-/** A step with what a decision needs to know of the steps around it. */
-export class StepNode {
-  readonly plan: PlanStep;
-  /** Not in the plan any more: only what it paid for is collected. */
-  readonly isRemoved: boolean;
-  /** Steps whose decision depends on this one. */
-  readers: StepNode[] = [];
-  /** What other steps read of it, each once. */
-  reads: Ref[] = [];
-  /** Sources of this step that have not ended: what it needs, and the inner steps of an expansion. */
-  openSources = 0;
-  /** Needed steps that use it; one more for a root of the plan. */
-  users = 0;
-  isNeeded = true;
-  isFinal = false;
-  holdsSlot = false;
-  committedMicros = 0;
-  /** Position in the schedule. */
-  rank = 0;
-  /** To be decided at the next turn. */
-  isDue = false;
-  /** When it is to be decided without an event; null: never. */
-  dueAt: number | null = null;
-  /** The queue of blocked steps that it is in. */
-  queue: TinyQueue<StepNode> | null = null;
-
-  constructor(plan: PlanStep, isRemoved: boolean) {
-    this.plan = plan;
-    this.isRemoved = isRemoved;
-  }
-
-  get path(): string {
-    return this.plan.path;
-  }
-}
 
 /**
  * What a decision counts over all steps of a run: built from a state, then kept up to date from its events, each at the
@@ -66,13 +32,16 @@ export class RunIndex {
   readonly #stopping = new Set<StepNode>();
   /** Steps of the plan that have not ended. */
   openSteps = 0;
+  /** Steps with conditions. */
+  #conditional = 0;
+  readonly #heldBack = new Set<StepNode>();
   readonly #state: RunState;
   /** Expansions by the steps elsewhere that they resolve to. */
   readonly #resolvers = new Map<string, readonly StepNode[]>();
   readonly #groupMicros = new Map<string, number>();
   readonly #touch: (node: StepNode) => void;
 
-  /** `touch` is told of every step whose decision may be another one now. */
+  /** `touch` is called for every step whose decision may be another one now. */
   constructor(state: RunState, touch: (node: StepNode) => void) {
     this.#state = state;
     this.#touch = touch;
@@ -90,8 +59,8 @@ export class RunIndex {
       if (node.readers.length > 0) node.readers = node.readers.slice();
       if (node.reads.length > 0) node.reads = node.reads.slice();
     }
-    for (const { ref } of returnedReferences(plan.returns)) this.#addUser(ref.step);
-    for (const node of this.nodes.values()) if (node.users === 0 || isNeverPruned(node.plan)) node.users++;
+    for (const { ref } of returnedReferences(plan.returns)) this.#addRoot(this.nodes.get(ref.step));
+    for (const node of this.nodes.values()) if (node.users === 0 || isNeverPruned(node.plan)) this.#addRoot(node);
     for (const node of this.nodes.values()) this.#count(node);
   }
 
@@ -109,6 +78,13 @@ export class RunIndex {
 
   isNeeded(path: string): boolean {
     return this.nodes.get(path)?.isNeeded ?? false;
+  }
+
+  isHeldBack(path: string): boolean {
+    const node = this.nodes.get(path);
+    if (this.#conditional === 0 || node === undefined || !isHeldBack(node, this.nodes, this.#state)) return false;
+    this.#heldBack.add(node);
+    return true;
   }
 
   /** Whether all that it needs has ended, with the inner steps of an expansion. */
@@ -141,9 +117,10 @@ export class RunIndex {
   update(path: string): void {
     const node = this.nodes.get(path);
     if (node === undefined) return;
-    const wasFinal = node.isFinal;
+    const { isFinal: wasFinal, conditions } = node;
     this.#count(node);
     this.#touch(node);
+    if (conditions !== node.conditions) this.#touchHeldBack();
     if (node.isFinal || wasFinal) this.#touchReaders(node);
   }
 
@@ -175,6 +152,12 @@ export class RunIndex {
     if (node?.reads.some((known) => isSameRead(known, ref)) === false) node.reads.push(ref);
   }
 
+  #addRoot(node: StepNode | undefined): void {
+    if (node === undefined) return;
+    node.isRoot = true;
+    node.users++;
+  }
+
   #addUser(path: string): void {
     const node = this.nodes.get(path);
     if (node !== undefined) node.users++;
@@ -190,6 +173,7 @@ export class RunIndex {
     else if (!holdsSlot && node.holdsSlot) this.slots.release(plan);
     node.holdsSlot = holdsSlot;
     const isFinal = isStepFinal(step.status);
+    this.#countConditions(node, isFinal ? null : lastAttempt(step));
     if (isFinal === node.isFinal) return;
     // A step that ended begins again only by a reset, after which the index is built anew.
     node.isFinal = isFinal;
@@ -199,12 +183,23 @@ export class RunIndex {
     if (stepStates.withoutResult.has(step.status)) this.#dropNeed(node);
   }
 
+  #touchHeldBack(): void {
+    for (const node of this.#heldBack) this.#touch(node);
+    this.#heldBack.clear();
+  }
+
+  #countConditions(node: StepNode, attempt: AttemptState | null): void {
+    const conditions = conditionsOf(node.plan, attempt);
+    this.#conditional += Number(conditions.length > 0) - Number(node.conditions.length > 0);
+    node.conditions = conditions;
+  }
+
   #countMoney(node: StepNode, step: StepState): void {
     if (hasOpenHold(step)) this.holding.add(step.path);
     else this.holding.delete(step.path);
     const { groups } = this.#state.planned.plan;
     if (groups === undefined) return;
-    const micros = committed(step);
+    const micros = committedOn(step);
     const more = micros - node.committedMicros;
     if (more === 0) return;
     node.committedMicros = micros;
@@ -240,7 +235,8 @@ export class RunIndex {
     for (const one of seen) {
       for (const reader of one.readers) {
         const { plan, openSources, isFinal } = reader;
-        if (isComplete && openSources > 0 && plan.when === undefined && quorumOf(plan) === null) continue;
+        const isAwaited = reader.conditions.includes(one.path);
+        if (isComplete && openSources > 0 && !isAwaited && plan.when === undefined && quorumOf(plan) === null) continue;
         this.#touch(reader);
         if (standsForOthers(plan) && (isFinal || !isComplete)) add(reader);
       }
@@ -296,15 +292,6 @@ const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "ref
 
 function hasOpenHold(step: StepState): boolean {
   return lastChat(step)?.phase === "sent" || step.attempts.some(({ money }) => money === "held");
-}
-
-/** Spent, held and unconfirmed on one step. */
-function committed(step: StepState): number {
-  let sum = 0;
-  for (const { money, holdMicros, costMicros } of step.attempts)
-    sum += money === "held" ? holdMicros : (costMicros ?? 0);
-  for (const chat of step.chats) sum += chat.costMicros ?? chat.holdMicros;
-  return sum;
 }
 
 function policyOf(state: RunState, plan: PlanStep) {

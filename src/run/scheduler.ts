@@ -9,7 +9,8 @@ import { DecisionBuilder } from "./decision-builder.ts";
 import { raisedHolds } from "./headroom.ts";
 import { decideStep } from "./kinds/index.ts";
 import { collectOutputs } from "./kinds/job.ts";
-import { RunIndex, type StepNode } from "./run-index.ts";
+import { RunIndex } from "./run-index.ts";
+import type { StepNode } from "./step-node.ts";
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
@@ -28,7 +29,7 @@ interface Basis {
 
 /**
  * The next moves of a run by a look at all of its steps: pure, so that the same state and instant always give the same answer.
- * A {@link Scheduler} that was told of every event answers the same.
+ * A {@link Scheduler} that was notified of every event answers the same.
  */
 export function decide(state: RunState, context: DecideContext): Decision {
   return new Scheduler(state).decide(context);
@@ -56,7 +57,7 @@ export class Scheduler {
     this.#state = state;
   }
 
-  /** After the event was applied to the state. An event that it was not told of costs an index of all steps. */
+  /** After the event was applied to the state. An event that it was not notified of costs an index of all steps. */
   note(event: RunEvent): void {
     const { seq } = this.#state;
     const { changes } = specOf(event);
@@ -96,7 +97,7 @@ export class Scheduler {
       // Ranks say which of several failures stops the run.
       basis = this.#basisOf(index, context.order);
     }
-    // A pause in the middle decided the steps before it for a run that goes on, and those after it for one that does not.
+    // A pause in the middle decided the steps before it for a run that continues, and those after it for one that does not.
     this.#basis = builder.hasPaused ? null : basis;
     if (builder.mayChangeNeeds) for (const node of decided) this.#touch(node);
     const next = this.#nextTimer();
@@ -115,9 +116,20 @@ export class Scheduler {
   #basisOf(index: RunIndex, order: readonly PlanStep[]): Basis {
     const { status, budgetMicros, maxUnquotedMicros, losses, planned } = this.#state;
     const overcharges = Object.entries(this.#state.overcharges);
-    const learnt = overcharges.map(([model, { worst, unquotedMicros }]) => [model, worst, unquotedMicros]);
+    const learnt = overcharges.map(([model, { worst, unquotedMicros, isAbove, isFree }]) => [
+      model,
+      worst,
+      unquotedMicros,
+      isAbove === true,
+      isFree === true,
+    ]);
     return {
-      ...{ plan: planned.plan, order, status, stoppedBy: index.stoppedBy, budgetMicros, maxUnquotedMicros },
+      plan: planned.plan,
+      order,
+      status,
+      stoppedBy: index.stoppedBy,
+      budgetMicros,
+      maxUnquotedMicros,
       overcharges: learnt.length === 0 ? "" : JSON.stringify(learnt),
       hasLosses: losses > 0,
     };

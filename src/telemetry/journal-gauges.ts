@@ -1,4 +1,4 @@
-import { type JournalStore, statusNow } from "../index.ts";
+import { type JournalStore, statusNow } from "../internal.ts";
 import type { MetricFamily, Sample } from "./metrics.ts";
 
 /** Rows of runs that are counted: the newest. */

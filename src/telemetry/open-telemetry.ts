@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import type { JournalStore } from "../index.ts";
+import type { JournalStore } from "../internal.ts";
 import type { Counter } from "./metrics.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");

@@ -1,6 +1,6 @@
 import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
-import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../index.ts";
+import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
 
 /** One job at the service for each submit, none that no run knows, no step charged twice, and the wallet as the runs say. */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {

@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { formatUsd, type Quote } from "../index.ts";
+import { formatUsd, type Quote } from "../internal.ts";
 
 /** A quote as it is kept in a file: dollars as decimal strings. */
 interface StoredQuote {
@@ -46,7 +46,7 @@ function parse(text: string, path: string): StoredQuote {
     const found = JSON.parse(text) as StoredQuote;
     if (typeof found.steps === "object" && typeof found.total === "object") return found;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new TypeError(`${path} holds no quote; delete it, and the next run of the test writes it.`);
 }

@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createMemoryJournal, loadRun, type Pipeline, type RunOptions, type RunResult } from "../index.ts";
+import { createMemoryJournal, loadRun, type Pipeline, type RunOptions, type RunResult } from "../internal.ts";
 import { CrashInjector } from "./crash-injector.ts";
 import { differences, type Life, lifeOf } from "./life.ts";
 import type { StudioOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 import { AssertionError } from "node:assert";
-import { FoldedRun, formatUsd, type JournalStore, parseUsd } from "../index.ts";
+import { FoldedRun, formatUsd, type JournalStore, parseUsd } from "../internal.ts";
 
 /** At no event were spent and reserved money together above the budget. */
 export async function assertWithinBudget(journal: JournalStore, runId: string, budget?: string): Promise<void> {

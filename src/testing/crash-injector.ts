@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../api/index.ts";
-import type { JournalStore } from "../index.ts";
+import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;
 

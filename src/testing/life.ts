@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceStats } from "showrunner-local";
-import type { RunResult, RunState } from "../index.ts";
+import type { RunResult, RunState } from "../internal.ts";
 
 /** What a run came to, with all that must not depend on how often its engine died. */
 export interface Life {

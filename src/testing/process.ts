@@ -10,7 +10,7 @@ import {
   type RunResult,
   type Showrunner,
   traitsOf,
-} from "../index.ts";
+} from "../internal.ts";
 import type { CrashInjector } from "./crash-injector.ts";
 
 /** What every process of a test talks to. */
@@ -38,7 +38,9 @@ export async function openProcess(
   const own = injector?.clock(clock) ?? clock;
   const { baseUrl, apiKey } = service;
   const client = createClient({
-    ...{ baseUrl, apiKey, clock: own },
+    baseUrl,
+    apiKey,
+    clock: own,
     dispatcher: injector?.dispatcher(dispatcher) ?? dispatcher,
   });
   const scripted: typeof client.chat = async (request, options) => {

@@ -13,7 +13,7 @@ import {
   type RunOptions,
   type RunResult,
   type Showrunner,
-} from "../index.ts";
+} from "../internal.ts";
 import { assertPaidOnce } from "./assert-paid-once.ts";
 import { assertSameQuote } from "./assert-same-quote.ts";
 import { assertSurvivesKills, type KillOptions, type KillReport } from "./assert-survives-kills.ts";
@@ -86,7 +86,7 @@ export interface Studio extends AsyncDisposable {
   ): Promise<KillReport>;
 }
 
-/** Steps of time in which {@link Studio.advance} lets what fell due go on. */
+/** Steps of time in which {@link Studio.advance} lets what fell due continue. */
 const STEPS = 50;
 
 /**
@@ -100,7 +100,10 @@ export async function startStudio(options: StudioOptions = {}): Promise<Studio> 
   const network = new CrashInjector(Number.POSITIVE_INFINITY);
   const showrunner = await openProcess(started, { journal, folder }, network);
   const studio: Studio = {
-    ...{ service, showrunner, journal, folder },
+    service,
+    showrunner,
+    journal,
+    folder,
     run: async (pipeline, input, { decide, ...given } = {}) => {
       const id = given.id ?? `${pipeline.name}-${(await journal.runs()).length + 1}`;
       const start = { id, outDir: join(folder, "out", id), ...given };

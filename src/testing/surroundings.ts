@@ -31,7 +31,9 @@ export async function startTestService(options: StudioOptions): Promise<TestServ
   }
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
   return {
-    ...{ service, dispatcher, folder },
+    service,
+    dispatcher,
+    folder,
     clock: options.time === "manual" ? heldByHand(service.clock) : shortWaits(service.clock, SPEED),
     chat: options.chat,
     families: options.families,

@@ -1,4 +1,4 @@
-import type { LocalWork } from "../index.ts";
+import type { LocalWork } from "../internal.ts";
 
 /**
  * What drives runs on several machines: it knows which processes there are, hands them work, keeps timers, repeats what
@@ -6,6 +6,8 @@ import type { LocalWork } from "../index.ts";
  * journal. Implementations pass one contract suite.
  */
 export interface Engine {
+  /** What it was given dies with this process; nobody takes it over but a process that starts later. */
+  readonly isOfProcess?: true;
   /**
    * Sees to it that the run gets a slice, at once or at an instant. Wakes of a run coalesce, the earliest counts; one that comes
    * during a slice leads to another slice. Settles once the wake outlives this process, as far as the engine does.

@@ -4,39 +4,38 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 const MOST_BYTES = 16 * 1024 * 1024;
 /** Of all bodies that are held at once: nobody is known to be genuine before the whole body is there. */
 const MOST_BYTES_HELD = 64 * 1024 * 1024;
-
-/** Bytes of all bodies that a handler holds. */
-interface Held {
-  bytes: number;
-}
+/** The longest that one body may take, milliseconds. */
+const BODY_MS = 10_000;
+/** A sender reads the refusal only while nobody hangs up on what it still sends, milliseconds. */
+const GRACE_MS = 1_000;
 
 /**
- * A handler of the Fetch kind for node's own server. It holds bodies of 64 MiB at once, and of 16 MiB each: beyond that it
- * answers 413, or 503, which makes a service deliver again.
+ * A handler of the Fetch kind for node's own server. The body is read as the handler asks for it, so that one who refuses by
+ * the headers reads none of it. A body has 10 s, and 16 MiB. All bodies together have 64 MiB: beyond that the sender who holds
+ * most of them has its oldest one refused with 503, which makes a service deliver again.
  */
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
 ): (incoming: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const held: Held = { bytes: 0 };
+  const held = new Set<Body>();
   return async (incoming, response) => {
-    const pieces: Buffer[] = [];
+    const body = new Body(incoming, held);
     try {
-      const refused = await receive(incoming, pieces, held);
-      const answer = refused ?? (await answerTo(handle, incoming, Buffer.concat(pieces)));
-      if (refused !== null) response.on("finish", () => letGo(incoming));
-      response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...(refused !== null && CLOSES) });
-      response.end(await answer.text());
+      const answer = await answerTo(handle, incoming, body);
+      const text = await answer.text();
+      const isUnread = !incoming.complete;
+      if (isUnread) response.on("finish", () => letGo(incoming));
+      response.writeHead(answer.status, { ...Object.fromEntries(answer.headers), ...(isUnread && CLOSES) });
+      response.end(text);
     } catch {
       response.destroy();
     } finally {
-      for (const { byteLength } of pieces) held.bytes -= byteLength;
+      body.free();
     }
   };
 }
 
 const CLOSES = { connection: "close" };
-/** A sender reads the refusal only while nobody hangs up on what it still sends, milliseconds. */
-const GRACE_MS = 1_000;
 
 function letGo(incoming: IncomingMessage): void {
   incoming.resume();
@@ -46,40 +45,110 @@ function letGo(incoming: IncomingMessage): void {
 async function answerTo(
   handle: (request: Request) => Promise<Response>,
   { method = "GET", headers, url }: IncomingMessage,
-  body: Buffer,
+  body: Body,
 ): Promise<Response> {
   const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
   );
-  try {
-    const hasBody = method !== "GET" && method !== "HEAD";
-    const address = new URL(url ?? "/", "http://localhost");
-    return await handle(
-      new Request(address, { method, headers: pairs, ...(hasBody && { body: new Uint8Array(body) }) }),
-    );
-  } catch {
-    return refusal(500, "not handled, try again");
+  const hasBody = method !== "GET" && method !== "HEAD";
+  const given = hasBody ? { body: body.stream(), duplex: "half" as const } : {};
+  const address = new URL(url ?? "/", "http://localhost");
+  const handled = (async () => handle(new Request(address, { method, headers: pairs, ...given })))();
+  const answer = await Promise.race([handled.catch(() => refusal(500, "not handled, try again")), body.refused]);
+  handled.catch(() => {});
+  return answer;
+}
+
+/** The body of one request, on its way to the handler. */
+class Body {
+  readonly sender: string;
+  bytes = 0;
+  /** Settles once nothing more of it is read. */
+  readonly refused: Promise<Response>;
+  readonly #incoming: IncomingMessage;
+  readonly #held: Set<Body>;
+  #timer: NodeJS.Timeout | undefined;
+  #isWhole = false;
+  #refuse: (answer: Response) => void = () => {};
+  #fail: (error: Error) => void = () => {};
+
+  constructor(incoming: IncomingMessage, held: Set<Body>) {
+    this.sender = incoming.socket.remoteAddress ?? "";
+    this.refused = new Promise((resolve) => {
+      this.#refuse = resolve;
+    });
+    this.#incoming = incoming;
+    this.#held = held;
+  }
+
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  stream(): ReadableStream<Uint8Array> {
+    this.#held.add(this);
+    this.#timer = setTimeout(() => this.#end(refusal(408, "the body took too long")), BODY_MS).unref();
+    const incoming = this.#incoming;
+    return new ReadableStream({
+      start: (controller) => {
+        this.#fail = (error) => controller.error(error);
+        incoming.on("data", (piece: Buffer) => {
+          if (!this.#take(piece.byteLength)) return;
+          controller.enqueue(new Uint8Array(piece));
+          if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
+        });
+        incoming.once("end", () => {
+          clearTimeout(this.#timer);
+          this.#isWhole = true;
+          if (this.#held.has(this)) controller.close();
+        });
+        incoming.once("error", (error) => this.#fail(error));
+        incoming.once("close", () => incoming.complete || this.#fail(new Error("The request broke off.")));
+        incoming.pause();
+      },
+      pull: () => void incoming.resume(),
+      // Who stops reading has judged by what it has; nothing can be put into the stream any more.
+      cancel: () => this.#leave(),
+    });
+  }
+
+  free(): void {
+    clearTimeout(this.#timer);
+    this.#held.delete(this);
+  }
+
+  #take(bytes: number): boolean {
+    this.bytes += bytes;
+    if (this.bytes > MOST_BYTES) this.#end(refusal(413, "the body is too large"));
+    else
+      while (sumOf(this.#held) > MOST_BYTES_HELD) oldestOfGreediest(this.#held).#end(refusal(503, "too much at once"));
+    return this.#held.has(this);
+  }
+
+  #leave(): void {
+    this.free();
+    this.#incoming.pause().removeAllListeners("data");
+  }
+
+  #end(answer: Response): void {
+    this.#leave();
+    this.#fail(new Error("The request was refused."));
+    this.#refuse(answer);
   }
 }
 
-/** Settles with what refuses the body, whose rest is not read then, or null once `pieces` has all of it. */
-function receive(incoming: IncomingMessage, pieces: Buffer[], held: Held): Promise<Response | null> {
-  return new Promise((resolve, reject) => {
-    let sizeBytes = 0;
-    incoming.on("data", (piece: Buffer) => {
-      sizeBytes += piece.byteLength;
-      const isTooLarge = sizeBytes > MOST_BYTES;
-      if (!isTooLarge && held.bytes + piece.byteLength <= MOST_BYTES_HELD) {
-        held.bytes += piece.byteLength;
-        return void pieces.push(piece);
-      }
-      incoming.pause().removeAllListeners("data");
-      resolve(isTooLarge ? refusal(413, "the body is too large") : refusal(503, "too much at once, try again"));
-    });
-    incoming.on("end", () => resolve(null));
-    incoming.on("error", reject);
-    incoming.on("close", () => reject(new Error("The request broke off.")));
-  });
+function sumOf(bodies: Iterable<Body>): number {
+  let sum = 0;
+  for (const { bytes } of bodies) sum += bytes;
+  return sum;
+}
+
+/** Of bodies on their way, which is at least the one whose piece has just come. A set keeps its order. */
+function oldestOfGreediest(held: ReadonlySet<Body>): Body {
+  const coming = [...held].filter(({ isWhole }) => !isWhole);
+  const bySender = [...Map.groupBy(coming, ({ sender }) => sender).values()];
+  const [greediest = []] = bySender.sort((a, b) => sumOf(b) - sumOf(a));
+  return greediest[0]!;
 }
 
 function refusal(status: number, text: string): Response {

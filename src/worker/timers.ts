@@ -1,5 +1,5 @@
 import TinyQueue from "tinyqueue";
-import type { LocalWork } from "../index.ts";
+import type { LocalWork } from "../internal.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "./engine.ts";
 
 /** Shortest and longest delay before a handler that rejected is called again, milliseconds. */
@@ -32,7 +32,7 @@ const mostUrgent = (a: Entry, b: Entry) => b.priority - a.priority || a.at - b.a
 export interface TimersOptions {
   readonly now?: (() => number) | undefined;
   readonly setTimer?: ((delayMs: number, fire: () => void) => { cancel(): void }) | undefined;
-  /** Told of each failure of a handler; it is called again. */
+  /** Called for each failure of a handler; it is called again. */
   readonly onError?: ((error: unknown, what: string) => void) | undefined;
 }
 
@@ -45,6 +45,7 @@ export function createTimersEngine(options: TimersOptions = {}): Engine {
 }
 
 class TimersEngine implements Engine {
+  readonly isOfProcess = true;
   readonly #options: { readonly [K in keyof TimersOptions]-?: NonNullable<TimersOptions[K]> };
   readonly #items = new Map<string, Item>();
   readonly #later = new TinyQueue<Entry>([], earliest);

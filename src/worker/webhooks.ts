@@ -1,5 +1,5 @@
 import { createWebhookHandler, type WebhookHandlerOptions } from "../api/index.ts";
-import type { Showrunner } from "../index.ts";
+import type { Showrunner } from "../internal.ts";
 import type { Engine } from "./engine.ts";
 
 export interface WebhookReceiverOptions
@@ -7,8 +7,10 @@ export interface WebhookReceiverOptions
   readonly show: Showrunner;
   /** Gives the run a slice at once. Default: its message in the journal is found by whoever drives it, within seconds. */
   readonly engine?: Pick<Engine, "wake"> | undefined;
-  /** Told of each genuine delivery, and what became of it. */
-  readonly onDelivery?: ((jobId: string, told: Awaited<ReturnType<Showrunner["hint"]>>) => void) | undefined;
+  /** Called for each genuine delivery, and what became of it. */
+  readonly onDelivery?:
+    | ((jobId: string, hinted: Awaited<ReturnType<Showrunner["engine"]["hint"]>>) => void)
+    | undefined;
 }
 
 /** The commit that brings a job may be under way when its webhook comes: looked at once more after so long, milliseconds. */
@@ -22,10 +24,10 @@ const AGAIN_MS = 2_000;
 export function createWebhookReceiver(options: WebhookReceiverOptions): (request: Request) => Promise<Response> {
   const { show, engine, onDelivery, ...checks } = options;
   const tell = async (id: string, jobId: string) => {
-    const told = await show.hint({ id, jobId });
-    onDelivery?.(jobId, told);
-    for (const runId of told.runIds) await engine?.wake(runId);
-    return told.outcome;
+    const hinted = await show.engine.hint({ id, jobId });
+    onDelivery?.(jobId, hinted);
+    for (const runId of hinted.runIds) await engine?.wake(runId);
+    return hinted.outcome;
   };
   return createWebhookHandler({
     ...checks,

@@ -13,6 +13,21 @@ const fails = (call: Promise<unknown>) =>
     (error) => error,
   );
 
+test.each([
+  ["null", { scopes: null }, "all"],
+  ["an empty list", { scopes: [] }, []],
+  ["a list with one that is not known", { scopes: ["jobs:read", "films:write"] }, ["jobs:read", "films:write"]],
+  ["nothing", {}, null],
+])("a key whose scopes are %s", async (_, said, scopes) => {
+  const token = { token: "t", expires_at: "2030-01-01T00:00:00Z", ...said };
+  const { client } = await setUp([
+    json(200, { data: [{ key_id: "k", ...said }], next_cursor: null }),
+    json(201, token),
+  ]);
+  expect((await client.keys.list().page()).data).toMatchObject([{ keyId: "k", scopes }]);
+  expect(await client.tokens.create()).toMatchObject({ scopes });
+});
+
 describe("addresses", () => {
   test("status_url, result_url and Location are paths that hold /v3 already and stand on the origin", async () => {
     const { client, service } = await setUp([ack("IN_QUEUE", { result_url: undefined })]);

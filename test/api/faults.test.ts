@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiError, type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { chaosProxy, type Trouble, troubles } from "../support/chaos-proxy.ts";
+import { chaosProxy, type Trouble, troubles } from "../support/proxy.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { seedCount, seeded } from "./support/seeded.ts";
 

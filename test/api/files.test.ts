@@ -151,6 +151,26 @@ test("a lapsed URL is replaced by a fresh one from the job", async () => {
   expect(result.sha256).toBe(sha256);
 });
 
+test("an output whose place has changed since is found by its asset, and never taken for the one in its place", async () => {
+  const [one, two] = [1, 2].map((n) => outputItem({ asset_id: `asset_${n}`, url: `http://127.0.0.1:9/${n}` }));
+  const at = { origin: "" };
+  const { client, service } = await setUp([
+    (request, response) => {
+      const own = { ...two, url: `${at.origin}/two` };
+      json(200, jobBody("COMPLETED", { outputs: [own] }))(request, response);
+    },
+    (request, response) => {
+      expect(request.path).toBe("/two");
+      response.end(bytes);
+    },
+    json(200, jobBody("COMPLETED", { outputs: [one!] })),
+  ]);
+  at.origin = service.origin;
+  const source = { jobId: "job_1", outputIndex: 1, assetId: "asset_2" };
+  expect((await client.download(source, join(folder, "a"))).sha256).toBe(sha256);
+  await expect(client.download(source, join(folder, "b"))).rejects.toMatchObject({ reason: "no-url" });
+});
+
 test("a lapsed bare URL fails with a reason and leaves nothing", async () => {
   const { client, service } = await setUp([failure(410, "GONE")]);
   const error = await client

@@ -167,8 +167,8 @@ test("a rotated key is fetched anew, but not more than once a minute for forgeri
 test("a receiver without a key to check by asks for the delivery again", async () => {
   const service = await fakeService(json(500, {}));
   const client = createClient({ baseUrl: service.baseUrl, apiKey: "k:s", retry: { maxAttempts: 1 } });
-  const { parts } = setUp();
-  const handler = createWebhookHandler({ client });
+  const { parts, clock } = setUp();
+  const handler = createWebhookHandler({ client, clock });
   const response = await handler(
     new Request("http://r.example", { method: "POST", headers: signedHeaders(parts()), body }),
   );

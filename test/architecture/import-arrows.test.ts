@@ -8,7 +8,7 @@ const src = join(root, "src");
 /** Single files that every folder may import. */
 const leaves = globSync("*.ts", { cwd: src })
   .map(withoutEnding)
-  .filter((name) => name !== "index");
+  .filter((name) => name !== "index" && name !== "internal");
 
 /** Folders without I/O, time or chance, whole or by file. */
 const pure = [
@@ -41,7 +41,7 @@ describe("no circle", () => {
 
 describe.each([
   { heading: "Folder of `src/`", base: "" },
-  { heading: "Room of `src/engine/`", base: "engine/" },
+  { heading: "Folder of `src/engine/`", base: "engine/" },
 ])("the table of docs/architecture.md, $heading", ({ heading, base }) => {
   const table = rowsOf(readFileSync(join(root, "docs/architecture.md"), "utf8"), heading);
   const names = table.map(({ name }) => name);
@@ -73,11 +73,11 @@ describe("import arrows", () => {
     expect(found).toEqual([]);
   });
 
-  test("command line and dashboard reach other folders only through their index", () => {
+  test("command line and dashboard reach other folders only through an index", () => {
     const sides = sources.filter(({ path }) => /^(cli|dashboard)\//.test(path));
     const deep = sides.flatMap((file) =>
       targetsOf(file)
-        .filter((target) => folderOf(target) !== folderOf(file.path) && !/(^|\/)index\.ts$/.test(target))
+        .filter((target) => folderOf(target) !== folderOf(file.path) && !/(^|\/)(index|internal)\.ts$/.test(target))
         .filter((target) => !leaves.includes(withoutEnding(target)))
         .map((target) => `${file.path} → ${target}`),
     );

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -45,6 +45,23 @@ const RETIRED: Readonly<Record<string, string>> = {
   Desk: "MigrationContext",
   snap: "coerce",
   waitAfter: "delayAfter",
+  madeOfTheSame: "restoreIfUnchanged",
+  lookAgain: "recheckUnresolved",
+  hearsService: "reportsProgress",
+  asksService: "usesService",
+  troubleOf: "failureReason",
+  Trouble: "FailureReason",
+  BucketTrouble: "BucketFailure",
+  Patience: "Timeouts",
+  PATIENCE: "TIMEOUTS",
+  PATIENCE_MS: "TIMEOUT_MS",
+  likeness: "similarity",
+  isThrough: "hasResult",
+  lackReason: "missingInput",
+  goesOn: "resumes, continues",
+  rests: "isIdle",
+  told: "reported",
+  toldInput: "manifestInput",
 };
 
 /** File names that went with them. */
@@ -99,5 +116,39 @@ test("no file of src or test is named by a private word", () => {
   const found = ["src", "test"].flatMap((folder) =>
     filesIn(folder).filter((path) => RETIRED_FILES.has(basename(path)) && !ALLOWED_FILES.has(path)),
   );
+  expect(found).toEqual([]);
+});
+
+/** Phrases that the field says otherwise, in texts and comments of src and on the pages for users. */
+const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:goes|go|went|gone|going) on\b/i, "continue, resume"],
+  [/\btold\b/i, "reported, notified"],
+  [/\bin good order\b/, "gracefully"],
+  [/\bNoted (?:for|that)\b/, "recorded"],
+  [/\b(?:rests|parks)\b/, "is idle, is parked"],
+  [/\b(?:likeness|materialise|outlook|patience)\b/i, "similarity, resolve uploads, preview, timeout"],
+  [/\b(?:troubleOf|madeOfTheSame|lookAgain|hearsService|asksService|isThrough|lackReason)\b/, "see RETIRED"],
+];
+
+/** SQL that journals already hold: another comment would be another statement. */
+const ALLOWED_PHRASES = [
+  join("src", "journal", "sqlite", "schema.ts"),
+  join("src", "journal", "postgres", "write-function.ts"),
+];
+
+test("no text or comment of src, and no page for users, has a phrase that the field says otherwise", () => {
+  const pages = globSync(["README.md", "SECURITY.md", "docs/**/*.md"], { cwd: root, exclude: ["docs/internal/**"] });
+  const files = [...filesIn("src").map((path) => join("src", path)), ...pages];
+  const found = files
+    .filter((path) => !ALLOWED_PHRASES.includes(path))
+    .flatMap((path) =>
+      readFileSync(join(root, path), "utf8")
+        .split("\n")
+        .flatMap((line, index) =>
+          RETIRED_PHRASES.flatMap(([phrase, word]) =>
+            phrase.test(line) ? [`${path}:${index + 1}: ${phrase.exec(line)?.[0]} (${word})`] : [],
+          ),
+        ),
+    );
   expect(found).toEqual([]);
 });

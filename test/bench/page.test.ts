@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { filled } from "../../bench/page.ts";
-import { generated } from "../../bench/write-page.ts";
+import { generated, summarized } from "../../bench/write-page.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 
@@ -12,6 +12,15 @@ test.each(Object.entries(generated()))(
     expect(readFileSync(join(root, file), "utf8")).toBe(content);
   },
 );
+
+test("the summary keeps minimum, median and maximum of each figure, and makes the same page as all samples", () => {
+  const samples = [5, 1, 4, 2, 9];
+  const all = { engine: { ...part, figures: [{ group: "g", name: "speed", unit: "steps/s", samples }] } };
+  const { parts } = JSON.parse(summarized(all)) as { readonly parts: typeof all };
+  expect(parts.engine.figures[0]!.samples).toEqual([1, 4, 9]);
+  const page = "<!-- bench: engine --><!-- end -->";
+  expect(filled(page, parts)).toBe(filled(page, all));
+});
 
 const part = {
   ...{ measuredAt: "2026-01-02T03:04:05.000Z", commit: "abc1234", machine: "a machine", notes: ["a note"] },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { catalogOf, diffCatalogs } from "../../src/catalog/index.ts";
+import { type Catalog, catalogOf, diffCatalogs } from "../../src/catalog/index.ts";
 import type { CatalogModel, JsonSchema } from "../../src/plan/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 
@@ -50,6 +50,23 @@ describe("what a new catalog changes", () => {
     ],
   ])("%s", (_what, change, expected) => {
     expect(changed(change)).toEqual(expected);
+  });
+
+  test("combinations that a table no longer has break, others do not, and numbers are no change", () => {
+    const [one, two] = ["requires: prompt; must omit: images", "requires: images"];
+    const table = (...rows: readonly string[]) => {
+      const lines = ["Accepted field combinations:", ...rows.map((row, index) => `(${index + 1}) ${row}`)];
+      return catalogOf([{ ...live, inputSchema: { ...live.inputSchema, description: lines.join("\n") } }]);
+    };
+    const said = (from: Catalog, to: Catalog) =>
+      diffCatalogs(from, to).map(({ isBreaking, message }) => `${isBreaking ? "breaks" : "keeps"}: ${message}`);
+    expect(said(table(one, two), table(two, one))).toEqual([]);
+    expect(said(table(one), table(two))).toEqual([
+      `breaks: no longer accepts the combination: ${one}`,
+      `keeps: accepts the combination: ${two}`,
+    ]);
+    expect(said(catalogOf([live]), table(one))).toEqual([`breaks: accepts the combination: ${one}`]);
+    expect(said(table(one), catalogOf([live]))).toEqual([`keeps: no longer accepts the combination: ${one}`]);
   });
 
   test("a price description, a retirement and a new model are changes of the whole model", () => {

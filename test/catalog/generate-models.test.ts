@@ -112,6 +112,30 @@ describe("generated models", () => {
     expect(docs({ description: "Speed, default 1", default: 1 })).toBe("Speed, default 1.");
   });
 
+  test("say which fields go together, a row a line", () => {
+    const description =
+      "A film.\n\nAccepted field combinations:\n(1) requires: a */\n(1) requires: a; must omit: b\n(2) requires: b";
+    expect(generated(model("film-1", { a: {}, b: {} }, { schema: { description } }))).toContain(
+      "/**\n * Input of film-1. Accepted combinations of fields:\n * - (1) requires: a; must omit: b\n * - (2) requires: b\n */",
+    );
+  });
+
+  test("of tuples have as many places as the schema", () => {
+    const tuple = (more: object, types = ["number", "number"]) => {
+      const schema = { type: "array", prefixItems: types.map((type) => ({ type })), ...more };
+      return /list\?: OrValue<(.*)>;/.exec(generated(model("m-1", { list: schema })))?.[1];
+    };
+    expect(tuple({ minItems: 2, maxItems: 2 })).toBe("readonly [number, number]");
+    expect(tuple({ minItems: 2, items: false })).toBe("readonly [number, number]");
+    expect(tuple({ minItems: 1, maxItems: 2 })).toBe("readonly [number, number?]");
+    expect(tuple({ items: false })).toBe("readonly [number?, number?]");
+    expect(tuple({ minItems: 1, maxItems: 1 })).toBe("readonly [number]");
+    expect(tuple({ minItems: 2, items: { type: "string" } })).toBe(
+      "readonly [number, number, ...(string | Value<string>)[]]",
+    );
+    expect(tuple({})).toBe("readonly [number?, number?, ...(unknown)[]]");
+  });
+
   test("mark a retired model with its successor", () => {
     const old = model("image-0", {}, { state: "retired", replacedBy: "image-1" });
     const source = generated(old, model("image-1", {}));

@@ -207,3 +207,48 @@ describe("a schema from outside", () => {
     expect(ofSchema(inputSchema, { a: 5 })).toEqual(["type input.a: must be an object, not a whole number"]);
   });
 });
+
+describe("a schema that asks for too much work", () => {
+  const choices = (fields: number, each: number): JsonSchema => ({
+    type: "object",
+    properties: Object.fromEntries(
+      Array.from({ length: fields }, (_, field) => [
+        `f${field}`,
+        { anyOf: Array.from({ length: each }, (_, one) => ({ const: `${field}-${one}` })) },
+      ]),
+    ),
+  });
+
+  test.each([
+    ["by its fields", choices(2_000, 20)],
+    ["by what one field may be", choices(1, 20_000)],
+  ])("%s is refused before it is compiled, and names the model", (_what, schema) => {
+    const [problem, ...others] = ofSchema(schema, { f0: "x" });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(
+      /^model-schema model: the input schema of m cannot be used \(it has more than 5000 parts\)/,
+    );
+  });
+
+  test("by its depth is a problem of the model too", () => {
+    const deep = JSON.parse(`${'{"not":'.repeat(50_000)}true${"}".repeat(50_000)}`) as JsonSchema;
+    expect(ofSchema(deep, {})).toEqual([expect.stringMatching(/^model-schema model: the input schema of m cannot be/)]);
+  });
+
+  test("by references that unfold, or are checked, ever again ends in time", () => {
+    const doubling = Object.fromEntries(
+      Array.from({ length: 40 }, (_, level) => {
+        const next = { $ref: `#/$defs/d${level + 1}` };
+        return [`d${level}`, { allOf: [next, next] }];
+      }),
+    );
+    const schema = { $ref: "#/$defs/d0", $defs: { ...doubling, d40: { type: "object" } } };
+    expect(ofSchema(schema, {})).toEqual([
+      expect.stringMatching(/^model-schema model: .*takes more than \d+ ms.*choose another model/),
+    ]);
+  });
+
+  test("is one that no model comes near", () => {
+    expect(ofSchema(choices(40, 20), { f0: "0-3", f1: "x" })).toEqual([expect.stringContaining("input.f1")]);
+  });
+});

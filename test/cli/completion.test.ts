@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { cli, emptyFolder } from "./support/cli.ts";
+import { cli, emptyFolder, root } from "./support/cli.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
@@ -14,7 +14,7 @@ async function offered(line: string, cwd = emptyFolder()): Promise<readonly stri
   const script = join(emptyFolder(), "completion.bash");
   writeFileSync(script, stdout);
   const words = line.split(" ").map((word) => `'${word}'`);
-  const driver = `set -u; source '${script}'; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _showrunner; printf '%s\\n' "\${COMPREPLY[@]-}"`;
+  const driver = `set -u; showrunner() { "${process.execPath}" "${join(root, "src/cli/main.ts")}" "$@"; }; source '${script}'; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _showrunner showrunner; printf '%s\\n' "\${COMPREPLY[@]-}"`;
   const said = execFileSync("bash", ["--norc", "-c", driver], {
     cwd,
     encoding: "utf8",
@@ -52,11 +52,21 @@ describe("completion in bash", () => {
 });
 
 describe("completion in other shells", () => {
-  test.each(["zsh", "fish"])("the script for %s names every command with its description", async (shell) => {
-    const { stdout, code } = await cli(["completion", shell]);
-    expect(code).toBe(0);
-    for (const words of ["resume", "price a pipeline, run it, show how it goes", "budget", "redeliver"]) {
-      expect(stdout).toContain(words);
-    }
+  test.each(["zsh", "fish"])(
+    "the script for %s asks what may follow, which comes with its description",
+    async (shell) => {
+      const script = await cli(["completion", shell]);
+      expect([script.code, script.stdout]).toEqual([0, expect.stringContaining(`completion ${shell} -- `)]);
+      const { stdout } = await cli(["completion", shell, "--", "jobs", "re"]);
+      expect(stdout).toBe("");
+      const { stdout: found } = await cli(["completion", shell, "--", "webhooks", "re"]);
+      expect(found).toBe("redeliver\tsend a finished delivery again\n");
+    },
+  );
+
+  test("a word is never run, whatever it looks like", async () => {
+    const cwd = emptyFolder();
+    await offered("showrunner run $(>made) --b", cwd);
+    expect(readdirSync(cwd)).toEqual([]);
   });
 });

@@ -40,27 +40,29 @@ describe("init", () => {
   test("makes an empty folder a project: modules, the packages that pipelines need, and the command that installs them", async () => {
     const cwd = emptyFolder();
     const { stdout, stderr } = await cli(["init", "--json"], { cwd });
-    const added = ["showrunner", "zod", "showrunner-local"];
+    const added = ["zod", "@types/node"];
     expect(JSON.parse(stdout)).toMatchObject({ package_json: "written", added, tsconfig: "written" });
-    expect(stderr).toMatch(/Next: npm install\s+\(installs what package.json now names\)/);
-    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
+    // Names on npm that are not ours yet are not written down.
+    expect(stderr).toMatch(
+      /Next: npm i CLONE\/packed\/\*\.tgz\s+\(npm run pack makes them, in a clone of Showrunner\)/,
+    );
     expect(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))).toEqual({
       private: true,
       type: "module",
-      dependencies: { showrunner: `^${version}`, zod: "^4.0.0" },
-      devDependencies: { "showrunner-local": `^${version}` },
+      dependencies: { zod: "^4.0.0" },
+      devDependencies: { "@types/node": ">=22" },
     });
   });
 
   test("adds what package.json lacks once, in its style, and turns a project without code into one of modules", async () => {
     const cwd = emptyFolder();
     const manifest = join(cwd, "package.json");
-    const before = '{\n\t"type": "commonjs",\n\t"dependencies": { "showrunner": "0.1.0", "zod": "4.6.7" }\n}';
+    const before =
+      '{\n\t"type": "commonjs",\n\t"dependencies": { "showrunner": "0.1.0", "zod": "4.6.7", "showrunner-local": "0.1.0" }\n}';
     writeFileSync(manifest, before);
     const first = await cli(["init"], { cwd });
     expect(first.stderr).toContain('package.json now says "type": "module"');
-    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
-    const written = `{\n\t"type": "module",\n\t"dependencies": {\n\t\t"showrunner": "0.1.0",\n\t\t"zod": "4.6.7"\n\t},\n\t"devDependencies": {\n\t\t"showrunner-local": "^${version}"\n\t}\n}\n`;
+    const written = `{\n\t"type": "module",\n\t"dependencies": {\n\t\t"showrunner": "0.1.0",\n\t\t"zod": "4.6.7",\n\t\t"showrunner-local": "0.1.0"\n\t},\n\t"devDependencies": {\n\t\t"@types/node": ">=22"\n\t}\n}\n`;
     expect(readFileSync(manifest, "utf8")).toBe(written);
     const again = await cli(["init", "other.ts", "--json"], { cwd });
     expect(JSON.parse(again.stdout)).toMatchObject({ package_json: "as it was", added: [], tsconfig: "had it" });
@@ -86,7 +88,7 @@ describe("init", () => {
     writeFileSync(join(cwd, "package.json"), "{");
     const { code, stderr } = await cli(["init"], { cwd });
     expect(code).toBe(0);
-    expect(stderr).toContain("Next: npm i showrunner zod && npm i -D showrunner-local");
+    expect(stderr).toContain("Next: correct package.json");
     expect(readFileSync(join(cwd, "package.json"), "utf8")).toBe("{");
   });
 

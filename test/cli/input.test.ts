@@ -53,6 +53,20 @@ describe("--input and -i", () => {
     expect(await readInput({ i: ["script=one\ntwo"] }, folder)).toEqual({ script: "one\ntwo" });
   });
 
+  test("a name has at most 100 dotted levels, and one of 20,000 is refused, not followed", async () => {
+    const levels = (count: number) => [`${Array(count).fill("a").join(".")}=x`];
+    let value: unknown = await readInput({ i: levels(100) }, folder);
+    for (let level = 0; level < 100; level++) value = (value as { readonly a: unknown }).a;
+    expect(value).toBe("x");
+    for (const count of [101, 20_000]) {
+      const refusal = readInput({ i: levels(count) }, folder);
+      await expect(refusal).rejects.toMatchObject({
+        message: expect.stringContaining(`has ${count} levels; at most 100 are read`),
+        next: "set the whole value with :=",
+      });
+    }
+  });
+
   test("an assignment to __proto__ sets a field and nothing else", async () => {
     const input = await readInput({ i: ["__proto__.polluted=yes"] }, folder);
     expect(Object.hasOwn(input as object, "__proto__")).toBe(true);

@@ -1,7 +1,7 @@
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openSqliteJournal } from "../../src/index.ts";
+import { openSqliteJournal } from "../../src/internal.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { cli, root, startCli } from "./support/cli.ts";
@@ -59,4 +59,35 @@ test("Ctrl-C once waits for the submit on its way; twice leaves at once, and res
   const { code, stderr } = await cli(["resume", "t"], { cwd: folder, env });
   expect(code, stderr).toBe(0);
   expect(service.stats().jobs_created).toBe(2);
+}, 180_000);
+
+test("Ctrl-C twice ends a process whose pipeline never gives its thread back", async () => {
+  const file = join(folder, "spinning.ts");
+  await writeFile(
+    file,
+    `import { writeSync } from "node:fs";
+import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("spinning", {
+  input: z.object({}),
+  build: ({ task }) => ({
+    never: task("never", {}, () => {
+      writeSync(2, "it spins");
+      for (;;);
+    }),
+  }),
+});
+`,
+  );
+  const env = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey };
+  const { child, end } = startCli(["run", file, "--id", "spin", "--budget", "9"], { cwd: folder, env });
+  await said(child, /it spins/);
+  // Signals that come faster than they are taken are one: it is pressed until the process has ended.
+  const press = setInterval(() => child.kill("SIGINT"), 100);
+  await end;
+  clearInterval(press);
+  expect([child.exitCode, child.signalCode]).not.toEqual([null, null]);
+  const { code, stdout } = await cli(["show", "spin", "--json"], { cwd: folder, env });
+  expect([code, JSON.parse(stdout).status]).toEqual([0, "interrupted"]);
 }, 180_000);

@@ -1,5 +1,4 @@
-import { fork, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { compileCache, root } from "./support/cli.ts";
@@ -28,9 +27,3 @@ test.runIf(process.platform !== "win32")(
     expect(flagsOf(["plan"])).toEqual([""]);
   },
 );
-
-test("what a burst of work left is given back to the system once the process is at rest", async () => {
-  const child = fork(join(import.meta.dirname, "fixtures/burst.ts"));
-  const [{ heldMb, leftMb }] = await once(child, "message");
-  expect(heldMb).toBeGreaterThan(leftMb + 80);
-});

@@ -58,7 +58,7 @@ const commands: Readonly<Record<string, (path: string) => readonly string[]>> = 
   "run --input": (path) => ["run", pipeline, "--budget", "1", "--journal", soundJournal, "--input", `@${path}`],
   "run with media to upload": (path) => [
     "run",
-    join(folder, "likeness.ts"),
+    join(folder, "similarity.ts"),
     "--journal",
     soundJournal,
     "-i",
@@ -107,10 +107,10 @@ export default pipeline("picture", { input: z.object({}), build: ({ job }) => ({
 `,
   );
   writeFileSync(
-    join(folder, "likeness.ts"),
+    join(folder, "similarity.ts"),
     `import { file, pipeline } from "showrunner";
 import { z } from "zod";
-export default pipeline("likeness", {
+export default pipeline("similarity", {
   input: z.object({ face: file("image") }),
   build: ({ input, job, upload }) => ({ a: job("a", "image-1", { prompt: "a face", images: [upload("face", input.face)] }) }),
 });

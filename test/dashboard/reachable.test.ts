@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
-import { allowedHosts } from "../../src/dashboard/http/guard.ts";
+import { allowedHosts } from "../../src/dashboard/http/visitor.ts";
 import { serveDashboard } from "./support/serve.ts";
 
 interface Asked {

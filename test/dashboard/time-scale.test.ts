@@ -1,8 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { timeScale } from "../../src/dashboard/page/run/time-scale.ts";
+import type { TimelineSpan } from "../../src/internal.ts";
 
-const span = (phase: string, from: number, to: number | null) => ({ step: "a", attempt: 1, phase, from, to });
+const span = (phase: TimelineSpan["phase"], from: number, to: number | null) => ({
+  step: "a",
+  attempt: 1,
+  phase,
+  from,
+  to,
+});
 
 test("a wait of hours for a person takes little of the picture; what ran keeps its proportions", () => {
   const hour = 3_600_000;
@@ -27,7 +34,7 @@ test("nothing is folded while something runs, nor for a moment", () => {
 test("whatever the spans, instants keep their order and both ends stay at the ends", () => {
   const spans = fc.array(
     fc.record({
-      phase: fc.constantFrom("render", "approval", "queue"),
+      phase: fc.constantFrom<TimelineSpan["phase"][]>("render", "approval", "queue"),
       from: fc.nat(1e7),
       length: fc.option(fc.nat(1e6)),
     }),

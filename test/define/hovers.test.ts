@@ -26,7 +26,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["quote(whole", /The plan with prices\. Spends nothing/],
   ["run(whole", /Plans and prices the pipeline, then drives the run/],
   ["budget:", /The most that the run may cost/],
-  ["resume(", /Goes on with a run where its journal stands/],
+  ["resume(", /Continues with a run where its journal stands/],
   ['approve("r"', /Lets a step that waits for a decision continue/],
   ["pick:", /its position among those shown, from 0/],
   ["result()", /Resolves when the run finishes or pauses/],

@@ -43,7 +43,13 @@ describe("code in the docs", () => {
   )("%s runs as it stands", (_name, block) => {
     const file = join(folder, `run-${fileName(block)}`);
     writeFileSync(file, block.code);
-    const { SHOWRUNNER_BASE_URL: _url, SHOWRUNNER_API_KEY: _key, SHOWRUNNER_JOURNAL: _journal, ...env } = process.env;
+    const {
+      SHOWRUNNER_SERVICE: _service,
+      SHOWRUNNER_BASE_URL: _url,
+      SHOWRUNNER_API_KEY: _key,
+      SHOWRUNNER_JOURNAL: _journal,
+      ...env
+    } = process.env;
     const hook = join(root, "test/docs/support/own-package.ts");
     const { status, stderr } = spawnSync(process.execPath, ["--import", hook, file], {
       cwd: folder,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { root } from "./support/code-blocks.ts";
 
-const page = readFileSync(join(root, "docs/guarantees.md"), "utf8");
+const page = readFileSync(join(root, "docs/internal/guarantees.md"), "utf8");
 /** A file of tests, and the beginning of the name of one of them. */
 const named = [...page.matchAll(/`(test\/[\w./-]+\.ts)`, "([^"]+)"/g)].map(([, file = "", name = ""]) => ({
   file,

@@ -1,14 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const pages = [
-  ...readdirSync(root).filter((name) => name.endsWith(".md")),
-  ...readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
-  "src/local-service/README.md",
-  "recipes/README.md",
-].map((page) => join(root, page));
+const pages = ["*.md", "docs/*.md", "docs/internal/*.md", "recipes/**/*.md", "src/local-service/README.md"]
+  .flatMap((pattern) => globSync(pattern, { cwd: root }))
+  .filter((page) => page !== "THIRD_PARTY_NOTICES.md")
+  .map((page) => join(root, page));
 
 /** Text of a page without its code blocks, where brackets mean something else. */
 function proseOf(page: string): string {
@@ -34,4 +32,14 @@ test.each(pages.map((page) => [relative(root, page), page]))("links of %s lead s
     return !existsSync(file) || (anchor !== undefined && !anchorsOf(file).includes(anchor));
   });
   expect(dead).toEqual([]);
+});
+
+/** What a decision or a change was about may be gone since. */
+const current = pages.map((page) => relative(root, page)).filter((page) => !/decisions|CHANGELOG/.test(page));
+
+test.each(current)("sources and tests that %s names are there", (page) => {
+  const named = [...proseOf(join(root, page)).matchAll(/`((?:src|test|scripts|bench)\/[\w./-]+\.tsx?)`/g)].map(
+    ([, path = ""]) => path,
+  );
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });

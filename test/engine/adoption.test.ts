@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
-import { type OpenQuestion, unambiguous } from "../../src/engine/adoption/likeness.ts";
+import { type OpenQuestion, unambiguous } from "../../src/engine/adoption/similarity.ts";
 import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
 import type { RunPlanned } from "../../src/journal/events.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
@@ -79,7 +79,7 @@ describe("The job of an unanswered submit", () => {
     const [open] = await world.show.unresolved("x");
     expect(open).toMatchObject({ step: "p0", prompt: "picture number 0", certain: job!.jobId, holdMicros: 100_000 });
     expect(open!.candidates).toMatchObject([
-      { jobId: job!.jobId, prompt: "picture number 0", match: "prompt", likeness: 1, costMicros: 100_000 },
+      { jobId: job!.jobId, prompt: "picture number 0", match: "prompt", similarity: 1, costMicros: 100_000 },
     ]);
   });
 

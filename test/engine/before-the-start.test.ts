@@ -129,34 +129,3 @@ test("a voice that the model does not have is found by the plan, with the neares
   ]);
   await show.close();
 });
-
-test("among equals the cheap gate goes first, whose failure would spare the dear rest", async () => {
-  const gated = pipeline("gated", {
-    input: z.object({}),
-    build({ job }) {
-      const [a, b] = [0, 1].map((n) => job(`plain-${n}`, models.image, { prompt: `plain ${n}` }));
-      const gate = job("gate", models.image, { prompt: "may this be drawn?" });
-      const dear = [0, 1, 2].map((n) => job(`dear-${n}`, models.image, { prompt: `dear ${n}` }));
-      const poster = job("poster", models.image, { prompt: "poster", images: [a!, b!] });
-      return { poster, film: job("film", models.image, { prompt: "film", images: [gate, ...dear] }) };
-    },
-  });
-  const refuses = (_model: string, input: unknown) => {
-    const isGate = (input as { readonly prompt: string }).prompt.startsWith("may");
-    return isGate ? apiError(422, "MODERATION_FAILED") : null;
-  };
-  const { show, clock, paidService } = await openFakeShow({ refuses });
-  const run = await during(clock, show.run(gated, {}, { id: "x", concurrency: 1 }));
-  const result = await during(clock, run.result());
-  expect(result.status).toBe("partial");
-  const asked: string[] = [];
-  for await (const { event } of show.events("x")) if (event.type === "job.submit.intended") asked.push(event.step);
-  // Before the pictures of the poster, though they are planned first: behind the gate there is more to be spared.
-  expect(asked).toEqual(["gate", "plain-0", "plain-1", "poster"]);
-  expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual([
-    "plain 0",
-    "plain 1",
-    "poster",
-  ]);
-  await show.close();
-});

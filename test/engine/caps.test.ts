@@ -10,11 +10,9 @@ import { dayAt, instantText } from "../../src/engine/money/day.ts";
 import { spendingLimits } from "../../src/engine/money/spending.ts";
 import { checkTags } from "../../src/engine/options/tags.ts";
 import { createMemoryJournal, type OpenOptions, openShowrunner, pipeline, type RunOptions } from "../../src/index.ts";
-import { startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
-import { startRacers } from "./fixtures/racers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "caps-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,7 +73,7 @@ describe("A cap of a day", () => {
     const met = await run(10, { id: "x" });
     expect([met.status, met.pause?.reason, perDay()]).toEqual(["paused", "cap", [4]]);
     expect(met.pause?.message).toMatch(
-      /needs 0.07 USD; 0.28 of the cap of 0.30 USD a day \(UTC\) over all runs of this journal are spent or reserved. It can go on from 2030-01-02 00:00 UTC on/,
+      /needs 0.07 USD; 0.28 of the cap of 0.30 USD a day \(UTC\) over all runs of this journal are spent or reserved. It can continue from 2030-01-02 00:00 UTC/,
     );
     expect(await journal.run("x")).toMatchObject({ status: "paused", resumeAt: START + DAY });
     expect((await journal.ledger("x")).heldMicros).toBe(0);
@@ -115,7 +113,7 @@ describe("A cap of a day", () => {
     const options = { caps: [{ usd: "0.08", per: "day" }], capTimeZone: "Asia/Kathmandu" } as const;
     const { run, clock } = await world(options);
     const met = await run(2, { id: "x" });
-    expect(met.pause?.message).toContain("from 2030-01-02 00:00 Asia/Kathmandu on");
+    expect(met.pause?.message).toContain("from 2030-01-02 00:00 Asia/Kathmandu");
     // Five hours and three quarters ahead of UTC.
     expect(met.pause?.resumeAt).toBe(START + DAY - 5.75 * HOUR);
     await clock.advance(18.25 * HOUR);
@@ -185,7 +183,7 @@ describe("A cap of a day", () => {
           expect(paidService.jobs.size).toBe(all.reduce((sum, { count }) => sum + count, 0));
         },
       ),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   }, 300_000);
 });
@@ -224,28 +222,6 @@ describe("A cap of a tag", () => {
     expect((await run(1, { id: "x", tags: { team: "video" } })).status).toBe("succeeded");
   });
 });
-
-test("Four processes under a cap of a day and one of a tag: exactly as many as both allow", async () => {
-  const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
-  const home = mkdtempSync(join(folder, "processes-"));
-  const usd = (jobs: number) => ((jobs * 20_000) / 1_000_000).toFixed(2);
-  const { baseUrl, apiKey } = service;
-  // Two of the processes carry each team.
-  const caps = [
-    { usd: usd(73), per: "day" as const },
-    { usd: usd(20), per: "day" as const, tag: "team=0" },
-  ];
-  const racers = await startRacers(4, { baseUrl, apiKey, folder: home, count: 50, caps, teams: 2 });
-  try {
-    const outcomes = await racers.race();
-    expect(service.stats().jobs_created, JSON.stringify(outcomes)).toBe(73);
-    const reasons = outcomes.map(({ pause }) => pause);
-    expect(reasons.filter((reason) => reason === "cap").length, JSON.stringify(outcomes)).toBeGreaterThanOrEqual(3);
-  } finally {
-    racers.end();
-    await service.close();
-  }
-}, 300_000);
 
 describe("Days", () => {
   const zones = [

@@ -31,7 +31,7 @@ describe("compared with an earlier run, a plan", () => {
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one" });
     expect(held.ok).toBe(true);
     expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.40 USD");
-    expect(held.stale.map(({ path, because }) => [path, because])).toEqual([
+    expect(held.stale.map(({ path, cause }) => [path, cause])).toEqual([
       ["voice", "changed"],
       ["one", "uses"],
       ["two", "uses"],
@@ -88,27 +88,16 @@ describe("explained, a step of a run", () => {
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, {}, { id: "two", reuse: true });
     expect(await world.show.explain("two", "voice")).toEqual({
-      ...{ step: "voice", verdict: "reused", from: { runId: "one", step: "voice" }, nearest: null },
+      ...{ step: "voice", verdict: "reused", from: { runId: "one", step: "voice" } },
       why: "voice of run one is identical, and its result still exists",
     });
   });
 
-  test("says how it differs from the most similar earlier result", async () => {
-    const world = await openFakeShow();
-    await run(world, lines, {}, { id: "one" });
-    await run(world, lines, { voice: "aunt" }, { id: "two", reuse: true });
-    const voice = await world.show.explain("two", "voice");
-    expect(voice).toMatchObject({ verdict: "executed", why: 'voice changed: input.name was "narrator", is "aunt"' });
-    expect(voice.nearest).toMatchObject({ runId: "one", step: "voice", changes: [{ field: "input.name" }] });
-    const one = await world.show.explain("two", "one");
-    expect(one.why).toMatch(/^one changed: input\.voice_id was "voice_\w+", is "voice_\w+"$/);
-  });
-
-  test("says that reuse was off, and that no similar result exists", async () => {
+  test("says that reuse was off, and that no identical request was made", async () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const first = await world.show.explain("one", "picture");
-    expect(first.why).toBe("no earlier run of this account has a similar result");
+    expect(first.why).toBe("no earlier run of this account has an identical request");
     await run(world, lines, {}, { id: "two" });
     const second = await world.show.explain("two", "picture");
     expect(second.why).toBe("picture of run one has an identical request, and this run was started without reuse");
@@ -138,7 +127,7 @@ describe("explained before anything is run, a step", () => {
       from: { runId: "one", step: "three" },
     });
     expect((await explain(world, { voice: "aunt" }, "voice")).why).toBe(
-      'voice changed: input.name was "narrator", is "aunt"',
+      "no earlier run of this account has an identical request",
     );
     expect(await explain(world, { voice: "aunt" }, "three")).toMatchObject({
       ...{ verdict: "unknown", why: "three uses voice, which has not been produced yet" },

@@ -1,12 +1,12 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
+import { plainWav } from "../../src/placeholder-media.ts";
 import { stepKinds } from "../../src/plan/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { factsOf, newWorld, runOnFakeService, type World } from "./fixtures/crash-world.ts";
+import { factsOf, newWorld, runOnFakeService } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
 const catalog = builtInCatalog();
@@ -15,18 +15,18 @@ let start: { readonly pipeline: typeof everyKind; readonly input: { readonly sam
 beforeAll(async () => {
   folder = await fastFolder("crash-matrix-");
   start = { pipeline: everyKind, input: { sample: join(folder, "sample.wav") } };
-  await writeFile(start.input.sample, placeholder("audio", { durationMs: 50 })!);
+  await writeFile(start.input.sample, plainWav(50));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** One whole life of a run whose process dies at a boundary, counted from 1. */
 async function lifeWithDeathAt(point: number) {
-  const world: World = newWorld(catalog, join(folder, `at-${point}`));
+  const world = newWorld(catalog, join(folder, `at-${point}`));
   const crashInjector = new CrashInjector(point);
   localCalls.counts.clear();
   const result = await runOnFakeService(world, start, crashInjector);
   const facts = await factsOf(world, result);
-  await rm(world.folder, { recursive: true, force: true });
+  await rm(world.dir, { recursive: true, force: true });
   return { result, facts, mortal: crashInjector, calls: new Map(localCalls.counts) };
 }
 

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { failed, file } from "../../src/define/index.ts";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import {
   type OverBudgetError,
   type Pipeline,
@@ -13,6 +12,7 @@ import {
   type RunReport,
 } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
+import { greyPng } from "../../src/placeholder-media.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
@@ -138,13 +138,13 @@ describe("a file that was uploaded", () => {
     const world = await openFakeShow();
     const { show, clock, outDir } = world;
     const picture = join(outDir, "..", "picture.png");
-    await writeFile(picture, placeholder("image", { durationMs: 0 })!);
+    await writeFile(picture, greyPng(512));
     const run = await during(clock, show.run(sent, { picture }, { id: "x", outDir }));
     expect((await during(clock, run.result())).status).toBe("succeeded");
     expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
     await rm(picture);
     expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
-    await writeFile(picture, Buffer.concat([placeholder("image", { durationMs: 0 })!, Buffer.from("more")]));
+    await writeFile(picture, Buffer.concat([greyPng(512), Buffer.from("more")]));
     const drift = await during(clock, show.drift("x", sent));
     expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["picture", "file"]]);
     expect(drift.stale).toEqual(["picture", "made"]);

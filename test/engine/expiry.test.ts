@@ -177,18 +177,49 @@ describe("An output that the service says it does not have", () => {
     return { show, clock, at, paper: paidService, outDir: join(mediaDir, "out") };
   }
 
-  test.each(Object.entries(refusals))("%s: is asked for for two minutes, then the run ends", async (_, refuse) => {
-    const one = pipeline("one", {
-      input: z.object({}),
-      build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
-    });
-    const { show, clock, at, outDir } = await openRefusing(refuse);
-    const done = await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+  const one = pipeline("one", {
+    input: z.object({}),
+    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+  });
+
+  test.each(Object.entries(refusals))(
+    "%s: is missing everywhere until a plain resume fetches it",
+    async (_, refuse) => {
+      let refusal: Error | null = refuse();
+      const { show, clock, at, paper, outDir } = await openRefusing(() => refusal);
+      const paused = await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+      const isCertain = refusal instanceof DownloadError && refusal.reason === "refused";
+      const askedForMs = at.at(-1)! - at[0]!;
+      if (isCertain) expect(at.length).toBe(1);
+      else expect([askedForMs >= 2 * minuteMs, askedForMs < 3 * minuteMs, at.length > 4]).toEqual([true, true, true]);
+      expect(paused.pause?.reason).toBe("files");
+      const { status, steps, expiring, message, next } = await show.show("x");
+      const until = new Date(clock.now() + 48 * hourMs).toISOString().slice(0, 10);
+      expect(status).toBe("paused");
+      expect(message).toMatch(new RegExp(`^a: output 0 is not here.*until ${until}.*at no cost: showrunner resume x$`));
+      expect(next?.command).toBe("showrunner resume x");
+      expect(expiring).toMatchObject([{ step: "a", index: 0, copied: false }]);
+      expect(steps[0]).toMatchObject({ status: "running", finished_at: null });
+      refusal = null;
+      const done = await during(clock, (await show.resume("x")).result());
+      expect([done.status, paper.jobs.size]).toEqual(["succeeded", 1]);
+      expect((await show.show("x")).steps[0]).toMatchObject({ status: "succeeded", reason: null });
+    },
+  );
+
+  test("has expired once the service need not keep it any more, which has words and a command of its own", async () => {
+    const { show, clock, outDir } = await openRefusing(() => apiError(404, "NOT_FOUND"));
+    await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+    await clock.advance(48 * hourMs);
+    const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("failed");
-    expect((await show.show("x")).message).toBe("a: output 0 could not be fetched");
-    expect(at.length).toBeGreaterThan(4);
-    expect(at.at(-1)! - at[0]!).toBeGreaterThanOrEqual(2 * minuteMs);
-    expect(at.at(-1)! - at[0]!).toBeLessThan(3 * minuteMs);
+    const { message, next, expiring } = await show.show("x");
+    expect(message).toBe("a: output 0 expired at the service before its file was here");
+    expect(next).toEqual({
+      command: "showrunner resume x --rerun a",
+      note: "makes again, at its price, what expired at the service before its file was here",
+    });
+    expect(expiring).toEqual([]);
   });
 
   test("still feeds its dependents, and is downloaded when the run is resumed", async () => {
@@ -209,7 +240,7 @@ describe("An output that the service says it does not have", () => {
     expect(downloaded.sort()).toEqual(["card", "face", "poster"]);
   });
 
-  test("leaves out the pipeline's own code that would read it, and the run ends", async () => {
+  test("is waited for by the pipeline's own code that reads it", async () => {
     const read = pipeline("read", {
       input: z.object({}),
       build({ job, task }) {
@@ -217,11 +248,12 @@ describe("An output that the service says it does not have", () => {
         return { seen: task("look", { a }, () => "seen").value };
       },
     });
-    const { show, clock, outDir } = await openRefusing(() => apiError(404, "NOT_FOUND"));
-    const done = await during(clock, (await show.run(read, {}, { id: "x", outDir })).result());
-    expect(done.status).toBe("failed");
-    const look = done.report.steps.find(({ path }) => path === "look");
-    expect(look?.status).toBe("skipped");
-    expect(look?.reason).toContain("no local copy");
+    let refusal: Error | null = apiError(404, "NOT_FOUND");
+    const { show, clock, paper, outDir } = await openRefusing(() => refusal);
+    const paused = await during(clock, (await show.run(read, {}, { id: "x", outDir })).result());
+    expect(paused.pause?.reason).toBe("files");
+    refusal = null;
+    const done = await during(clock, (await show.resume("x", { pipeline: read })).result());
+    expect([done.status, done.outputs, paper.jobs.size]).toEqual(["succeeded", { seen: "seen" }, 1]);
   });
 });

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import {
   type Client,
   createMemoryJournal,
@@ -14,20 +13,22 @@ import {
   openSqliteJournal,
   pipeline,
   type RunResult,
-} from "../../src/index.ts";
+} from "../../src/internal.ts";
 import { JournalDiskFullError, JournalIoError } from "../../src/journal/errors.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
+import { greyPng } from "../../src/placeholder-media.ts";
+import { describeNeeding } from "../support/absence.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during } from "../support/fake-showrunner.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
-import { fillDisk, smallDisk } from "./fixtures/small-disk.ts";
+import { fillDisk, noSmallDisk, smallDisk } from "../support/small-disk.ts";
 import { startSpender } from "./fixtures/swapped-disk.ts";
 
 const longMs = 300_000;
 const folder = mkdtempSync(join(tmpdir(), "failing-disk-"));
 const sample = join(folder, "start.png");
-beforeAll(() => writeFileSync(sample, placeholder("image", { durationMs: 0 })!));
+beforeAll(() => writeFileSync(sample, greyPng(512)));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A picture and one made from it; only the second is fetched. */
@@ -55,9 +56,10 @@ class BreakingJournal {
     const writing = new Set(["commit", "takeLease", "releaseLease", "putHandle"]);
     this.store = new Proxy(inner, {
       get: (target, name) => {
-        const method = Reflect.get(target, name).bind(target);
-        if (!writing.has(String(name))) return method;
-        return (...args: unknown[]) => this.#write(() => method(...args));
+        const member = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        const method = member.bind(target);
+        return writing.has(String(name)) ? (...args: unknown[]) => this.#write(() => method(...args)) : method;
       },
     });
   }
@@ -202,11 +204,11 @@ describe.each([
   );
 });
 
-const disk = smallDisk(4);
+const disk = smallDisk("4m");
 afterAll(() => disk?.unmount());
 
-/** Only root may mount a disk of a few megabytes; the tests above inject the same errors without it. */
-describe.runIf(disk !== null)("A disk of four megabytes that fills up", () => {
+/** The tests above inject the same errors without a disk. */
+describeNeeding(disk === null ? noSmallDisk : null)("A disk of four megabytes that fills up", () => {
   const withFile = pipeline("with-file", {
     input: z.object({ start: file("image") }),
     build({ input, job, upload }) {

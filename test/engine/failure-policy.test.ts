@@ -1,56 +1,24 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import {
-  createClient,
-  createMemoryJournal,
   file,
-  openShowrunner,
   type Pipeline,
   pipeline,
   quorum,
   type RunEvent,
   type RunHandle,
   type RunResult,
-  type Showrunner,
 } from "../../src/index.ts";
-import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { localShow } from "../support/local-show.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
 const SPEED = 50;
-let service: LocalService;
-let show: Showrunner;
-let folder: string;
-let runs = 0;
-
-beforeAll(async () => {
-  folder = await fastFolder("failure-policy-");
-  service = await startLocalService({
-    renderer: "stub",
-    speed: SPEED,
-    balance: 1000,
-    rateLimit: { requests: 1_000_000, windowMs: 60_000 },
-    dataDir: join(folder, "service"),
-  });
-  const { baseUrl, apiKey } = service;
-  const client = createClient({ baseUrl, apiKey });
-  show = await openShowrunner({ client, journal: createMemoryJournal(), mediaDir: join(folder, "media") });
-});
-afterAll(async () => {
-  await show.close();
-  await service.close();
-  await rm(folder, { recursive: true, force: true });
-});
-beforeEach(() => service.faults([]));
-
-async function through(what: Pipeline, input: unknown = {}, concurrency = 8): Promise<RunResult> {
-  const id = `run-${++runs}`;
-  const run = await show.run(what, input, { id, outDir: join(folder, id), concurrency });
-  return run.result();
-}
+const world = localShow({ speed: SPEED, balance: 1000, rateLimit: { requests: 1_000_000, windowMs: 60_000 } });
+const through = (what: Pipeline, input: unknown = {}, concurrency = 8) => world.run(what, input, { concurrency });
+beforeEach(() => world.service.faults([]));
 
 /** Waits until so many events of a kind have happened. */
 function eventsOf(run: RunHandle) {
@@ -80,8 +48,8 @@ const film = (onFailure: "continue" | "failFast" | ReturnType<typeof quorum>) =>
 
 describe("on the local service", () => {
   test("continue: dependents of a refunded failure are skipped with its reason; the rest is produced, named and charged once", async () => {
-    service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
-    const before = service.stats();
+    world.service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
+    const before = world.service.stats();
     const result = await through(film("continue"));
     expect(result.status).toBe("partial");
     expect(statuses(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "skipped" });
@@ -90,25 +58,25 @@ describe("on the local service", () => {
     const { clips } = result.outputs as { readonly clips: readonly ({ readonly path: string } | null)[] };
     expect(clips.map((clip) => clip !== null)).toEqual([true, false, true]);
     await expect(readFile(clips[0]!.path)).resolves.toBeInstanceOf(Buffer);
-    const after = service.stats();
+    const after = world.service.stats();
     expect(after.jobs_created - before.jobs_created).toBe(3);
     const spent = after.charged_micros - after.refunded_micros - (before.charged_micros - before.refunded_micros);
     expect(result.cost.micros).toBe(spent);
   });
 
   test("quorum: the film is made of the two available clips, and the run lists what is missing", async () => {
-    service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
+    world.service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
     const result = await through(film(quorum(2)));
     expect(statuses(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "succeeded" });
     expect(result.status).toBe("partial");
-    service.faults([{ kind: "fail_job", prompt: "clip t", retryable: false }]);
+    world.service.faults([{ kind: "fail_job", prompt: "clip t", retryable: false }]);
     const short = await through(film(quorum(2)));
     expect(statuses(short).film).toBe("skipped");
     expect(reasonOf(short, "film")).toContain("needs 2 results and has 1");
   });
 
   test("quorum of the pipeline: the run has succeeded with two of three", async () => {
-    service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
+    world.service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
     const two = (onFailure: ReturnType<typeof quorum>) =>
       pipeline("clips", {
         input: z.object({}),
@@ -122,7 +90,7 @@ describe("on the local service", () => {
   });
 
   test("failFast: nothing is submitted any more, what is at the service is collected, all of it stays listed", async () => {
-    service.faults([{ kind: "fail_job", prompt: "bad", retryable: false }]);
+    world.service.faults([{ kind: "fail_job", prompt: "bad", retryable: false }]);
     const fast = pipeline("fast", {
       input: z.object({}),
       onFailure: "failFast",
@@ -138,22 +106,22 @@ describe("on the local service", () => {
         return { bad, slow, after };
       },
     });
-    const before = service.stats().jobs_created;
+    const before = world.service.stats().jobs_created;
     // Time stands still until both are accepted, and goes on for the film only once the failure is known.
-    service.clock.manual();
-    const run = await show.run(fast, {}, { id: "fast", outDir: join(folder, "fast") });
+    world.service.clock.manual();
+    const run = await world.show.run(fast, {}, { id: "fast", outDir: join(world.folder, "fast") });
     const happened = eventsOf(run);
     await happened((event) => event.type === "job.submitted", 2);
-    await service.clock.advance(5000 / SPEED);
+    await world.service.clock.advance(5000 / SPEED);
     await happened((event) => event.type === "step.finished", 1);
-    service.clock.real();
+    world.service.clock.real();
     const result = await run.result();
     expect(statuses(result)).toEqual({
       bad: "failed",
       slow: "succeeded",
       ...Object.fromEntries([1, 2, 3].map((n) => [`after-${n}`, "cancelled"])),
     });
-    expect(service.stats().jobs_created - before).toBe(2);
+    expect(world.service.stats().jobs_created - before).toBe(2);
     expect(result.status).toBe("partial");
     expect(reasonOf(result, "after-1")).toBe("bad failed, which stops the run");
     const slow = result.report.steps.find(({ path }) => path === "slow")!;
@@ -163,7 +131,7 @@ describe("on the local service", () => {
   });
 
   test("a job with failed outputs is partial and never success; its completed outputs are stored and paid pro rata", async () => {
-    service.faults([{ kind: "fail_output", outputs: [1] }]);
+    world.service.faults([{ kind: "fail_output", outputs: [1] }]);
     const faces = pipeline("faces", {
       input: z.object({}),
       build({ job }) {
@@ -181,7 +149,7 @@ describe("on the local service", () => {
   });
 
   test("moderation and validation are never tried again, whatever the step declares; a passing failure is", async () => {
-    service.faults([
+    world.service.faults([
       { kind: "fail_job", prompt: "rude", code: "MODERATION_FAILED", retryable: true },
       { kind: "fail_job", prompt: "unlucky", code: "UNAVAILABLE", retryable: true, count: 1 },
     ]);
@@ -192,9 +160,9 @@ describe("on the local service", () => {
         return { rude, unlucky: job("unlucky", models.image, { prompt: "unlucky" }) };
       },
     });
-    const before = service.stats().jobs_created;
+    const before = world.service.stats().jobs_created;
     const result = await through(both);
-    expect(service.stats().jobs_created - before).toBe(3);
+    expect(world.service.stats().jobs_created - before).toBe(3);
     const attempts = result.report.steps.map(({ attempts: made }) => made.map(({ status, cost }) => [status, cost]));
     expect(attempts).toEqual([
       [["failed", "0.00"]],
@@ -206,7 +174,7 @@ describe("on the local service", () => {
   });
 
   test("an upload whose handle expired is sent again under a new one and the same key: one job, one charge", async () => {
-    const picture = join(folder, "picture.png");
+    const picture = join(world.folder, "picture.png");
     await writeFile(picture, PIXEL);
     const late = pipeline("late", {
       input: z.object({ picture: file("image") }),
@@ -218,15 +186,16 @@ describe("on the local service", () => {
     });
     const waits = await through(late, { picture });
     expect(waits.pause?.reason).toBe("approval");
-    const uploads = () => Object.values(service.stats().requests["POST /files"] ?? {}).reduce((sum, n) => sum + n, 0);
-    const [before, sent] = [service.stats().jobs_created, uploads()];
-    await service.clock.advance(2 * 3_600_000);
-    await show.approve(waits.id, "gate");
-    const result = await (await show.resume(waits.id)).result();
+    const uploads = () =>
+      Object.values(world.service.stats().requests["POST /files"] ?? {}).reduce((sum, n) => sum + n, 0);
+    const [before, sent] = [world.service.stats().jobs_created, uploads()];
+    await world.service.clock.advance(2 * 3_600_000);
+    await world.show.approve(waits.id, "gate");
+    const result = await (await world.show.resume(waits.id)).result();
     expect(result.status).toBe("succeeded");
-    expect(service.stats().jobs_created - before).toBe(1);
+    expect(world.service.stats().jobs_created - before).toBe(1);
     const events: string[] = [];
-    for await (const { event } of show.events(waits.id)) events.push(event.type);
+    for await (const { event } of world.show.events(waits.id)) events.push(event.type);
     expect(events.filter((type) => type === "job.submit.intended")).toHaveLength(1);
     expect(events).not.toContain("job.submit.refused");
     expect(uploads() - sent).toBeGreaterThan(0);

@@ -44,7 +44,9 @@ test.each([
 ])("the type %s is kept as %s", (said, kept) => expect(cleanContentType(said)).toBe(kept));
 
 test.each([
-  ["https://pay.test/fund?wallet=1", "https://pay.test/fund?wallet=1"],
+  ["https://pay.test/fund?token=hidden#top", "https://pay.test/fund"],
+  ["https://pay.test/fund?token=hidden&workspace_id=ws-1", "https://pay.test/fund?workspace_id=ws-1"],
+  ["https://pay.test/fund?workspace_id=a%20b", "https://pay.test/fund"],
   ["javascript:alert(1)", null],
   ["https://me:word@pay.test/", null],
   ["file:///etc/passwd", null],

@@ -7,8 +7,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { openMediaStore } from "../../src/engine/media/folder-store.ts";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { file, pipeline, type Showrunner } from "../../src/index.ts";
+import { plainWav } from "../../src/placeholder-media.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -118,7 +118,7 @@ describe("collecting garbage", () => {
     const world = await openFakeShow({ balanceMicros: 0 });
     const { show, clock, outDir, paidService } = world;
     const sample = join(mkdtempSync(join(tmpdir(), "gc-")), "sample.wav");
-    writeFileSync(sample, placeholder("audio", { durationMs: 1000 })!);
+    writeFileSync(sample, plainWav(1000));
     const started = await during(
       clock,
       show.run(clone, { sample, of: "a lamp" }, { id: "poor", outDir, concurrency: 1, startAnyway: true }),
@@ -129,9 +129,7 @@ describe("collecting garbage", () => {
     const before = await media.hashes();
     expect(before.length).toBeGreaterThan(0);
     expect((await show.gc()).runs).toEqual([]);
-    const upload = createHash("sha256")
-      .update(placeholder("audio", { durationMs: 1000 })!)
-      .digest("hex");
+    const upload = createHash("sha256").update(plainWav(1000)).digest("hex");
     expect(await media.hashes()).toContain(upload);
     paidService.balanceMicros = 1_000_000;
     expect((await during(clock, (await show.resume("poor")).result())).status).toBe("succeeded");

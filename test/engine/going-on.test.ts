@@ -302,8 +302,8 @@ describe("run with an id that exists", () => {
     const handle = await followed(world);
     const result = await during(world.clock, handle.result());
     expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
-    const goesOn = await followed(world);
-    expect(await during(world.clock, goesOn.result())).toMatchObject({ status: "succeeded" });
+    const continues = await followed(world);
+    expect(await during(world.clock, continues.result())).toMatchObject({ status: "succeeded" });
   });
 
   test("of several that follow it one takes it over, and the others are told its end all the same", async () => {

@@ -1,6 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,11 +7,12 @@ import { models } from "../../recipes/models.ts";
 import { createClient } from "../../src/api/index.ts";
 import { generateModels } from "../../src/catalog/index.ts";
 import { runCli } from "../../src/cli/program.ts";
-import { openShowrunner, pipeline, pullCatalog } from "../../src/index.ts";
+import { writeReport } from "../../src/dashboard/index.ts";
+import { openShowrunner, pipeline, pullCatalog } from "../../src/internal.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { writeReport } from "../../src/report/index.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
 import { fakeService, json } from "../support/fake-service.ts";
+import { type PassingAnswer, startProxy } from "../support/proxy.ts";
 import { leaksIn, secretForms } from "../support/secret-forms.ts";
 
 const secret = "Zq3-kW9_vT7.hidden+part/of=the&key";
@@ -43,35 +42,13 @@ async function talkative(said: string) {
     const told = Object.entries(value).map(([key, item]) => [key, tell(item, key)]);
     return Object.fromEntries([...told, [`x ${said}`, said]]);
   };
-  const server = createServer(async (incoming, outgoing) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const headers = { ...(incoming.headers as Record<string, string>) };
-    for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
-    headers["authorization"] = `Bearer ${service.apiKey}`;
-    const body = incoming.method === "GET" ? null : Buffer.concat(chunks);
-    const answer = await fetch(new URL(incoming.url ?? "/", service.baseUrl), {
-      method: incoming.method ?? "GET",
-      headers,
-      body,
-    });
-    const type = answer.headers.get("content-type") ?? "";
-    const bytes = Buffer.from(await answer.arrayBuffer());
+  const rewrite = (answer: PassingAnswer) => {
     // A schema that says something else describes another model.
-    const isSchema = incoming.method === "GET" && incoming.url?.includes("/models/");
-    const text = type.includes("json") && !isSchema ? JSON.stringify(tell(JSON.parse(bytes.toString()))) : null;
-    outgoing.writeHead(answer.status, {
-      "content-type": text === null ? type : "application/json",
-      "x-trace-id": said,
-    });
-    outgoing.end(text ?? bytes);
-  });
-  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
+    const isSchema = answer.method === "GET" && answer.path.includes("/models/");
+    if (!isSchema && answer.body !== undefined) answer.body = tell(answer.body);
+    answer.headers["x-trace-id"] = said;
   };
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3`, close };
+  return startProxy(service.baseUrl, { fault: () => ({ type: "rewrite", rewrite }), apiKey: service.apiKey });
 }
 
 function filesBelow(folder: string): readonly string[] {

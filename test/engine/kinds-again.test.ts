@@ -6,9 +6,9 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { openMediaStore } from "../../src/engine/media/folder-store.ts";
 import { measureMedia } from "../../src/engine/media/measure-media.ts";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../src/index.ts";
 import { FILM } from "../../src/local-service/stub.ts";
+import { greyPng, plainWav } from "../../src/placeholder-media.ts";
 import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
@@ -29,7 +29,7 @@ const scenes = pipeline("scenes", {
       "sheet",
       { shots },
       (given, { file }) => {
-        writeFileSync(file("sheet"), placeholder("image", { durationMs: 0 })!);
+        writeFileSync(file("sheet"), greyPng(512));
         return given.shots.length;
       },
       { files: { sheet: "image" } },
@@ -114,8 +114,8 @@ test("films, sound and pictures are measured by their bytes, and one kind is not
     return join(folder, name);
   };
   const film = written("film", FILM.bytes);
-  const sound = written("sound", placeholder("audio", { durationMs: 400 })!);
-  const picture = written("picture", placeholder("image", { durationMs: 0 })!);
+  const sound = written("sound", plainWav(400));
+  const picture = written("picture", greyPng(512));
   expect(await measureMedia(film, "video")).toEqual({
     ...{ contentType: "video/mp4", width: 64, height: 64, durationMs: 1000, fps: 5 },
   });

@@ -167,7 +167,7 @@ test("an empty wallet pauses the run; with funds it asks again, once", async () 
     balanceMicros: 0,
     requiredMicros: 1_000,
     currency: "USD",
-    fundingUrl: "https://f.test",
+    fundingUrl: "https://f.test/",
     reason: null,
   };
   const world = await openFakeShow({
@@ -177,7 +177,7 @@ test("an empty wallet pauses the run; with funds it asks again, once", async () 
     },
   });
   const paused = await asked(world);
-  expect(paused).toMatchObject({ status: "paused", pause: { reason: "funds", fundingUrl: "https://f.test" } });
+  expect(paused).toMatchObject({ status: "paused", pause: { reason: "funds", fundingUrl: "https://f.test/" } });
   funded = true;
   const result = await during(world.clock, (await world.show.resume("x")).result());
   expect(result).toMatchObject({ status: "succeeded", outputs: { story: "paid" }, cost: { micros: 1_000 } });

@@ -158,7 +158,7 @@ describe("a person's decision", () => {
     const [, one, go] = result.report.steps;
     expect(one).toMatchObject({ chosen: { step: "faces", index: 2 }, approval: { approved: true, note: null } });
     expect(go).toMatchObject({ approval: { approved: true, note: "nice" } });
-    await expect(world.show.approve("x", "go")).rejects.toThrow(/go is decided/);
+    await expect(world.show.approve("x", "go")).rejects.toThrow(/go was approved already/);
   });
 
   test("names a take by its position or by its step, and nothing else", async () => {

@@ -3,12 +3,12 @@ import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { type LocalFile, type Pipeline, pipeline, type RunResult, type TaskContext } from "../../src/index.ts";
+import { greyPng, plainWav } from "../../src/placeholder-media.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
-const picture = placeholder("image", { durationMs: 0 })!;
+const picture = greyPng(512);
 
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
   const options = { id: "x", outDir: world.outDir };
@@ -82,7 +82,7 @@ describe("a task that does not do what it declares fails, and says which", () =>
     ["no file", () => {}, /did not write its file "sheet"/],
     ["an empty file", write(""), /"sheet" is empty/],
     ["no media", write("hello there"), /"sheet" should be image, and its bytes are of no known media format/],
-    ["another kind", write(placeholder("audio", { durationMs: 20 })!), /should be image, and it holds audio\/wav/],
+    ["another kind", write(plainWav(20)), /should be image, and it holds audio\/wav/],
     ["half a picture", write(picture.slice(0, 60)), /should be image, and it holds image\/png that is cut short/],
     ["a link", ({ file }) => symlink("/etc/hostname", file("sheet")), /"sheet" is no plain file/],
     ["an undeclared file", ({ file }) => file("film"), /file\("film"\) was not declared by make; it declares sheet/],

@@ -29,7 +29,9 @@ test.each(["png", "jpeg", "webp", "gif", "avif"] as const)("the size of %s is re
     ...{ contentType: `image/${type}`, width: 40, height: 24, durationMs: null, fps: null },
   });
   const half = await written(`half-${type}`, bytes.subarray(0, bytes.length - 20));
-  expect(await measureMedia(half, "image")).toEqual({ fault: `it holds image/${type} that is cut short` });
+  expect(await measureMedia(half, "image")).toEqual({
+    fault: expect.stringContaining(`it holds image/${type} that is cut short: `),
+  });
 });
 
 test("a photograph that EXIF turns on its side has the size that people see", async () => {

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -6,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -17,6 +17,8 @@ import { dirname, join, relative } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type FolderStore, openMediaStore } from "../../src/engine/media/folder-store.ts";
+import { describeNeeding } from "../support/absence.ts";
+import { noSmallDisk, smallDisk } from "../support/small-disk.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "media-"));
 let folders = 0;
@@ -270,6 +272,20 @@ describe("The media store", () => {
       expect(readdirSync(elsewhere)).toEqual([]);
     });
 
+    test("where the folder became a link since is refused, and the file of another that is there stays", async () => {
+      const elsewhere = join(dirname(outDir), "elsewhere");
+      mkdirSync(elsewhere);
+      writeFileSync(join(elsewhere, "a.png"), "another's");
+      await place("a.png");
+      renameSync(outDir, `${outDir}-before`);
+      symlinkSync(elsewhere, outDir);
+      await expect(place("a.png")).rejects.toMatchObject({
+        code: "MEDIA_PATH",
+        message: expect.stringContaining("now leads to"),
+      });
+      expect(readFileSync(join(elsewhere, "a.png"), "utf8")).toBe("another's");
+    });
+
     test("over a folder is refused, and the folder stays", async () => {
       mkdirSync(join(outDir, "a.png"), { recursive: true });
       await expect(place("a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
@@ -298,24 +314,15 @@ describe("The media store", () => {
   });
 });
 
-describe("A media store on a full disk", () => {
+const disk = smallDisk("256k");
+afterAll(() => disk?.unmount());
+
+describeNeeding(disk === null ? noSmallDisk : null)("A media store on a full disk", () => {
   test("says so and keeps nothing half", async () => {
-    const disk = mkdtempSync(join(tmpdir(), "media-disk-"));
-    try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], { stdio: "pipe" });
-    } catch (error) {
-      console.warn(`NOT TESTED: a media store on a full disk. A small tmpfs cannot be mounted here: ${error}`);
-      rmSync(disk, { recursive: true });
-      return;
-    }
-    try {
-      const media = await openMediaStore(join(disk, "media"));
-      await expect(media.put({ bytes: Buffer.alloc(1_000_000) })).rejects.toMatchObject({ code: "ENOSPC" });
-      expect(readdirSync(join(disk, "media", "tmp"))).toEqual([]);
-      expect(await media.put({ bytes: Buffer.alloc(100_000) })).toMatchObject({ sizeBytes: 100_000 });
-    } finally {
-      execFileSync("umount", [disk]);
-      rmSync(disk, { recursive: true });
-    }
+    const path = join(disk!.path, "media");
+    const media = await openMediaStore(path);
+    await expect(media.put({ bytes: Buffer.alloc(1_000_000) })).rejects.toMatchObject({ code: "ENOSPC" });
+    expect(readdirSync(join(path, "tmp"))).toEqual([]);
+    expect(await media.put({ bytes: Buffer.alloc(100_000) })).toMatchObject({ sizeBytes: 100_000 });
   });
 });

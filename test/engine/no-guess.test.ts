@@ -1,18 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Client, createClient } from "../../src/api/index.ts";
-import { createMemoryJournal, openShowrunner, pipeline } from "../../src/index.ts";
-import { AnsweringService, ORIGIN, PRICE_MICROS } from "../support/answering-service.ts";
+import type { Client } from "../../src/api/index.ts";
+import { pipeline } from "../../src/index.ts";
+import { PRICE_MICROS } from "../support/answering-service.ts";
+import { openAnswering } from "../support/answering-show.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
-import { skippingClock } from "../support/simulated-clock.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "no-guess-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const pictures = pipeline("pictures", {
   input: z.object({ count: z.number() }),
@@ -22,21 +16,8 @@ const pictures = pipeline("pictures", {
   },
 });
 
-let worlds = 0;
-
-async function open(more: { readonly spendingCap?: string } = {}) {
-  const service = new AnsweringService();
-  const clock = skippingClock(Date.now(), 1);
-  const options = { apiKey: "key_1:secret", dispatcher: service, clock, random: () => 0.5 };
-  const client = createClient({ baseUrl: `${ORIGIN}/v3`, ...options });
-  const journal = createMemoryJournal({ now: () => clock.now() });
-  const mediaDir = join(folder, `${++worlds}`);
-  const show = await openShowrunner({ client, journal, clock, follow: "poll", mediaDir, ...more });
-  return { service, show, journal, outDir: join(mediaDir, "out") };
-}
-
 test("30 submits unanswered, one resume with a mistyped secret: the right key goes on, and nothing is unresolved", async () => {
-  const { service, show, outDir } = await open();
+  const { service, show, outDir } = await openAnswering();
   service.losesAcks = true;
   const run = await show.run(pictures, { count: 30 }, { id: "x", outDir, concurrency: 30, giveUpAfterMs: 0 });
   expect((await run.result()).pause?.reason).toBe("unreachable");
@@ -55,7 +36,7 @@ test("30 submits unanswered, one resume with a mistyped secret: the right key go
 });
 
 test("a 5xx with envelope after the work was done releases no hold: nothing passes the cap", async () => {
-  const { service, show, journal, outDir } = await open({ spendingCap: "0.1" });
+  const { service, show, journal, outDir } = await openAnswering({ spendingCap: "0.1" });
   service.fault = { kind: "submit", answer: "503", afterWork: true };
   const run = await show.run(pictures, { count: 2 }, { id: "x", outDir, giveUpAfterMs: 60_000 });
   await run.result();
@@ -70,16 +51,16 @@ test("a 5xx with envelope after the work was done releases no hold: nothing pass
 });
 
 test("a 409 on a first send although the job was created: the key is sent again, and one job is paid", async () => {
-  const { service, show, outDir } = await open();
+  const { service, show, outDir } = await openAnswering();
   service.fault = { kind: "submit", answer: "409", afterWork: true, times: 1 };
   const done = await (await show.run(pictures, { count: 1 }, { id: "x", outDir })).result();
   expect([done.status, done.cost.micros, service.jobs.size]).toEqual(["succeeded", PRICE_MICROS, 1]);
 });
 
-test.each(["3xx", "bare 4xx"] as const)(
+test.each(["3xx", "no envelope 4xx"] as const)(
   "a portal's redirect or 404 fails no step: the run pauses as misdirected, and goes on (%s)",
   async (answer) => {
-    const { service, show, outDir } = await open();
+    const { service, show, outDir } = await openAnswering();
     service.fault = { kind: "submit", answer, afterWork: false };
     const paused = await (await show.run(pictures, { count: 3 }, { id: "x", outDir })).result();
     expect(paused.pause?.reason).toBe("misdirected");
@@ -95,7 +76,7 @@ test.each(["3xx", "bare 4xx"] as const)(
 );
 
 test("an unresolved attempt inside the window is sent again on resume, and an acknowledgement settles it", async () => {
-  const { service, show, outDir } = await open();
+  const { service, show, outDir } = await openAnswering();
   service.losesAcks = true;
   service.fault = { kind: "submit", answer: "422", afterWork: false };
   const paused = await (await show.run(pictures, { count: 1 }, { id: "x", outDir })).result();

@@ -8,14 +8,17 @@ import { models } from "../../recipes/models.ts";
 import { verifyNotification, verifyWebhook } from "../../src/api/index.ts";
 import { Notifier, noticesOf, retryAfterMs } from "../../src/engine/notify/notifier.ts";
 import { type Delivery, notifyTarget, shownTarget } from "../../src/engine/notify/send.ts";
-import { createMemoryJournal, openNotifications, type Pipeline, pipeline } from "../../src/index.ts";
+import { createMemoryJournal, openNotifications, type Pipeline, pipeline } from "../../src/internal.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
 import type { Lease } from "../../src/journal/store.ts";
 import { holder, nobodyIsDead, planned, started } from "../journal/samples.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
-import { type Received, startReceiver } from "../support/receiver.ts";
+import { jsonOf, type Received, type Receiver, startReceiver } from "../support/receiver.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
+
+/** An address with a secret in it. */
+const hookOf = ({ url }: Receiver) => `${url}/hook/secret-part`;
 
 const gated = pipeline("gated", {
   input: z.object({}),
@@ -41,7 +44,7 @@ function verified(one: Received, publicKey: string) {
 describe("somebody is told by a signed webhook", () => {
   test("that a step waits for them, with the question and the command that answers", async () => {
     await using receiver = await startReceiver();
-    const world = await openFakeShow({ notify: receiver.url });
+    const world = await openFakeShow({ notify: hookOf(receiver) });
     const publicKey = await world.show.notifications.publicKey();
     await ran(world);
     expect(receiver.received).toHaveLength(1);
@@ -55,7 +58,7 @@ describe("somebody is told by a signed webhook", () => {
         next: expect.stringContaining("showrunner approve ad-42"),
       },
     });
-    expect(one!.headers["x-showrunner-webhook-id"]).toBe(one!.json.id);
+    expect(one!.headers["x-showrunner-webhook-id"]).toBe(jsonOf(one!).id);
     expect(await world.journal.notices()).toEqual([]);
   });
 
@@ -70,9 +73,9 @@ describe("somebody is told by a signed webhook", () => {
         build: ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }),
       });
       const refusal = { code: "INVALID_ARGUMENT", retryable: false };
-      const world = await openFakeShow({ notify: receiver.url, ...(fails && { fails: () => refusal }) });
+      const world = await openFakeShow({ notify: hookOf(receiver), ...(fails && { fails: () => refusal }) });
       await ran(world, plain);
-      expect(receiver.received.map(({ json }) => [json.event, json.status])).toEqual([
+      expect(receiver.received.map(jsonOf).map((json) => [json.event, json.status])).toEqual([
         [event, fails ? "failed" : "succeeded"],
       ]);
     }
@@ -80,7 +83,7 @@ describe("somebody is told by a signed webhook", () => {
 
   test("with our own check of the service's webhooks, which refuses nothing but the body's shape", async () => {
     await using receiver = await startReceiver();
-    const world = await openFakeShow({ notify: receiver.url });
+    const world = await openFakeShow({ notify: hookOf(receiver) });
     const publicKey = await world.show.notifications.publicKey();
     await ran(world);
     const [{ headers, body }] = receiver.received as [Received];
@@ -96,10 +99,10 @@ describe("somebody is told by a signed webhook", () => {
 
   test("again after every failure, under the same id, until it is acknowledged", async () => {
     await using receiver = await startReceiver((index) => [500, 302, 204][index]!);
-    const world = await openFakeShow({ notify: receiver.url });
+    const world = await openFakeShow({ notify: hookOf(receiver) });
     const handle = await world.show.run(gated, {}, { id: "ad-42", outDir: world.outDir });
     await during(world.clock, handle.result());
-    const third = receiver.first(() => receiver.received.length === 3);
+    const third = receiver.arrived(3);
     await during(world.clock, third);
     const ids = receiver.received.map(({ headers }) => headers["x-showrunner-webhook-id"]);
     expect(new Set(ids).size).toBe(1);
@@ -116,12 +119,9 @@ describe("somebody is told by a signed webhook", () => {
       { event: "run.waiting", lastError: expect.stringContaining("could not be reached") },
     ]);
     await using receiver = await startReceiver();
-    const next = await openFakeShow({ notify: receiver.url, journal, mediaDir: dead.mediaDir });
+    const next = await openFakeShow({ notify: hookOf(receiver), journal, mediaDir: dead.mediaDir });
     next.show.notifications.start();
-    await during(
-      next.clock,
-      receiver.first(() => true),
-    );
+    await during(next.clock, receiver.arrived(1));
     await during(next.clock, next.show.close());
     expect(await journal.notices()).toEqual([]);
   });

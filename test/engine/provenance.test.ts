@@ -16,7 +16,7 @@ import {
   pipeline,
   type RunOptions,
   type RunResult,
-} from "../../src/index.ts";
+} from "../../src/internal.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { everyKind, STORY } from "./fixtures/every-kind.ts";

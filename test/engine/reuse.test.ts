@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { DownloadError } from "../../src/api/index.ts";
-import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../src/index.ts";
+import { plainWav } from "../../src/placeholder-media.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
@@ -63,7 +63,7 @@ describe("with reuse, a run", () => {
     expect(quote.prices[0]).toMatchObject({ costMicros: 0, reason: "made by a of run one" });
     expect(quote.prices.map(({ anew }) => anew ?? null)).toEqual([
       null,
-      'b changed: input.prompt was "b", is "another"',
+      "no earlier run of this account has an identical request",
       null,
       "d uses b, which has not been produced yet",
     ]);
@@ -276,7 +276,7 @@ describe("of every kind of step, a second run", () => {
   /** Decides whatever the run waits for. */
   async function decided(world: FakeShow, id: string, options: RunOptions): Promise<RunResult> {
     const sample = join(world.mediaDir, "..", "sample.wav");
-    writeFileSync(sample, placeholder("audio", { durationMs: 50 })!);
+    writeFileSync(sample, plainWav(50));
     let result = await run(world, everyKind, { sample }, { id, ...options });
     while (result.status === "paused" && result.pause?.reason === "approval") {
       const waiting = result.report.steps.filter(
@@ -353,7 +353,7 @@ test("a copy that fails does not block its dependents: they consume the original
   const download = client.download.bind(client);
   Object.assign(client, {
     download: async (...args: Parameters<typeof download>) => {
-      if (fails) throw new DownloadError("refused on paper", { reason: "refused", status: 403 });
+      if (fails) throw new DownloadError("refused on paper", { reason: "expired", status: 403 });
       return download(...args);
     },
   });

@@ -1,39 +1,23 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Answer } from "../../src/answers/index.ts";
-import { createClient } from "../../src/api/index.ts";
-import { delayAfter } from "../../src/engine/service/service-answers.ts";
-import { createMemoryJournal, openShowrunner, pipeline } from "../../src/index.ts";
-import { AnsweringService, ORIGIN } from "../support/answering-service.ts";
-import { skippingClock } from "../support/simulated-clock.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "service-away-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+import { outageDelayMs } from "../../src/api/index.ts";
+import { pipeline } from "../../src/index.ts";
+import { openAnswering } from "../support/answering-show.ts";
 
 const one = pipeline("one", {
   input: z.object({}),
   build: ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }),
 });
 
-let worlds = 0;
-
 async function open() {
-  const service = new AnsweringService();
-  const clock = skippingClock(Date.now(), 1);
-  const options = { apiKey: "key_1:secret", dispatcher: service, clock, random: () => 0.5 };
-  const client = createClient({ baseUrl: `${ORIGIN}/v3`, ...options });
-  const journal = createMemoryJournal({ now: () => clock.now() });
-  const mediaDir = join(folder, `${++worlds}`);
-  const show = await openShowrunner({ client, journal, clock, follow: "poll", mediaDir });
-  const types = async () => (await journal.read("x")).map(({ event }) => event.type as string);
-  return { service, show, types, outDir: join(mediaDir, "out") };
+  const world = await openAnswering();
+  const types = async () => (await world.journal.read("x")).map(({ event }) => event.type as string);
+  return { ...world, types };
 }
 
 test("tries wait 5 s, then twice as long each time, up to a minute", () => {
-  expect([1, 2, 3, 4, 5, 6].map(delayAfter)).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  expect([1, 2, 3, 4, 5, 6].map(outageDelayMs)).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
 });
 
 test("one event when it goes and one when it is back, however many tries lie between", async () => {
@@ -59,7 +43,7 @@ const causes: readonly (readonly [Answer, RegExp])[] = [
   ["tls", /no TLS connection to service\.test.*\[CERT_HAS_EXPIRED\]/],
   ["proxy", /the proxy made no tunnel/],
   ["connect timeout", /took no connection in time/],
-  ["bare 5xx", /answered POST \/models\/image-1 with 502/],
+  ["no envelope 5xx", /answered POST \/models\/image-1 with 502/],
   ["503", /answered 503 UNAVAILABLE/],
 ];
 
@@ -78,3 +62,39 @@ test.each(causes)(
     expect([done.status, service.jobs.size]).toEqual(["succeeded", 1]);
   },
 );
+
+const years = [{ "retry-after": "315360000" }, { "retry-after": "Fri, 31 Dec 2049 23:59:59 GMT" }] as const;
+const endless = [
+  ...years,
+  { "x-ratelimit-limit": "1", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "2524607999" },
+];
+
+const waits = (["submit", "follow"] as const).flatMap((kind) =>
+  (["429", "503"] as const).flatMap((answer) => endless.map((headers) => [kind, answer, headers] as const)),
+);
+
+test.each(waits)(
+  "A wait of years (%s, %s, %j) is not waited for: the run pauses, and says so",
+  async (kind, answer, headers) => {
+    const { service, show, types, clock, outDir } = await open();
+    service.fault = { kind, answer, afterWork: false, headers };
+    const from = clock.now();
+    const paused = await (await show.run(one, {}, { id: "x", outDir, giveUpAfterMs: 120_000 })).result();
+    expect(paused).toMatchObject({ status: "paused", pause: { reason: "unreachable" } });
+    if (answer === "429" && "retry-after" in headers) expect(paused.pause?.message).toMatch(/asks to wait \d+ s/);
+    expect(await types()).toContain("service.unavailable");
+    expect(clock.now() - from).toBeLessThan(40 * 60_000);
+  },
+);
+
+test("A submit that waits for its turn is given up by its wait signal, and never sent", async () => {
+  const { service, client } = await open();
+  service.fault = { kind: "submit", answer: "429", afterWork: false, headers: years[0] };
+  const request = { model: "image-1", input: { prompt: "a" }, idempotencyKey: "k" };
+  await expect(client.submit(request)).rejects.toMatchObject({ status: 429 });
+  const stop = new AbortController();
+  const second = client.submit(request, { waitSignal: stop.signal });
+  stop.abort(new Error("stopped"));
+  await expect(second).rejects.toThrow("stopped");
+  expect(service.counts.submit).toBe(1);
+});

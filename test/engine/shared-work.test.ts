@@ -7,7 +7,7 @@ import { models } from "../../recipes/models.ts";
 import type { Client } from "../../src/api/index.ts";
 import { UploadHandles } from "../../src/engine/media/handles.ts";
 import { EstimateCache } from "../../src/engine/price/estimates.ts";
-import { createMemoryJournal, openMediaStore, openShowrunner, pipeline } from "../../src/index.ts";
+import { createMemoryJournal, openMediaStore, openShowrunner, pipeline } from "../../src/internal.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 

@@ -2,9 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import type { LocalWork, Pipeline, Slice } from "../../src/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
+import type { LocalWork, Pipeline, Slice } from "../../src/internal.ts";
 import { JournalNewerVersionError } from "../../src/journal/errors.ts";
+import { retireHolder, thisHolder } from "../../src/journal/host.ts";
+import type { LeaseHolder } from "../../src/journal/store.ts";
 import { FoldedRun } from "../../src/run/view/run-history.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
@@ -47,10 +49,13 @@ const fake = async (options: Parameters<typeof openFakeShow>[0] = {}) => {
 const begin = ({ show, outDir }: FakeShow, what: Pipeline) => show.start(what, {}, { id: "x", outDir });
 
 /** An engine that wakes the run whenever it is due; how often it did. */
-async function runOut(world: FakeShow, more: Parameters<FakeShow["show"]["slice"]>[1] = {}): Promise<Slice[]> {
+async function runOut(
+  world: FakeShow,
+  more: Parameters<FakeShow["show"]["engine"]["slice"]>[1] = {},
+): Promise<Slice[]> {
   const slices: Slice[] = [];
   for (;;) {
-    const slice = await during(world.clock, world.show.slice("x", more));
+    const slice = await during(world.clock, world.show.engine.slice("x", more));
     slices.push(slice);
     if (slice.wakeAt === null) return slices;
     expect(slices.length).toBeLessThan(100);
@@ -61,7 +66,7 @@ async function runOut(world: FakeShow, more: Parameters<FakeShow["show"]["slice"
 /** The same with time that stands still during a slice. */
 async function wakeUntilOver({ show, clock }: FakeShow): Promise<void> {
   for (;;) {
-    const { wakeAt } = await show.slice("x");
+    const { wakeAt } = await show.engine.slice("x");
     if (wakeAt === null) return;
     await clock.advance(Math.max(0, wakeAt - clock.now()));
   }
@@ -78,7 +83,7 @@ async function mortalSlice({ paidService, journal, clock, mediaDir }: FakeShow, 
     clock: { now: () => clock.now(), setTimer: (ms, fire) => clock.setTimer(ms, () => isDead || fire()) },
     notify: false,
   });
-  await during(clock, Promise.race([show.slice("x"), injector.died]));
+  await during(clock, Promise.race([show.engine.slice("x"), injector.died]));
   isDead = true;
 }
 
@@ -86,16 +91,17 @@ describe("A run that is driven in slices", () => {
   test("is parked while a job renders: no lease, and nothing is read before it is due", async () => {
     const world = await fake();
     await begin(world, chain);
-    const first = await world.show.slice("x");
+    const first = await world.show.engine.slice("x");
     expect(first.status).toBe("running");
     expect(first.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(3_000);
     const row = await world.journal.run("x");
     expect(row).toMatchObject({ lease: null, wakeAt: first.wakeAt, status: "running" });
-    for (let wakes = 0; wakes < 5; wakes++) expect(await world.show.slice("x")).toMatchObject({ wakeAt: first.wakeAt });
+    for (let wakes = 0; wakes < 5; wakes++)
+      expect(await world.show.engine.slice("x")).toMatchObject({ wakeAt: first.wakeAt });
     expect(await world.journal.run("x")).toEqual(row);
     expect(world.paidService.polls).toBe(0);
     await world.clock.advance(first.wakeAt! - world.clock.now());
-    const second = await world.show.slice("x");
+    const second = await world.show.engine.slice("x");
     expect(world.paidService.polls).toBe(1);
     expect(second.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(5_000);
     expect((await world.show.show("x")).status).toBe("running");
@@ -104,7 +110,7 @@ describe("A run that is driven in slices", () => {
   test("polls a job at once when a webhook hints at it", async () => {
     const world = await fake({ rendersMs: 1_000 });
     await begin(world, chain);
-    await world.show.slice("x");
+    await world.show.engine.slice("x");
     await world.clock.advance(1_500);
     await world.journal.send("x", { type: "hint", step: "look", attempt: 1 }, world.clock.now());
     expect(
@@ -114,7 +120,7 @@ describe("A run that is driven in slices", () => {
         limit: 1,
       }),
     ).toEqual(["x"]);
-    await world.show.slice("x");
+    await world.show.engine.slice("x");
     expect(world.paidService.polls).toBe(1);
     expect(world.paidService.jobs.size).toBe(3);
   });
@@ -128,7 +134,7 @@ describe("A run that is driven in slices", () => {
     const result = (await show.run(chain, {}, { id: "x", outDir })).result();
     while (paidService.jobs.size === 0) await new Promise((resolve) => setImmediate(resolve));
     const [jobId] = paidService.jobs.keys();
-    const early = async () => (await other.hint({ id: "d", jobId: jobId! })).outcome === "early";
+    const early = async () => (await other.engine.hint({ id: "d", jobId: jobId! })).outcome === "early";
     while (await early()) await new Promise((resolve) => setImmediate(resolve));
     await during(clock, result);
     expect(told).toEqual([jobId]);
@@ -140,7 +146,7 @@ describe("A run that is driven in slices", () => {
     const world = await fake();
     await begin(world, gated);
     expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused", wakeAt: null });
-    expect(await world.show.slice("x")).toMatchObject({ status: "paused" });
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused" });
     await world.show.approve("x", "gate");
     expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded", wakeAt: null });
     expect(world.paidService.submits).toBe(2);
@@ -149,11 +155,11 @@ describe("A run that is driven in slices", () => {
   test("stays stopped once a stop was read, and goes on when a person resumes it", async () => {
     const world = await fake();
     await begin(world, chain);
-    await world.show.slice("x");
+    await world.show.engine.slice("x");
     await world.show.stop("x");
     expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused" });
-    expect(await world.show.slice("x")).toMatchObject({ status: "paused", wakeAt: null });
-    await world.show.slice("x", { resume: {} });
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused", wakeAt: null });
+    await world.show.engine.slice("x", { resume: {} });
     expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded" });
     expect(world.paidService.submits).toBe(3);
   });
@@ -165,17 +171,17 @@ describe("A run that is driven in slices", () => {
     await begin(world, code);
     const works: LocalWork[] = [];
     const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
-    const parked = await world.show.slice("x", how);
+    const parked = await world.show.engine.slice("x", how);
     expect(calls).toEqual([]);
     expect(works).toHaveLength(1);
     expect(parked.wakeAt! - world.clock.now()).toBeGreaterThan(60_000);
     const [work] = works;
     expect(JSON.parse(JSON.stringify(work))).toEqual(work);
-    await world.show.work(work!, how);
-    await world.show.work(work!, how);
+    await world.show.engine.work(work!, how);
+    await world.show.engine.work(work!, how);
     expect(calls).toEqual(["words", "words"]);
     expect((await runOut(world, how)).at(-1)).toMatchObject({ status: "succeeded" });
-    await world.show.work(work!, how);
+    await world.show.engine.work(work!, how);
     expect(calls).toHaveLength(2);
     expect(works).toHaveLength(1);
     expect(world.paidService.submits).toBe(1);
@@ -188,13 +194,40 @@ describe("A run that is driven in slices", () => {
     await begin(world, code);
     const findPipeline = async () => code;
     const delegate = async (work: LocalWork) => {
-      await world.show.work(work, { findPipeline });
+      await world.show.engine.work(work, { findPipeline });
       // The driver looks into its inbox meanwhile.
       await world.clock.advance(2_500);
     };
-    const slice = await during(world.clock, world.show.slice("x", { findPipeline, delegate }));
+    const slice = await during(world.clock, world.show.engine.slice("x", { findPipeline, delegate }));
     expect(slice.wakeAt! - world.clock.now()).toBeLessThan(60_000);
     expect((await runOut(world, { findPipeline, delegate })).at(-1)).toMatchObject({ status: "succeeded" });
+  });
+
+  test("whose delegated work died with its process is looked at anew, and asks for it at once", async () => {
+    const world = await fake();
+    const code = counted([]);
+    const works: LocalWork[] = [];
+    const how = {
+      findPipeline: async () => code,
+      delegate: async (work: LocalWork) => void works.push(work),
+      worksHere: true,
+    };
+    await begin(world, code);
+    const slice = await during(world.clock, world.show.engine.slice("x", how));
+    expect(slice.wakeAt! - world.clock.now()).toBeGreaterThan(600_000);
+    await during(world.clock, world.show.engine.slice("x", { ...how, anew: true }));
+    expect(works.length).toBe(1);
+
+    const request = { at: world.clock.now(), ttlMs: 1_000, isDead: () => false };
+    const taken = await world.journal.takeLease("x", thisHolder("test"), request);
+    if (!taken.acquired) throw new Error("the run is at rest");
+    retireHolder((taken.memo as unknown as { readonly worker: LeaseHolder }).worker);
+    const { wakeAt: at, status } = (await world.journal.run("x"))!;
+    const { lease, event, memo } = taken;
+    const parked = { lease, afterSeq: event.seq, at: world.clock.now(), events: [], status, park: true };
+    await world.journal.commit({ ...parked, wake: { at, memo } });
+    await during(world.clock, world.show.engine.slice("x", { ...how, anew: true }));
+    expect(works.length).toBe(2);
   });
 
   test("whose delegated work is lost asks for it again", async () => {
@@ -203,9 +236,9 @@ describe("A run that is driven in slices", () => {
     await begin(world, code);
     const works: LocalWork[] = [];
     const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
-    const { wakeAt } = await world.show.slice("x", how);
+    const { wakeAt } = await world.show.engine.slice("x", how);
     await world.clock.advance(wakeAt! - world.clock.now());
-    await world.show.slice("x", how);
+    await world.show.engine.slice("x", how);
     expect(works).toHaveLength(2);
     expect(works[1]).toEqual(works[0]);
   });
@@ -214,7 +247,7 @@ describe("A run that is driven in slices", () => {
     const world = await fake({ rendersMs: 60_000 });
     await begin(world, chain);
     await wakeUntilOver(world);
-    const took = (await world.journal.results({ runId: "x" })).map((result) => result.took?.ms ?? 0);
+    const took = (await world.journal.results({ runId: "x" })).map((result) => result.tookMs ?? 0);
     expect(took).toHaveLength(3);
     // It is noticed with the poll after it.
     for (const ms of took) expect(ms / 60_000).toSatisfy((ratio: number) => ratio >= 1 && ratio < 1.2);
@@ -226,22 +259,39 @@ describe("A run that is driven in slices", () => {
   test("does not learn from a job that nobody looked at for a while", async () => {
     const world = await fake({ rendersMs: 60_000 });
     await begin(world, chain);
-    await world.show.slice("x");
+    await world.show.engine.slice("x");
     await world.clock.advance(3_600_000);
     await wakeUntilOver(world);
-    const took = (await world.journal.results({ runId: "x" })).map(({ step, took: of }) => [step, of !== undefined]);
+    const took = (await world.journal.results({ runId: "x" })).map(({ step, tookMs }) => [step, tookMs !== undefined]);
     expect(Object.fromEntries(took)).toEqual({ look: false, one: true, two: true });
+  });
+
+  test("looks at the wallet when it waits for funds, writes nothing meanwhile, and goes on once they are there", async () => {
+    const world = await fake({ balanceMicros: 0 });
+    const { show, clock, paidService, journal, outDir } = world;
+    await show.start(chain, {}, { id: "x", outDir, startAnyway: true });
+    const slice = (waitForFundsMs: number) => during(clock, show.engine.slice("x", { waitForFundsMs }));
+    const paused = await slice(60_000);
+    expect(paused).toMatchObject({ status: "paused", driven: { pause: "funds" } });
+    const row = await journal.run("x");
+    await clock.advance(paused.wakeAt! - clock.now());
+    expect(await slice(0)).toMatchObject({ wakeAt: null, driven: null });
+    expect((await slice(60_000)).wakeAt).toBe(clock.now() + 10_000);
+    expect(await journal.run("x")).toEqual(row);
+    paidService.balanceMicros = 1_000_000_000;
+    expect((await slice(60_000)).status).toBe("running");
+    expect((await runOut(world)).at(-1)?.status).toBe("succeeded");
   });
 
   test("is left to others, with a plain message, by a process that has not its code", async () => {
     const world = await fake();
     const calls: string[] = [];
     await begin(world, counted(calls));
-    const left = await world.show.slice("x", { findPipeline: async () => null });
+    const left = await world.show.engine.slice("x", { findPipeline: async () => null });
     expect(left).toMatchObject({ status: "left", message: expect.stringContaining("words") });
     // Nor does it hand the work to others like it.
     const delegate = async () => expect.unreachable();
-    expect(await world.show.slice("x", { findPipeline: async () => null, delegate })).toMatchObject(left);
+    expect(await world.show.engine.slice("x", { findPipeline: async () => null, delegate })).toMatchObject(left);
     expect(left.wakeAt).toBeGreaterThan(world.clock.now());
     expect((await world.journal.run("x"))!.lease).toBeNull();
     expect((await runOut(world, { findPipeline: async () => counted(calls) })).at(-1)).toMatchObject({
@@ -253,20 +303,20 @@ describe("A run that is driven in slices", () => {
   test("that a newer program went on with is left to it: the lease is given back at once", async () => {
     const world = await fake();
     await begin(world, chain);
-    await world.show.slice("x");
+    await world.show.engine.slice("x");
     const newer = await openShowrunner({
       ...{ client: world.paidService.client(), journal: world.journal, mediaDir: world.mediaDir },
       ...{ clock: world.clock, notify: false },
     });
     await world.clock.advance(10_000);
-    await newer.slice("x");
+    await newer.engine.slice("x");
     await world.clock.advance(10_000);
     const { read } = world.journal;
     world.journal.read = () => Promise.reject(new JournalNewerVersionError("x", "Event 9 has version 99."));
-    expect(await world.show.slice("x")).toMatchObject({ status: "left", message: "Event 9 has version 99." });
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "left", message: "Event 9 has version 99." });
     expect((await world.journal.run("x"))!.lease).toBeNull();
     world.journal.read = read;
-    expect((await newer.slice("x")).status).toBe("succeeded");
+    expect((await newer.engine.slice("x")).status).toBe("succeeded");
     await newer.close();
   });
 
@@ -275,7 +325,7 @@ describe("A run that is driven in slices", () => {
     await begin(world, chain);
     const handle = await world.show.resume("x");
     await world.clock.advance(100);
-    expect(await world.show.slice("x")).toMatchObject({ status: "busy" });
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "busy" });
     await handle.stop();
   });
 
@@ -284,7 +334,7 @@ describe("A run that is driven in slices", () => {
     await begin(world, chain);
     const end = new AbortController();
     end.abort();
-    const slice = await world.show.slice("x", { signal: end.signal });
+    const slice = await world.show.engine.slice("x", { signal: end.signal });
     expect(slice.wakeAt).toBeLessThanOrEqual(world.clock.now());
     expect((await runOut(world, { signal: end.signal })).at(-1)).toMatchObject({ status: "succeeded" });
     expect(world.paidService.submits).toBe(3);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline, type ResumeOptions } from "../../src/index.ts";
+import { retireHolder } from "../../src/journal/host.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
@@ -136,6 +137,8 @@ describe("A stop is meant once", () => {
         mediaDir: world.mediaDir,
         journal: new CrashInjector(Number.POSITIVE_INFINITY).store(world.journal),
       });
+      expect(await next.show.due()).toEqual([]);
+      retireHolder((await world.journal.run("x"))!.lease!.holder);
       expect((await next.show.due()).map(({ runId }) => runId)).toEqual(["x"]);
       const result = await goOn(next, { unattended });
       expect(result.pause?.reason).toBe(unattended ? "stopped" : "approval");

@@ -1,32 +1,30 @@
 import { mkdtempSync, readdirSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { fetchFile } from "../../src/engine/media/measure-files.ts";
-import { openMediaStore, pipeline } from "../../src/index.ts";
+import { openMediaStore, pipeline } from "../../src/internal.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
+import { type FakeService, fakeService } from "../support/fake-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
-let server: Server;
+let server: FakeService;
 let origin = "";
 
 beforeAll(async () => {
-  server = createServer((request, response) => {
-    const path = new URL(request.url ?? "/", "http://x").pathname;
-    if (path === "/a.png") return response.end(PIXEL);
-    if (path === "/empty.png") return response.end();
-    if (path === "/moved.png") return response.writeHead(302, { location: "/a.png" }).end();
+  server = await fakeService((asked, response) => {
+    const path = asked.path.split("?")[0];
+    if (path === "/a.png") return void response.end(PIXEL);
+    if (path === "/empty.png") return void response.end();
+    if (path === "/moved.png") return void response.writeHead(302, { location: "/a.png" }).end();
     response.writeHead(403).end("no");
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  ({ origin } = server);
 });
-afterAll(() => new Promise((done) => server.close(done)));
+afterAll(() => server.close());
 
 const uploads = (file: string | Uint8Array | URL | { readonly bytes: Uint8Array; readonly kind: "image" | "audio" }) =>
   pipeline("p", {
@@ -37,7 +35,7 @@ const uploads = (file: string | Uint8Array | URL | { readonly bytes: Uint8Array;
   });
 
 const fileOf = async (given: Parameters<typeof uploads>[0]) => {
-  const { show } = await openFakeShow();
+  const { show } = await openFakeShow({ inside: [origin] });
   const made = await show.plan(uploads(given), {});
   return made.ok ? (made.plan.steps[0] as UploadStep) : made.problems;
 };
@@ -56,7 +54,7 @@ test("bytes, a URL and what it leads to are the same upload as the file that the
 
 test("a URL's query, which may be a secret, is in no plan, problem or event", async () => {
   const secret = "signature=verysecret";
-  const world = await openFakeShow();
+  const world = await openFakeShow({ inside: [origin] });
   const handle = await world.show.run(uploads(`${origin}/a.png?${secret}`), {}, { id: "x", outDir: world.outDir });
   await during(world.clock, handle.result());
   for await (const { event } of world.show.events("x")) expect(JSON.stringify(event)).not.toContain("verysecret");
@@ -84,12 +82,14 @@ test("what cannot be fetched, or is of another kind, is a problem that says so",
 test("a URL that gives more than it may is left alone, and nothing of it stays", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fetch-"));
   const media = await openMediaStore(folder);
-  expect(await fetchFile(`${origin}/a.png`, media, PIXEL.length - 1)).toEqual({
+  expect(await fetchFile(`${origin}/a.png`, media, { inside: [origin], maxBytes: PIXEL.length - 1 })).toEqual({
     error: `${origin}/a.png could not be fetched (it has more than ${PIXEL.length - 1} bytes)`,
   });
   const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   expect(left).toEqual([]);
-  expect(await fetchFile(`${origin}/a.png`, media, PIXEL.length)).toMatchObject({ sizeBytes: PIXEL.length });
+  expect(await fetchFile(`${origin}/a.png`, media, { inside: [origin], maxBytes: PIXEL.length })).toMatchObject({
+    sizeBytes: PIXEL.length,
+  });
 });
 
 test("bytes that change later change no upload", async () => {

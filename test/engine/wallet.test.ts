@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { ConnectionError } from "../../src/api/index.ts";
-import { Wallet } from "../../src/engine/money/spending.ts";
+import { Wallet } from "../../src/engine/money/wallet.ts";
 import {
   type Client,
   createMemoryJournal,

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { runCli } from "../../src/cli/program.ts";
 import { ExpectedDurations } from "../../src/engine/price/expected-durations.ts";
 import { builtInFamilies, FamiliesError, type FamilyInput, readFamilies } from "../../src/families/index.ts";
-import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline, writeSnapshot } from "../../src/index.ts";
+import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline, writeSnapshot } from "../../src/internal.ts";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
 import { ask, made, start } from "../local-service/support/service.ts";
@@ -50,13 +50,8 @@ describe("a family is recognised by the id of a model", () => {
   });
 
   test("an entry replaces what it names of a built-in family and leaves the rest", () => {
-    const { rules, models, typicalMs } = readFamilies([{ name: "kling-3", typical_seconds: 9 }]).of("kling-3")!;
-    expect({ rules, models, typicalMs }).toEqual({
-      ...builtInFamilies.of("kling-3"),
-      name: undefined,
-      prices: undefined,
-      typicalMs: 9000,
-    });
+    const changed = readFamilies([{ name: "kling-3", typical_seconds: 9 }]).of("kling-3");
+    expect(changed).toEqual({ ...builtInFamilies.of("kling-3"), typicalMs: 9000 });
     expect(readFamilies([{ name: "kling-3", rules: [] }]).of("kling-3")).toMatchObject({
       rules: [],
       typicalMs: 150_000,
@@ -215,15 +210,22 @@ describe("what a file says of a family", () => {
     await expect.poll(() => status(slow), { timeout: 20_000 }).toBe("COMPLETED");
   });
 
-  test("is how long a plan expects a job to take, until runs have measured it", () => {
+  test("is how long a plan expects a job to take, until runs have measured it", async () => {
     const step = { ...job("film"), model: "reel-2", yields: "video" } as const;
-    const durations = (families = readFamilies([reel])) =>
-      new ExpectedDurations({ store: { results: async () => [] }, account: "a", families, now: () => 0 });
-    expect(durations().expectedMs(step)).toBe(600_000);
-    expect(durations(builtInFamilies).expectedMs(step)).toBe(90_000);
-    const measured = durations();
-    measured.learn(step, { ms: 7, settings: "", amount: 1 });
-    expect(measured.expectedMs(step)).toBe(7);
+    const row = { runId: "r", account: "a", step: "s", fingerprint: "f", at: 1, model: "reel-2", tookMs: 7 };
+    const durations = async (families = readFamilies([reel]), past = [] as (typeof row)[]) => {
+      const made = new ExpectedDurations({
+        store: { results: async () => past },
+        account: "a",
+        families,
+        now: () => 0,
+      });
+      await made.load([step]);
+      return made;
+    };
+    expect((await durations()).expectedMs(step)).toBe(600_000);
+    expect((await durations(builtInFamilies)).expectedMs(step)).toBe(90_000);
+    expect((await durations(readFamilies([reel]), [row])).expectedMs(step)).toBe(7);
   });
 
   test("is held against plans, quotes and runs of the library, before anything is sent", async () => {

@@ -7,7 +7,8 @@ import { MOST_DELIVERIES } from "../../src/journal/deliveries.ts";
 import { openPostgresJournal } from "../../src/journal/postgres.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import type { JournalStore } from "../../src/journal/store.ts";
-import { hasPostgres, PostgresCluster } from "../support/postgres.ts";
+import { describeNeeding } from "../support/absence.ts";
+import { lacksPostgres, PostgresCluster } from "../support/postgres.ts";
 import { account, holder, nobodyIsDead, planned } from "./samples.ts";
 
 /** An open journal, and its tables beside it. */
@@ -69,7 +70,7 @@ describe("In a journal file", () => {
   });
 });
 
-describe.runIf(hasPostgres("bounded tables"))("On PostgreSQL", () => {
+describeNeeding(lacksPostgres())("On PostgreSQL", () => {
   let cluster: PostgresCluster;
   let schemas = 0;
   beforeAll(async () => {

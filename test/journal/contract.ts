@@ -377,7 +377,7 @@ export function journalContract(name: string, open: Open): void {
         const { lastSeq } = (await journal.run("r1"))!;
         const wake = { at: 9_000, memo: null };
         await commit(lease, lastSeq, [job("j1"), job("j2", "b")], { park: true, wake });
-        expect(await deliver("d1")).toEqual({ outcome: "told", runIds: ["r1"] });
+        expect(await deliver("d1")).toEqual({ outcome: "delivered", runIds: ["r1"] });
         expect(await deliver("d1")).toEqual({ outcome: "repeated", runIds: [] });
         expect(await deliver("d1", "j1", "another")).toEqual({ outcome: "early", runIds: [] });
         expect(await messages("r1")).toEqual([hint]);
@@ -803,7 +803,7 @@ export function journalContract(name: string, open: Open): void {
     describe("cached results", () => {
       const results = (step: string, fingerprint: string, model: string | null = "m") => ({ step, fingerprint, model });
 
-      test("are found by request, by step, by model and by run, newest first", async () => {
+      test("are found by request, by model and by run, newest first", async () => {
         const first = await held("r1");
         const second = await held("r2");
         await commit(first, 2, [], { results: [results("a", "f1"), results("b", "f2", null)] });
@@ -814,24 +814,23 @@ export function journalContract(name: string, open: Open): void {
         ];
         expect(await journal.results({ account, fingerprint: "f1" })).toEqual(f1);
         expect(await journal.results({ account, fingerprint: "f1" }, 1)).toEqual(f1.slice(0, 1));
-        expect(await journal.results({ account, step: "b" })).toMatchObject([{ fingerprint: "f2", model: null }]);
+        expect(await journal.results({ account, fingerprint: "f2" })).toMatchObject([{ step: "b", model: null }]);
         expect(await journal.results({ account, model: "m" })).toEqual(f1.slice(1));
         expect(await journal.results({ runId: "r1" })).toMatchObject([{ step: "a" }, { step: "b" }]);
       });
 
-      test("say how long they took and what for, where that is known", async () => {
+      test("say how long they took, where that is known", async () => {
         const lease = await held();
-        const took = { ms: 61_500, settings: "quality=pro", amount: 7.5 };
-        await commit(lease, 2, [], { results: [{ ...results("a", "f1"), took }, results("b", "f2")] });
+        await commit(lease, 2, [], { results: [{ ...results("a", "f1"), tookMs: 61_500 }, results("b", "f2")] });
         const [a, b] = await journal.results({ account, model: "m" });
-        expect([a?.took, b?.took]).toEqual([took, undefined]);
-        expect(b).not.toHaveProperty("took");
+        expect(a?.tookMs).toBe(61_500);
+        expect(b).not.toHaveProperty("tookMs");
       });
 
       test("belong to one account", async () => {
         const lease = await held();
         await commit(lease, 2, [], { results: [results("a", "f1")] });
-        for (const query of [{ fingerprint: "f1" }, { step: "a" }, { model: "m" }]) {
+        for (const query of [{ fingerprint: "f1" }, { model: "m" }]) {
           expect(await journal.results({ account: "another@place", ...query })).toEqual([]);
         }
       });
@@ -840,10 +839,10 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         await commit(lease, 2, [], { results: [results("a", "f1")] });
         await commit(lease, 2, [], { results: [results("a", "f2")], park: true });
-        expect(await journal.results({ account, step: "a" })).toMatchObject([{ fingerprint: "f2" }]);
+        expect(await journal.results({ account, fingerprint: "f2" })).toMatchObject([{ step: "a" }]);
         expect(await journal.results({ account, fingerprint: "f1" })).toEqual([]);
         await journal.removeRun("r1", 300);
-        expect(await journal.results({ account, step: "a" })).toEqual([]);
+        expect(await journal.results({ account, fingerprint: "f2" })).toEqual([]);
       });
 
       test("of local functions are found too, whatever else was recorded at the same moment", async () => {
@@ -860,9 +859,9 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.results({ account, fingerprint: "f2" })).toEqual([]);
         expect(await journal.results({ account, fingerprint: "f9" })).toMatchObject([{ runId: "r2", step: "a" }]);
         await commit(lease, 2, [], { results: [results("c", "f5", null)], at: 205, park: true });
-        expect(await journal.results({ account, step: "c" })).toMatchObject([{ fingerprint: "f5", at: 205 }]);
+        expect(await journal.results({ account, fingerprint: "f5" })).toMatchObject([{ step: "c", at: 205 }]);
         await journal.removeRun("r1", 300);
-        expect(await journal.results({ account, step: "c" })).toEqual([]);
+        expect(await journal.results({ account, fingerprint: "f5" })).toEqual([]);
       });
 
       test("are looked up while others are recorded without end", async () => {
@@ -885,15 +884,14 @@ export function journalContract(name: string, open: Open): void {
       test("of a step that a job took over from a local function are those of the job", async () => {
         const lease = await held();
         await commit(lease, 2, [], { results: [results("a", "f1", null), results("b", "f2", null)] });
-        const took = { ms: 3, settings: "", amount: 1 };
-        await commit(lease, 2, [], { results: [{ ...results("a", "f3"), took }], at: 201 });
+        await commit(lease, 2, [], { results: [{ ...results("a", "f3"), tookMs: 3 }], at: 201 });
         await commit(lease, 2, [], { results: [results("b", "f4")], at: 201 });
         await commit(lease, 2, [], { results: [results("b", "f5", null)], at: 202 });
         expect(await journal.results({ runId: "r1" })).toMatchObject([
           { step: "b", fingerprint: "f5", model: null },
-          { step: "a", fingerprint: "f3", model: "m", took },
+          { step: "a", fingerprint: "f3", model: "m", tookMs: 3 },
         ]);
-        expect(await journal.results({ account, step: "b" })).toMatchObject([{ fingerprint: "f5", at: 202 }]);
+        expect(await journal.results({ account, fingerprint: "f5" })).toMatchObject([{ step: "b", at: 202 }]);
         expect(await journal.results({ account, model: "m" })).toMatchObject([{ step: "a" }]);
       });
 
@@ -901,30 +899,6 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         await commit({ ...lease, epoch: 7 }, 2, [], { results: [results("a", "f1")] });
         expect(await journal.results({ runId: "r1" })).toEqual([]);
-      });
-    });
-
-    describe("charges", () => {
-      const charges = (model: string, chargedMicros: number | null, unquotedMicros: number | null = null) => ({
-        ...{ model, worst: chargedMicros === null ? null : { quotedMicros: 10, chargedMicros }, unquotedMicros },
-      });
-      const ask = (model: string, exceptRun = "r9", of = account) => journal.charges({ account: of, model, exceptRun });
-
-      test("are those of the newest run of the account that was charged for the model", async () => {
-        const [first, second, other] = [await held("r1"), await held("r2"), await held("r3")];
-        await commit(second, 2, [], { charges: [charges("m", 30), charges("n", null, 5)] });
-        await commit(first, 2, [], { charges: [charges("m", 20), charges("o", null)], at: 999 });
-        expect(await ask("m")).toEqual({ runId: "r2", ...charges("m", 30) });
-        expect(await ask("m", "r2")).toEqual({ runId: "r1", ...charges("m", 20) });
-        expect(await ask("n")).toEqual({ runId: "r2", ...charges("n", null, 5) });
-        expect(await ask("o")).toEqual({ runId: "r1", ...charges("o", null) });
-        expect([await ask("p"), await ask("m", "r9", "another@place")]).toEqual([null, null]);
-        await commit(other, 2, [], { charges: [charges("m", null)] });
-        await commit(second, 2, [], { charges: [charges("m", 40)], park: true });
-        expect(await ask("m")).toEqual({ runId: "r3", ...charges("m", null) });
-        expect(await ask("m", "r3")).toEqual({ runId: "r2", ...charges("m", 40) });
-        await journal.removeRun("r2", 9_999);
-        expect(await ask("m", "r3")).toEqual({ runId: "r1", ...charges("m", 20) });
       });
     });
 
@@ -1002,12 +976,14 @@ export function journalContract(name: string, open: Open): void {
       });
 
       test("expired upload handles can be counted and dropped, and no others", async () => {
-        await journal.putHandle(row);
-        await journal.putHandle({ ...row, sha256: "cd", expiresAt: 9_000 });
-        expect(await journal.dropHandles(row.expiresAt - 1)).toBe(0);
-        expect(await journal.dropHandles(row.expiresAt, { dryRun: true })).toBe(1);
+        // Beyond any journal's own clock, which drops what has expired by itself when the next one is stored.
+        const expiresAt = Date.UTC(2200, 0, 1);
+        await journal.putHandle({ ...row, expiresAt });
+        await journal.putHandle({ ...row, sha256: "cd", expiresAt: expiresAt + 7_000 });
+        expect(await journal.dropHandles(expiresAt - 1)).toBe(0);
+        expect(await journal.dropHandles(expiresAt, { dryRun: true })).toBe(1);
         expect(await journal.handle("ab", account)).not.toBeNull();
-        expect(await journal.dropHandles(row.expiresAt)).toBe(1);
+        expect(await journal.dropHandles(expiresAt)).toBe(1);
         expect(await journal.handle("ab", account)).toBeNull();
         expect(await journal.handle("cd", account)).not.toBeNull();
       });

@@ -1,47 +1,20 @@
-import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFileSync, mkdtempSync, rmSync, statfsSync, statSync, truncateSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import type { Lease } from "../../src/journal/store.ts";
+import { describeNeeding } from "../support/absence.ts";
+import { fillDisk, noSmallDisk, smallDisk } from "../support/small-disk.ts";
 import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 
-const disk = mkdtempSync(join(tmpdir(), "journal-disk-"));
-const mounted = mount();
-afterAll(() => {
-  if (mounted) execFileSync("umount", [disk]);
-  rmSync(disk, { recursive: true, force: true });
-});
+const disk = smallDisk("16m");
+afterAll(() => disk?.unmount());
 
-/** A small disk; only root may make one. */
-function mount(): boolean {
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], { stdio: "pipe" });
-    return true;
-  } catch (error) {
-    console.warn(`NOT TESTED: a journal on a full disk. A small tmpfs cannot be mounted here: ${error}`);
-    return false;
-  }
-}
-
-const ballast = join(disk, "ballast");
-
-function fillDisk(): void {
-  for (const size of [65_536, 4_096, 512, 1]) {
-    try {
-      for (;;) appendFileSync(ballast, Buffer.alloc(size, 1));
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
-    }
-  }
-  expect(statfsSync(disk).bavail).toBe(0);
-}
-
-describe.runIf(mounted)("A journal on a disk that fills up", () => {
-  const path = join(disk, "journal.db");
-  /** What is large and cannot be packed: ten of them are more than the room that the log keeps. */
+describeNeeding(disk === null ? noSmallDisk : null)("A journal on a disk that fills up", () => {
+  const folder = disk!.path;
+  const path = join(folder, "journal.db");
+  /** What is large and cannot be packed: ten of them are more than what the log has left of an earlier round. */
   const big = () => started(randomBytes(80_000).toString("hex"));
   let journal: Awaited<ReturnType<typeof openSqliteJournal>>;
   let lease: Lease;
@@ -65,7 +38,7 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
     await commit(2, 1);
     for (let round = 0; round < 3; round += 1) {
       const lastSeq = 3 + round * 10;
-      fillDisk();
+      const makeRoom = fillDisk(folder);
       for (let attempt = 0; attempt < 3; attempt += 1) {
         const error = await commit(lastSeq, 10).catch((thrown) => thrown);
         expect(error).toMatchObject({ code: "JOURNAL_DISK_FULL", path });
@@ -73,18 +46,19 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
       }
       expect(await journal.read("r1")).toHaveLength(lastSeq);
       expect(await journal.ledger("r1")).toEqual({ heldMicros: 1 + round, settledMicros: 0 });
-      rmSync(ballast);
+      makeRoom();
       expect(await commit(lastSeq, 10)).toMatchObject({ committed: true, lastSeq: lastSeq + 10 });
     }
   });
 
   test("refuses the commit that does not fit and accepts a concurrent small one", async () => {
     await journal.createRun("r2", planned(), 10);
-    fillDisk();
+    const makeRoom = fillDisk(folder);
+    const ballast = join(folder, "ballast");
     truncateSync(ballast, statSync(ballast).size - 65_536);
     const { lastSeq = 0 } = (await journal.run("r1")) ?? {};
     const outcomes = await Promise.allSettled([commit(lastSeq, 60), journal.send("r2", { type: "stop" }, 1)]);
-    rmSync(ballast);
+    makeRoom();
     expect(outcomes[0]).toMatchObject({ status: "rejected", reason: { code: "JOURNAL_DISK_FULL" } });
     expect(outcomes[1]).toMatchObject({ status: "fulfilled" });
     expect(await journal.inbox("r2")).toHaveLength(1);
@@ -92,10 +66,10 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
   });
 
   test("cannot be created there until there is free space", async () => {
-    fillDisk();
-    const second = join(disk, "second.db");
+    const makeRoom = fillDisk(folder);
+    const second = join(folder, "second.db");
     await expect(openSqliteJournal(second)).rejects.toMatchObject({ code: "JOURNAL_DISK_FULL" });
-    rmSync(ballast);
+    makeRoom();
     await (await openSqliteJournal(second)).close();
   });
 });

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from "vitest";
-import { type EventSpec, type EventTable, line, nothing } from "../../src/journal/events/spec.ts";
+import { type EventSpec, type EventTable, ignoredBy, line } from "../../src/journal/events/spec.ts";
 
 type Example = { readonly type: "step.example"; readonly step: string };
 type Spec = EventSpec<Example>;
@@ -9,7 +9,7 @@ declare const apply: Spec["apply"];
 const silent = {
   apply,
   changes: "step",
-  ...nothing("ledger", "media", "timeline", "line", "incident"),
+  ...ignoredBy("ledger", "media", "timeline", "line", "incident"),
 } as const;
 
 test("an event compiles only when each reader has an answer, `nothing` included", () => {

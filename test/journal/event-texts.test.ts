@@ -136,17 +136,28 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: false }, "job j7 on image-1"],
   [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: true }, "job j7 on image-1, known before"],
   [{ type: "job.completed", ...at, outputs: [{}, {}] }, "made 2 outputs"],
+  [
+    { type: "approval.refused", step: "go", approved: false, message: "film was bought for it" },
+    "a rejection came too late: film was bought for it",
+    "a rejection came too late | film was bought for it",
+  ],
+  [
+    { type: "job.doubted", ...at, message: "j7 is completed and lists no outputs" },
+    "reading its job again: j7 is completed and lists no outputs",
+    "an answer that cannot be all | j7 is completed and lists no outputs",
+  ],
+  [
+    { type: "job.adopted", ...at, jobId: "j7", isAccepted: true },
+    "a person decided: what j7 has is its result",
+    "decided by a person | What j7 has is its result.",
+  ],
   [{ type: "job.failed", ...at, error }, "job failed: out of memory", "attempt 1 failed | INTERNAL: out of memory"],
   [
     { type: "job.hold.raised", ...at, holdMicros: 90_000 },
     "will cost more than quoted: $0.09 reserved",
     "hold raised to the real cost | Its model charges above its quotes: $0.09 are reserved.",
   ],
-  [
-    { type: "price.learned", model: "image-1", runId: "r0" },
-    "image-1 charged more than its quotes in run r0: holds are raised",
-    "holds raised | image-1 charged more than it quoted in run r0.",
-  ],
+  [{ type: "price.learned", model: "image-1", runId: "r0" }, "image-1 charged more than its quotes in run r0"],
   [{ type: "job.settled", ...at, costMicros: 40_000 }, "cost $0.04"],
   [
     { type: "job.settled", ...at, costMicros: 90_000 },

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -312,19 +312,46 @@ describe("A journal file", () => {
     });
     afterEach(() => worker.kill());
 
-    test("that is read-only is refused and left as it was", async () => {
+    async function expectReadOnly(): Promise<void> {
+      expect(await worker.call("look")).toEqual({ runs: 60, events: 1 });
+      const refusals = [worker.call("createRun", "new"), worker.call("take", "r1", 1, 9), worker.call("send", "r1")];
+      for (const refusal of refusals) await expect(refusal).rejects.toMatchObject({ code: "JOURNAL_READ_ONLY" });
+    }
+
+    test("that is read-only can be read, takes no write and is left as it was", async () => {
       const before = await writeJournal();
       chmodSync(path, 0o444);
-      await expect(worker.call("open", path)).rejects.toMatchObject({ code: "JOURNAL_READ_ONLY" });
+      await worker.call("open", path);
+      await expectReadOnly();
       expect(readFileSync(path).equals(before)).toBe(true);
     });
 
-    test("in a folder that cannot be written is refused and left as it was", async () => {
+    test("in a folder that cannot be written can be read, takes no write and is left as it was", async () => {
       const before = await writeJournal();
       chmodSync(path, 0o666);
       chmodSync(dirname(path), 0o555);
-      await expect(worker.call("open", path)).rejects.toMatchObject({ code: "JOURNAL_FOLDER" });
+      await worker.call("open", path);
+      await expectReadOnly();
+      expect(readdirSync(dirname(path))).toEqual([basename(path)]);
       expect(readFileSync(path).equals(before)).toBe(true);
+    });
+
+    test("in such a folder with a log that a killed process left is refused: what it says last could not be read", async () => {
+      await writeJournal();
+      const killed = new Worker();
+      await killed.call("open", path);
+      await killed.call("createRun", "last");
+      await killed.kill();
+      rmSync(`${path}-shm`);
+      chmodSync(path, 0o444);
+      chmodSync(`${path}-wal`, 0o444);
+      chmodSync(dirname(path), 0o555);
+      await expect(worker.call("open", path)).rejects.toMatchObject({
+        code: "JOURNAL_READ_ONLY",
+        message: expect.stringContaining(
+          "copy it and the files beside it elsewhere and name the copy (--journal FILE)",
+        ),
+      });
     });
 
     test("is not created where its folder cannot be", async () => {

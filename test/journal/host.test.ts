@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isHolderDead, retireHolder, thisHolder } from "../../src/journal/host.ts";
+import { isHolderDead, isHolderGone, retireHolder, thisHolder } from "../../src/journal/host.ts";
 
 describe("A lease holder", () => {
   const self = thisHolder("a");
@@ -49,7 +49,18 @@ describe("A lease holder", () => {
     expect(isHolderDead(elsewhere)).toBe(false);
   });
 
+  const elsewhere = { ...self, host: `${self.host}-2`, bootId: "x", pid: 2 ** 22 - 1 };
+
   test("on another host is never known dead", () => {
-    expect(isHolderDead({ ...self, host: `${self.host}-2`, bootId: "x", pid: 2 ** 22 - 1 })).toBe(false);
+    expect(isHolderDead(elsewhere)).toBe(false);
+    expect(isHolderDead(elsewhere, 3_600_000)).toBe(false);
+  });
+
+  test("on another host whose lease is to last a day had a wrong clock, and keeps nobody out; here, it is asked about", () => {
+    const dayMs = 24 * 3_600_000;
+    expect([isHolderDead, isHolderGone].map((look) => [look(elsewhere, dayMs), look(self, dayMs)])).toEqual([
+      [true, false],
+      [true, false],
+    ]);
   });
 });

@@ -1,11 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { isNews, raisedHold } from "../../src/journal/overcharge.ts";
+import { raisedHold } from "../../src/run/headroom.ts";
 import { at, begun, Folded, intended, quoted, settled, started, submitted } from "./support/folded.ts";
 
 describe("what models charge above their quotes", () => {
-  const learn = (worst: object | null, unquotedMicros: number | null, model = "m") => ({
-    ...{ type: "price.learned", model, runId: "r0", worst, unquotedMicros },
-  });
   const bill = (costMicros: number, quote: number | null = 100, hold = 100) =>
     new Folded().take(
       started,
@@ -19,10 +16,18 @@ describe("what models charge above their quotes", () => {
   test("is noted with each bill, and again where a bill comes again with another sum", () => {
     expect(bill(100).state.overcharges).toEqual({});
     const run = bill(150);
-    const once = { worst: { quotedMicros: 100, chargedMicros: 150 }, unquotedMicros: null, times: 1, excessMicros: 50 };
+    const once = {
+      worst: { quotedMicros: 100, chargedMicros: 150 },
+      unquotedMicros: null,
+      times: 1,
+      excessMicros: 50,
+      isAbove: true,
+    };
     expect(run.state.overcharges).toEqual({ m2: once });
     expect(run.take(settled("a", 130)).state.overcharges).toEqual({ m2: { ...once, excessMicros: 30 } });
-    expect(run.take(settled("a", 90)).state.overcharges).toEqual({ m2: { ...once, times: 0, excessMicros: 0 } });
+    expect(run.take(settled("a", 90)).state.overcharges).toEqual({
+      m2: { ...once, times: 0, excessMicros: 0, isAbove: undefined },
+    });
     expect(run.take(settled("a", 190)).state.overcharges.m2).toMatchObject({
       worst: { chargedMicros: 190 },
       times: 1,
@@ -31,7 +36,7 @@ describe("what models charge above their quotes", () => {
   });
 
   test("is compared with what was allowed where nothing was quoted", () => {
-    const most = { worst: null, unquotedMicros: 60, times: 1, excessMicros: 20 };
+    const most = { worst: null, unquotedMicros: 60, times: 1, excessMicros: 20, isAbove: true };
     expect(bill(60, null, 40).state.overcharges).toEqual({ m2: most });
     expect(bill(60, 0, 40).state.overcharges).toEqual({ m2: { ...most, excessMicros: 60 } });
   });
@@ -50,40 +55,11 @@ describe("what models charge above their quotes", () => {
     expect(asked(45).overcharges).toEqual({ talk: { worst: null, unquotedMicros: 45, times: 1, excessMicros: 5 } });
   });
 
-  test("is learnt from other runs, the worst of all", () => {
-    const worst = { quotedMicros: 100, chargedMicros: 150 };
-    const run = new Folded().take(
-      learn(worst, 7),
-      learn({ quotedMicros: 10, chargedMicros: 14 }, 5),
-      learn(null, null, "n"),
-    );
-    const none = { times: 0, excessMicros: 0 };
-    expect(run.state.overcharges).toEqual({
-      ...{ m: { worst, unquotedMicros: 7, ...none }, n: { worst: null, unquotedMicros: null, ...none } },
-    });
-    run.take(learn({ quotedMicros: 10, chargedMicros: 16 }, 9));
-    expect(run.state.overcharges.m).toMatchObject({
-      worst: { quotedMicros: 10, chargedMicros: 16 },
-      unquotedMicros: 9,
-    });
-    const news = (own: object | null, unquotedMicros: number | null, model = "m") =>
-      isNews(run.state, { model, worst: own as never, unquotedMicros });
-    expect([news(null, null, "unknown"), news(null, 10), news({ quotedMicros: 5, chargedMicros: 9 }, null)]).toEqual([
-      true,
-      true,
-      true,
-    ]);
-    expect([
-      news(null, null),
-      news(null, 9),
-      news({ quotedMicros: 5, chargedMicros: 8 }, 8),
-      news(null, null, "n"),
-    ]).toEqual([...[false, false, false, false]]);
-    expect(news(null, null, "toString")).toBe(true);
-  });
-
   test("raises holds in proportion, rounded up, or to what was charged at most where nothing is quoted", () => {
-    const { state } = new Folded().take(learn({ quotedMicros: 3, chargedMicros: 4 }, 50), learn(null, 20, "n"));
+    const { state } = new Folded();
+    const counts = { times: 1, excessMicros: 1 };
+    state.overcharges["m"] = { worst: { quotedMicros: 3, chargedMicros: 4 }, unquotedMicros: 50, ...counts };
+    state.overcharges["n"] = { worst: null, unquotedMicros: 20, ...counts };
     const raised = (model: string, quotedMicros: number | null, holdMicros: number) =>
       raisedHold(state, model, { quotedMicros, holdMicros });
     expect([raised("m", 100, 100), raised("m", 3, 3), raised("m", 100, 200)]).toEqual([134, 4, 200]);

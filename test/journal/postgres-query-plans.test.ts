@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { callersClock } from "../../src/journal/postgres/clock.ts";
 import { openPostgresJournal } from "../../src/journal/postgres.ts";
-import { hasPostgres, PostgresCluster } from "../support/postgres.ts";
+import { describeNeeding } from "../support/absence.ts";
+import { lacksPostgres, PostgresCluster } from "../support/postgres.ts";
 import { account, planned } from "./samples.ts";
 import { useAllOf } from "./use-all.ts";
 
@@ -24,16 +25,15 @@ INSERT INTO big.jobs SELECT run_key, 's' || i, 1, 'j' || run_key || '.' || i FRO
 INSERT INTO big.deliveries (account, name, job_id, at, waiting) SELECT '${account}', 'd' || i, 'jj' || i, 1000000 + i, i % 2 = 0 FROM generate_series(1, 20000) i;
 INSERT INTO big.media SELECT run_key, 'm' || i FROM big.runs, generate_series(1, 5) i;
 INSERT INTO big.progress SELECT run_key, 's' || i, 0.5, 1 FROM big.runs, generate_series(1, 5) i;
-INSERT INTO big.handles SELECT 'h' || i, '${account}', 'u', 'image/png', 1000000 + i FROM generate_series(1, 20000) i;
+INSERT INTO big.handles SELECT 'h' || i, '${account}', 'u', 'image/png', 4000000000000 + i FROM generate_series(1, 20000) i;
 INSERT INTO big.results SELECT run_key, 's' || i, 'f' || i, 'm' || i, i FROM big.runs, generate_series(1, 10) i;
-INSERT INTO big.charges SELECT run_key, 'm' || i FROM big.runs, generate_series(1, 3) i;
 INSERT INTO big.notices SELECT run_key, 1, 'run.failed', '{}', 0, 1000000 + run_key FROM big.runs;
 INSERT INTO big.run_tags SELECT 'c=d', run_key FROM big.runs;
 INSERT INTO big.pace SELECT 'k' || i, 1, 1, 0 FROM generate_series(1, 2000) i;
 INSERT INTO big.pace_shares SELECT 'k' || i, 'h' || j, 1, 1, 1000000 FROM generate_series(1, 2000) i, generate_series(1, 3) j;
 ANALYZE`;
 
-describe.runIf(hasPostgres("plans of the statements on PostgreSQL"))("A large journal on PostgreSQL", () => {
+describeNeeding(lacksPostgres())("A large journal on PostgreSQL", () => {
   let cluster: PostgresCluster;
   beforeAll(async () => {
     const explain = { log_min_duration: 0, log_nested_statements: "on", log_analyze: "on", log_timing: "off" };

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { callersClock } from "../../src/journal/postgres/clock.ts";
 import { openPostgresJournal } from "../../src/journal/postgres.ts";
-import { hasPostgres, PostgresCluster } from "../support/postgres.ts";
+import { describeNeeding } from "../support/absence.ts";
+import { lacksPostgres, PostgresCluster } from "../support/postgres.ts";
 import { journalContract } from "./contract.ts";
 
-describe.runIf(hasPostgres("the PostgreSQL journal's contract"))("On PostgreSQL", () => {
+describeNeeding(lacksPostgres())("On PostgreSQL", () => {
   let cluster: PostgresCluster;
   let url: string;
   let schemas = 0;

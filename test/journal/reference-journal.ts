@@ -23,6 +23,7 @@ import {
   changeLedger,
   checkCommit,
   emptyEntry,
+  entryChange,
   type LedgerEntry,
   type LedgerMoment,
   leaseAcquired,
@@ -40,7 +41,6 @@ import type {
   Lease,
   LeaseHolder,
   LeaseOutcome,
-  ModelCharges,
   Progress,
   RemoveOutcome,
   ResultsQuery,
@@ -68,7 +68,6 @@ interface MemoryRun {
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
   results: Map<string, StoredResult>;
-  charges: Map<string, ModelCharges>;
   notices: Map<number, NoticeRow>;
 }
 
@@ -127,7 +126,6 @@ class ReferenceJournal implements JournalStore {
       ledger: new Map(),
       progress: new Map(),
       results: new Map(),
-      charges: new Map(),
       notices: new Map(),
     };
     append(run, [encodeEvents([first])], at);
@@ -222,7 +220,6 @@ class ReferenceJournal implements JournalStore {
     this.#marks.set(run.account, mark);
     for (const results of commit.results ?? [])
       run.results.set(results.step, { ...results, runId, account: run.account, at: commit.at });
-    for (const charges of commit.charges ?? []) run.charges.set(charges.model, charges);
     const account = movedTo(commit.events);
     if (account !== null) moveAccount(run, account);
     for (const notice of commit.notices ?? []) {
@@ -279,7 +276,7 @@ class ReferenceJournal implements JournalStore {
     known.waiting = false;
     for (const run of runs)
       for (const job of run.jobs.values()) if (job.jobId === jobId) await this.#hint(run, job, at);
-    return { outcome: "told", runIds: runs.map(({ row }) => row.runId) };
+    return { outcome: "delivered", runIds: runs.map(({ row }) => row.runId) };
   }
 
   #hint({ row: { runId } }: MemoryRun, { step, attempt }: KnownJob, at: number): Promise<number> {
@@ -336,17 +333,6 @@ class ReferenceJournal implements JournalStore {
       .sort((a, b) => b.row.at - a.row.at || b.run.order - a.run.order || (a.row.step < b.row.step ? -1 : 1))
       .slice(0, limit)
       .map(({ row }) => row);
-  }
-
-  async charges({ account, model, exceptRun }: Parameters<JournalStore["charges"]>[0]) {
-    this.#open();
-    const runs = [...this.#runs.values()].sort((a, b) => b.order - a.order);
-    for (const run of runs) {
-      const charges = run.charges.get(model);
-      const { runId } = run.row;
-      if (charges !== undefined && run.account === account && runId !== exceptRun) return { ...charges, runId };
-    }
-    return null;
   }
 
   async notices(): Promise<readonly NoticeRow[]> {
@@ -527,7 +513,7 @@ function changedEntries(
   for (const change of changes) {
     const key = ledgerKey(change);
     const entry = changed.get(key) ?? run.ledger.get(key) ?? emptyEntry;
-    changed.set(key, changeLedger(entry, change, moment));
+    changed.set(key, changeLedger(entry, entryChange(change), moment));
   }
   return changed;
 }

@@ -91,17 +91,17 @@ test.each(unusable)("A snapshot %s is ignored: the events say the same", async (
 });
 
 test("Under way, a snapshot is due when the events since the last one outweigh the state; at rest, when they are many", () => {
-  expect(isSnapshotDue(999, 10, "goes on")).toBe(false);
-  expect(isSnapshotDue(1_000, 10, "goes on")).toBe(true);
-  expect(isSnapshotDue(39_999, 10_000, "goes on")).toBe(false);
-  expect(isSnapshotDue(40_000, 10_000, "goes on")).toBe(true);
-  expect(isSnapshotDue(60, 20, "rests")).toBe(false);
-  expect(isSnapshotDue(200, 10_000, "rests")).toBe(true);
+  expect(isSnapshotDue(999, 10, "continues")).toBe(false);
+  expect(isSnapshotDue(1_000, 10, "continues")).toBe(true);
+  expect(isSnapshotDue(39_999, 10_000, "continues")).toBe(false);
+  expect(isSnapshotDue(40_000, 10_000, "continues")).toBe(true);
+  expect(isSnapshotDue(60, 20, "idle")).toBe(false);
+  expect(isSnapshotDue(200, 10_000, "idle")).toBe(true);
 });
 
 test("Parked in every slice, a snapshot is due when the events outweigh the state: not with every few events of a large run", () => {
-  expect(isSnapshotDue(199, 20, "parks")).toBe(false);
-  expect(isSnapshotDue(200, 20, "parks")).toBe(true);
-  expect(isSnapshotDue(9_999, 10_000, "parks")).toBe(false);
-  expect(isSnapshotDue(10_000, 10_000, "parks")).toBe(true);
+  expect(isSnapshotDue(199, 20, "parked")).toBe(false);
+  expect(isSnapshotDue(200, 20, "parked")).toBe(true);
+  expect(isSnapshotDue(9_999, 10_000, "parked")).toBe(false);
+  expect(isSnapshotDue(10_000, 10_000, "parked")).toBe(true);
 });

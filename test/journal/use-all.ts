@@ -31,7 +31,6 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
       { step: "a", fingerprint: "f", model: "m" },
       { step: "b", fingerprint: "g", model: null },
     ],
-    charges: [{ model: "m", worst: null, unquotedMicros: null }],
     notices: [{ seq: 3, event: "run.failed", body: "{}" }],
   });
   await journal.setProgress("r", { step: "a", fraction: 0.5, estimatedCompletionAt: null });
@@ -41,9 +40,8 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
   await journal.sharePace({ key: "k", holder: "h", at: 1, limit: null, pauseMs: 0, used: 0, wanted: 1, ttlMs: 1 });
   await Promise.all([journal.run("r"), journal.read("r"), journal.snapshot("r"), journal.inbox("r")]);
   await Promise.all([journal.ledger("r"), journal.accountLedger(account), journal.progress("r"), journal.mediaInUse()]);
-  for (const by of [{ fingerprint: "f" }, { step: "a" }, { model: "m" }]) await journal.results({ account, ...by });
+  for (const by of [{ fingerprint: "f" }, { model: "m" }]) await journal.results({ account, ...by });
   await journal.results({ runId: "r" });
-  await journal.charges({ account, model: "m", exceptRun: "q" });
   await Promise.all([journal.handle("aa", account), journal.dropHandles(5), journal.notices()]);
   await journal.claimNotices({ at: 9, untilAt: 10, limit: 1 });
   await journal.resolveNotice("r", 3, { delivered: false, dueAt: 9, error: "e" });

@@ -112,3 +112,43 @@ test("statistics count requests by route and status", async () => {
   const { body } = await ask(service, "GET", "/_local/stats");
   expect(body.requests["GET /balance"]).toEqual({ "200": 1, "401": 1 });
 });
+
+test("a cursor is good for the very list that returned it: of another list or job it is a 400 that names the cursor", async () => {
+  const service = await start();
+  const jobs = [];
+  for (let index = 0; index < 3; index++) jobs.push(await made(service, "image-1", { prompt: `${index}` }));
+  for (let index = 0; index < 2; index++) await ask(service, "POST", "/keys", { body: {} });
+  const [first, second] = jobs.map(({ job_id }) => `/jobs/${job_id}`);
+  const lists = [
+    "/jobs",
+    "/models/image-1/jobs",
+    "/keys",
+    "/models/speech-1/voices",
+    `${first}/logs`,
+    `${second}/logs`,
+  ];
+  const cursors = new Map<string, string>();
+  for (const path of lists) cursors.set(path, (await get(service, `${path}?limit=1`)).body.next_cursor);
+  const polls = [`${first}/status`, `${second}/status`];
+  for (const path of polls) cursors.set(path, (await get(service, `${path}?logs_after=start`)).body.logs_next_cursor);
+  for (const [path, field] of [
+    ...lists.map((list) => [list, "cursor"]),
+    ...polls.map((poll) => [poll, "logs_after"]),
+  ]) {
+    for (const [from, cursor] of cursors) {
+      const { status, body } = await get(service, `${path}?${field}=${cursor}`);
+      const answer = [path, from, status, status === 200 ? undefined : body.error];
+      const refused = expect.objectContaining({ code: "INVALID_ARGUMENT", param: field });
+      expect(answer).toEqual([path, from, ...(from === path ? [200, undefined] : [400, refused])]);
+    }
+  }
+});
+
+test("a chat model has jobs as any other, listed before and after the first", async () => {
+  const service = await start();
+  expect(await get(service, "/models/chat-1/jobs")).toMatchObject({ status: 200, body: { data: [] } });
+  const body = { model: "chat-1", messages: [{ role: "user", content: "hello" }] };
+  const { id } = (await ask(service, "POST", "/chat/completions", { body })).body;
+  expect((await get(service, "/models/chat-1/jobs")).body.data).toMatchObject([{ job_id: id, model: "chat-1" }]);
+  expect((await get(service, "/models/chat-2/jobs")).status).toBe(404);
+});

@@ -1,5 +1,5 @@
 import { Agent, interceptors, request } from "undici";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { made, start } from "./support/service.ts";
 
 test("a standard downloader that resumes by Range completes a download that is cut short again and again", async () => {
@@ -15,5 +15,5 @@ test("a standard downloader that resumes by Range completes a download that is c
   expect(Buffer.from(await body.arrayBuffer())).toEqual(whole);
   await agent.close();
   // A request is counted when its answer is through at the service, which may be after the client has the last byte.
-  await vi.waitFor(() => expect(service.stats().requests["GET /media/{id}"]).toMatchObject({ "206": cuts }));
+  await expect.poll(() => service.stats().requests["GET /media/{id}"]).toMatchObject({ "206": cuts });
 });

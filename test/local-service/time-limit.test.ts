@@ -8,14 +8,12 @@ const LIMIT_MS = 20;
 /** Work that hangs at its first tries and is done at the next. */
 function hangingFor(tries: number) {
   const seen = { tries: 0 };
-  const prepare = () => {
-    seen.tries += 1;
-  };
   const work = () => {
+    seen.tries += 1;
     while (seen.tries <= tries);
     return "done";
   };
-  return { seen, run: () => withinTime(LIMIT_MS, work, prepare) };
+  return { seen, run: () => withinTime(LIMIT_MS, work) };
 }
 
 /** As if each try had got so much of the processor. */

@@ -23,7 +23,7 @@ test("a rotation answers with all that a strict client reads of a key, and the n
 
 test.each([
   [{}, null],
-  [{ scopes: null }, []],
+  [{ scopes: null }, "all"],
   [{ scopes: [] }, []],
   [{ scopes: ["jobs:read"] }, ["jobs:read"]],
 ])("our client reads scopes of %j as %j: what is not said is not full access", async (said, scopes) => {
@@ -115,8 +115,11 @@ test("a required choice that is missing lists what it may be", async () => {
   expect(ratio).toMatchObject({ reason: "required", allowed: ["16:9", "9:16", "1:1"] });
 });
 
-test("a drain that a person switches off says so", async () => {
+test("a drain that a person switches off says so, also one that was made so", async () => {
   const service = await start();
+  const body = { name: "off", url: "https://example.com/", secret: SECRET, enabled: false };
+  const off = await ask(service, "POST", "/log-drains", { body });
+  expect(off.body).toMatchObject({ enabled: false, disabled_reason: "disabled_by_user" });
   const made = await ask(service, "POST", "/log-drains", {
     body: { name: "d", url: "https://example.com/", secret: SECRET },
   });

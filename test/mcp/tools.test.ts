@@ -87,7 +87,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     const said = async (tool: string, input: Record<string, unknown>) => {
       const { isError, text } = await one.call(tool, input);
       expect(isError, `${tool} ${text}`).toBe(true);
-      expect(text).toMatch(/\nNext: .+\.$/);
+      expect(JSON.parse(text)).toEqual({ error: expect.stringMatching(/./), next: expect.stringMatching(/./) });
       return text;
     };
     expect(await said("quote_pipeline", { pipeline: "postr" })).toContain("choose one of: portrait, poster, voice");
@@ -124,11 +124,15 @@ describe("the budget", () => {
     const started = await Promise.all(
       Array.from({ length: 6 }, (_, n) => one.call("run_pipeline", { pipeline: "poster", name: `n${n}`, input })),
     );
-    expect(started.filter(({ isError }) => !isError)).toHaveLength(2);
-    expect(started.at(-1)!.text).toContain("The run may cost up to 0.04 dollars; at most 0.02 dollars are left");
-    for (const { json } of started) if (json !== null) await one.call("wait_for_run", { run: json.run });
-    expect((await one.call("list_pipelines")).json.left_usd).toBe("0.02");
-    expect(service.stats()).toMatchObject({ jobs_created: 4, charged_micros: 80_000 });
+    const ended = [];
+    for (const { json } of started) if (json !== null) ended.push(await one.call("wait_for_run", { run: json.run }));
+    // The others are refused at their start or paused, as money was left when they were asked for.
+    expect(ended.filter(({ json }) => json.status === "succeeded").length).toBeLessThanOrEqual(2);
+    expect(service.stats().charged_micros).toBeLessThanOrEqual(100_000);
+    const { left_usd: left } = (await one.call("list_pipelines")).json;
+    expect(Number(left)).toBe((100_000 - service.stats().charged_micros) / 1e6);
+    const more = await one.call("run_pipeline", { pipeline: "poster", name: "more", input });
+    expect(more.text).toContain(`The run may cost up to 0.04 dollars; at most ${left} dollars are left`);
   });
 
   test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming", async () => {
@@ -162,14 +166,19 @@ describe("the budget", () => {
     expect(service.stats().jobs_created).toBe(1);
   });
 
-  test("counts what a run of an earlier server may still spend, before it is resumed", async () => {
-    const first = await agent("stdio", ["--budget", "1"]);
-    await first.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
-    expect((await first.call("wait_for_run", { run: "agent-face" })).json).toMatchObject({ pause: "approval" });
+  test("is new with each start of the server", async () => {
+    const first = await agent("stdio", ["--budget", "0.05"]);
+    await first.call("run_pipeline", { pipeline: "poster", name: "kite", input: { subject: "a red kite", copies: 2 } });
+    await first.call("wait_for_run", { run: "agent-kite" });
+    expect((await first.call("list_pipelines")).json.left_usd).toBe("0.01");
     await first.hangUp();
-    await using second = await agent("stdio", ["--budget", "0.00", "--allow-approve"], { cwd: first.cwd });
-    const resumed = await second.call("resume_run", { run: "agent-face" });
-    expect(resumed.isError, resumed.text).toBe(false);
+    await using second = await agent("stdio", ["--budget", "0.03", "--allow-approve"], { cwd: first.cwd });
+    expect((await second.call("list_pipelines")).json).toMatchObject({ budget_usd: "0.03", left_usd: "0.03" });
+    const spent = service.stats().charged_micros;
+    await second.call("run_pipeline", { pipeline: "poster", name: "one", input: { subject: "a kite" } });
+    await second.call("wait_for_run", { run: "agent-one" });
+    expect(service.stats().charged_micros - spent).toBeLessThanOrEqual(30_000);
+    expect((await second.call("list_pipelines")).json.left_usd).toBe("0.01");
   });
 });
 

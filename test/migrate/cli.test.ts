@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
-import { writeSnapshot } from "../../src/index.ts";
+import { writeSnapshot } from "../../src/internal.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
 import { id } from "./support/migrate-one.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";

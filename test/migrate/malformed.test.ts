@@ -54,7 +54,7 @@ describe("a document that holds no bodies", () => {
     ],
   ])("%s: says what and where", (_name, text, message) => {
     expect(said(report(text))).toEqual([message]);
-    expect(migrateV2(text, { catalog })).toMatchObject({ source: null, pipeline: null });
+    expect(migrateV2(text, { catalog })).toMatchObject({ source: null });
   });
 });
 

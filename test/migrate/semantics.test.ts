@@ -68,7 +68,7 @@ describe("speech", () => {
       speed: 1,
     });
     expect(steps["video-1"]).toMatchObject({ audio: "<video-1-speech>", start_image: "<video-1-start>" });
-    expect(migration.outputs).toEqual({ "video-1": "video" });
+    expect(migration.report.bodies[0]).toMatchObject({ outputs: ["video-1"], makes: { kind: "video", count: 1 } });
   });
 
   test.each([
@@ -170,10 +170,10 @@ describe("media", () => {
       { type: "video", start_keyframe_id: id(1), end_keyframe_id: id(2), generated_video_inputs: film },
       { ...image, start_keyframe_id: id(1) },
     ]);
-    expect(migration.report.inputs.map(({ name, kind }) => [name, kind])).toEqual([
-      ["video1Start", "image"],
-      ["video2Start", "image"],
-      ["video2End", "image"],
+    expect(migration.report.inputs).toMatchObject([
+      { name: "video1Start", kind: "image" },
+      { name: "video2Start", kind: "image" },
+      { name: "video2End", kind: "image" },
     ]);
     expect(steps["image-3"]).toMatchObject({ images: ["<video-2-start>"] });
     expect(JSON.stringify(migration.report) + migration.source).not.toContain("s3cr3t");
@@ -357,7 +357,7 @@ describe("models", () => {
     return [migration.report.steps[0]?.model, entry?.outcome, entry?.choices.length];
   };
 
-  test("by their own name, by the table, with the level as quality, by likeness with a question, by --map", () => {
+  test("by their own name, by the table, with the level as quality, by similarity with a question, by --map", () => {
     expect(chosen({ model_slug: "acme/image-1" })).toEqual(["image-1", "converted", 0]);
     expect(chosen({ model_slug: "google/nano-banana-pro" })).toEqual(["nano-banana", "converted", 0]);
     expect(chosen({ model_slug: "acme/banana-draw" })).toEqual(["nano-banana", "decision", 2]);

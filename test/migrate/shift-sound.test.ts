@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { encodeMp3 } from "../../src/local-service/render/sound/render-speech.ts";
+import { encodeSound } from "../../src/local-service/render/sound/render-speech.ts";
 import { shiftSound } from "../../src/migrate/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "shift-sound-"));
@@ -71,7 +71,7 @@ describe("shiftSound", () => {
     const rate = 24_000;
     const tone = Float32Array.from({ length: rate }, (_, at) => Math.sin((at * 2 * Math.PI * 220) / rate) / 2);
     const path = join(folder, "tone.mp3");
-    writeFileSync(path, await encodeMp3({ rate, channels: [tone] }));
+    writeFileSync(path, await encodeSound({ rate, channels: [tone] }, "mp3"));
     const [whole, later] = [await shifted(path, 0), await shifted(path, 250)];
     const frameBytes = readFileSync(join(folder, "out.wav")).readUInt16LE(32);
     expect(whole.length / frameBytes / rate).toBeCloseTo(1, 0);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { coerce } from "../../src/migrate/fields/coerce.ts";
 import { findBySlug } from "../../src/migrate/models/slug.ts";
 import { type ModelView, viewOf } from "../../src/migrate/models/view.ts";
 import { CATALOG, SLUGS } from "./fixtures/slugs.ts";
@@ -60,6 +61,84 @@ describe("slugs of v2 documents", () => {
   ] as const)("%s is %s %s with quality %s", (slug, kind, id, quality) => {
     const { match } = findBySlug(slug, views[kind]);
     expect([match?.view.id, match?.quality, match?.confidence]).toEqual([id, quality, "exact"]);
+  });
+
+  /** What stands in catalogs and in v2 documents for one version, and for one set of levels. */
+  const VERSIONS = [
+    ["4.0", "4-0", "40"],
+    ["4.5", "4-5", "45"],
+    ["5.0", "5-0", "50"],
+    ["1.0", "1-0", "1"],
+    ["2", "2.0"],
+    ["10", "10.0"],
+    ["3"],
+  ];
+  const TIERS = ["", "-pro", "-turbo", "-lite-max"];
+  const LEVELS = [
+    { levels: "", said: "" },
+    { levels: "standard,pro", said: "pro" },
+    { levels: "fast,pro,fast-pro", said: "fast-pro" },
+    { levels: "low,high,high-fast", said: "high" },
+    { levels: "fast-1080p,fast,1080p", said: "fast-1080p" },
+  ];
+
+  test("of any version, tier and level, in any spelling, are the one model that has them, and no other", () => {
+    const wrong: string[] = [];
+    for (const [at] of (VERSIONS[0] ?? []).entries()) {
+      for (const { levels, said } of LEVELS) {
+        // A tier that is a level as well would be said by either.
+        const tiers = TIERS.filter((tier) => !tier.split("-").some((word) => word !== "" && levels.includes(word)));
+        const models = VERSIONS.flatMap((spellings, version) =>
+          tiers.map((tier) => ({ version, tier, id: `seedream-${spellings[at % spellings.length]}${tier}` })),
+        );
+        const all = models.map((model) => ({
+          ...model,
+          view: modelView(levels === "" ? model.id : `${model.id}[${levels}]`, "image"),
+        }));
+        for (const { version, tier, id } of all) {
+          for (const spelling of VERSIONS[version] ?? []) {
+            for (const slug of [
+              `bytedance/seedream-${spelling}${tier}`,
+              `seedream${spelling}${tier}`,
+              `bytedance/seedream-v${spelling}${tier}-t2i`,
+            ]) {
+              const { match } = findBySlug(
+                said === "" ? slug : `${slug}-${said}`,
+                all.map(({ view }) => view),
+              );
+              const found = [match?.view.id, match?.confidence, match?.quality ?? ""].join();
+              if (found !== [id, "exact", said].join()) wrong.push(`${slug} ${said} among ${id}[${levels}]: ${found}`);
+            }
+          }
+        }
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test.each([
+    ["bytedance/seedream-4-0", "seedream-40"],
+    ["bytedance/seedream-4.0", "seedream-40"],
+    ["bytedance/seedream-5-0-pro", "seedream-50-pro"],
+    ["bytedance/seedream-4-5", "seedream-45"],
+    ["bytedance/seedream-4", null],
+  ])("%s is %s where a catalog writes versions without dots", (slug, id) => {
+    const catalog = ["seedream-40", "seedream-45", "seedream-50-pro"].map((one) => modelView(one, "image"));
+    const { match } = findBySlug(slug, catalog);
+    expect(match?.confidence === "exact" ? match.view.id : null).toBe(id);
+  });
+
+  test.each([
+    ["1K", ["540p", "720p", "1080p"], "1080p"],
+    ["1024x1024", ["1K", "2K", "4K"], "1K"],
+    ["2048x2048", ["1K", "2K", "4K"], "2K"],
+    ["2K", ["720p", "1080p", "4K"], "1080p"],
+    ["4K", ["720p", "1080p"], "1080p"],
+  ])("a resolution of %s among %j is %s", (asked, allowed, fitted) => {
+    const inputSchema = { type: "object", properties: { resolution: { enum: allowed } } };
+    const base = { id: "m", modality: "image", name: "m", description: null, priceDescription: null, outputSchema: {} };
+    const field = viewOf({ ...base, inputSchema, state: "live" })!.fields.get("resolution")!;
+    expect(coerce(field, asked)).toMatchObject({ fits: true, value: fitted });
   });
 
   test("a doubt is told part by part", () => {

@@ -8,7 +8,7 @@ import type { PlanStep } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { anyDocument } from "./support/arbitraries.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";
-import { planOf } from "./support/planned.ts";
+import { evaluate, planOf } from "./support/planned.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 
 const RUNS = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 150);
@@ -49,9 +49,9 @@ describe.each(Object.entries(catalogs))("the work of v2 bodies, with %s", (_name
       fc.property(anyDocument, (bodies) => {
         const value = JSON.parse(JSON.stringify(bodies)) as readonly { readonly [key: string]: unknown }[];
         const migration = migrateV2(value, { catalog });
-        const { pipeline, report } = migration;
-        if (pipeline === null) return;
-        const planned = planOf(migration, pipeline, catalog);
+        const { source, report } = migration;
+        if (source === null) return;
+        const planned = planOf(migration, evaluate(source, catalog), catalog);
         if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
         const differences = workDifferences(report, planned.plan);
         for (const body of report.bodies.filter(({ status }) => status === "migrated")) {
@@ -78,7 +78,7 @@ describe.each(Object.entries(catalogs))("the work of v2 bodies, with %s", (_name
 
   test("a field that a job does not have as the report says is a difference that names body, field and step", () => {
     const migration = migrateV2([{ type: "image", text_prompt: "a lighthouse", aspect_ratio: "16:9" }], { catalog });
-    const planned = planOf(migration, migration.pipeline!, catalog);
+    const planned = planOf(migration, evaluate(migration.source!, catalog), catalog);
     if (!planned.ok) throw new Error("no plan");
     expect(workDifferences(migration.report, planned.plan)).toEqual([]);
     const steps = planned.plan.steps.map((step) =>

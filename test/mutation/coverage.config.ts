@@ -1,11 +1,13 @@
 import { defineConfig } from "vitest/config";
 import base from "../../vitest.config.ts";
 
+const { projects: _, ...shared } = base.test ?? {};
+
 /** Which lines of the pure core its own tests and those of the engine in one process reach: `npm run coverage`. */
 export default defineConfig({
   ...base,
   test: {
-    ...base.test,
+    ...shared,
     include: [
       "test/{define,plan,lifecycle,run,families,report}/**/*.test.ts",
       "test/journal/{event-texts,snapshot,active-time}.test.ts",
@@ -15,7 +17,7 @@ export default defineConfig({
       "test/engine/{reuse,run,slices,stops,unresolved}.test.ts",
     ],
     // These start compilers, or only repeat on a thousand graphs what others reach.
-    exclude: ["test/define/{hovers,messages}.test.ts", "test/run/doomed-money.test.ts"],
+    exclude: ["test/define/{hovers,messages}.test.ts", "**/*.long.test.ts"],
     typecheck: { enabled: false },
     coverage: {
       enabled: true,

@@ -24,8 +24,8 @@ export interface Test {
 /** Reads the tests into a list by calling the script. */
 export type Suite = () => readonly Test[];
 
-/** Those start compilers, write journals to disk, or look at a thousand large graphs. */
-const ELSEWHERE = ["define/hovers", "define/messages", "journal/snapshot", "run/doomed-money"];
+/** Those start compilers or write journals to disk, as do the long ones. */
+const ELSEWHERE = ["define/hovers", "define/messages", "journal/snapshot"];
 const ENTRY = "tests-of-the-group";
 
 /** `patterns` are of files relative to `test` in the folder. */
@@ -60,7 +60,7 @@ async function bundled(folder: string, patterns: string): Promise<string> {
   const tests = join(folder, "test");
   const files = globSync(`{${patterns},none}`, { cwd: tests })
     .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => !ELSEWHERE.includes(path.replace(".test.ts", "")))
+    .filter((path) => !path.endsWith(".long.test.ts") && !ELSEWHERE.includes(path.replace(".test.ts", "")))
     .sort();
   const whole: Plugin = {
     name: ENTRY,

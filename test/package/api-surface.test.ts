@@ -3,11 +3,11 @@ import { dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { apiSurface, declarationsIn } from "../../scripts/api-surface.ts";
 
-const folder = resolve(import.meta.dirname, "../../docs/api");
+const folder = resolve(import.meta.dirname, "../../docs/internal/api");
 
 const surface = await apiSurface();
 
-test("docs/api says what each entry exports now; a change of it is made by node scripts/api-surface.ts", () => {
+test("docs/internal/api says what each entry exports now; a change of it is made by node scripts/api-surface.ts", () => {
   expect(declarationsIn(folder)).toEqual([...surface.keys()]);
   for (const [name, text] of surface) expect(text, name).toBe(readFileSync(join(folder, name), "utf8"));
 });

@@ -1,8 +1,8 @@
-import { execFile, spawn, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, globSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { FILM } from "../../src/local-service/stub.ts";
@@ -13,6 +13,9 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-package-"));
 const command = join(folder, "node_modules/showrunner/bin/showrunner.js");
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string };
+/** The local service, until its name on npm is ours. */
+const unpublished = `npm i -D CLONE/packed/showrunner-local-${version}.tgz`;
 let packed: Awaited<ReturnType<typeof packages>>;
 let service: LocalService;
 
@@ -78,20 +81,39 @@ describe("the packages", () => {
       "local-service/index.js",
       "local-service/index.d.ts",
       "local-service/render/worker.js",
+      "local-service/render/draw/figures/face.svg",
       "LICENSE",
       "README.md",
       "THIRD_PARTY_NOTICES.md",
     ]) {
       expect(local).toContain(file);
     }
-    expect(main.filter((file) => /^(src|test|scripts|recipes|bench|dist\/local)\//.test(file))).toEqual([]);
-    expect([...main, ...local].filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
+    expect(main.filter((file) => /^(src|test|scripts|bench|dist\/local)\//.test(file))).toEqual([]);
+    const sources = [...main, ...local].filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"));
+    expect(sources.filter((file) => !file.startsWith("recipes/"))).toEqual([]);
+  });
+
+  test.each(["showrunner", "showrunner-local"] as const)("%s has every file that its pages link to", (name) => {
+    const { file, paths } = packed.get(name)!;
+    const isThere = (path: string) =>
+      paths.some((one) => one === path || one.startsWith(`${path.replace(/\/$/, "")}/`));
+    const dead = paths
+      .filter((path) => path.endsWith(".md"))
+      .flatMap((page) => {
+        const text = execFileSync("tar", ["xzOf", file, `package/${page}`], { encoding: "utf8" });
+        const targets = [...text.replaceAll(/^```[\s\S]*?^```/gm, "").matchAll(/\]\(([^)\s]+)\)/g)];
+        return targets
+          .map(([, target = ""]) => target.split("#")[0]!)
+          .filter((target) => target !== "" && !/^[a-z]+:/.test(target))
+          .filter((target) => !isThere(posix.join(posix.dirname(page), target)))
+          .map((target) => `${page}: ${target}`);
+      });
+    expect(dead).toEqual([]);
   });
 
   test("the command can be executed and says its version", async () => {
     expect(readFileSync(command, "utf8").startsWith("#!/usr/bin/env node\n")).toBe(true);
     expect(statSync(command).mode & 0o111).toBe(0o111);
-    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string };
     expect((await cli("--version")).stdout).toBe(`${version}\n`);
   });
 });
@@ -252,6 +274,15 @@ export default pipeline("film", {
     const { code, stdout, stderr } = await cli(...args);
     expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("The local service is not installed");
+    expect(stderr).toContain(`Next: ${unpublished}\n`);
+  });
+
+  test("that command has the package's name once a release has published it", async () => {
+    const manifest = join(folder, "node_modules/showrunner/package.json");
+    const before = readFileSync(manifest, "utf8");
+    writeFileSync(manifest, JSON.stringify({ ...JSON.parse(before), published: true }));
+    const { stderr } = await cli("serve", "--port", "0");
+    writeFileSync(manifest, before);
     expect(stderr).toContain("Next: npm i -D showrunner-local\n");
   });
 
@@ -263,14 +294,14 @@ export default pipeline("film", {
   test("showrunner/testing names the one command that installs the local service", async () => {
     const { code, stderr } = await script(`await (await import("showrunner/testing")).startStudio()`);
     expect(code).toBe(1);
-    expect(stderr).toContain("The local service is not installed: add it with `npm i -D showrunner-local`");
+    expect(stderr).toContain("The local service is not installed: add the package showrunner-local");
   });
 
   test("a program is told so by the error's code", async () => {
     const { stdout } = await script(
       `const { openShowrunner } = await import("showrunner"); const show = await openShowrunner(); await show.balance().catch(({ code, next }) => console.log(code, next))`,
     );
-    expect(stdout).toBe("LOCAL_SERVICE_MISSING npm i -D showrunner-local\n");
+    expect(stdout).toBe(`LOCAL_SERVICE_MISSING ${unpublished}   (npm run pack makes it, in a clone of Showrunner)\n`);
   });
 });
 

@@ -18,7 +18,10 @@ const reference = {
   oneOf: [{ properties: { source: {}, url: {} } }, { properties: { source: {}, asset_id: {} } }],
 };
 const json = (...types: readonly string[]) => ({ what: "json", types });
-const media = (kinds: readonly string[], maxBytes: number | null = null) => ({ what: "media", kinds, maxBytes });
+const media = (kinds: readonly string[], maxBytes: number | null = null, listBytes = maxBytes) => ({
+  ...{ what: "media", kinds, maxBytes },
+  bounds: listBytes === null ? {} : { max_file_size_bytes: listBytes },
+});
 
 describe("a reference within a schema", () => {
   const root = {
@@ -101,8 +104,8 @@ describe("a place in a model's input", () => {
       properties: { images: { media_type: "image", max_file_size_bytes: 9, items } },
     });
     expect(takes(list({}), "images", 3)).toEqual(media(["image"], 9));
-    expect(takes(list(reference), "images", 0)).toEqual(media(["image"]));
-    expect(takes(list({ media_type: "video" }), "images", 0)).toEqual(media(["video"]));
+    expect(takes(list(reference), "images", 0)).toEqual(media(["image"], null, 9));
+    expect(takes(list({ media_type: "video" }), "images", 0)).toEqual(media(["video"], null, 9));
     expect(takes({ properties: { texts: { items: { type: "string" } } } }, "texts", 0)).toEqual(json("string"));
     expect(takes({ properties: { texts: {} } }, "texts", 0)).toBeNull();
   });

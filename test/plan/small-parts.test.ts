@@ -1,12 +1,11 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { planSvg } from "../../src/plan/diagram/svg.ts";
 import { mapRecord } from "../../src/plan/map-record.ts";
 import { fingerprint, plainJson } from "../../src/plan/plain-json.ts";
 import { Slots, slotsOf } from "../../src/plan/slots.ts";
 import { didYouMean, suggest } from "../../src/plan/suggest.ts";
-import { job, planOf, ref } from "../run/support/plans.ts";
+import { job, ref } from "../run/support/plans.ts";
 import { chat, gate, task } from "../run/support/steps.ts";
 
 describe("limits of what runs at once", () => {
@@ -150,57 +149,5 @@ test("a record with other values keeps its names, __proto__ too, without those t
   Object.assign(mapped, { a: 5 });
   expect(Object.getOwnPropertyDescriptor(mapped, "__proto__")).toEqual({
     ...{ value: 20, enumerable: true, configurable: true, writable: true },
-  });
-});
-
-describe("a plan as a picture", () => {
-  const long = "a name of more than twenty-four characters";
-
-  test("is this document", () => {
-    const plan = planOf([job("a & b"), job(long), job("c", { image: ref("a & b"), other: ref(long) })]);
-    const options = {
-      note: ({ path }: { path: string }) => (path === "c" ? '"1" < 2' : "n"),
-      highlighted: ["a & b", "c"],
-      classOf: ({ path }: { path: string }) => (path === "c" ? "done" : "no good"),
-      unstyled: true,
-    };
-    const box = (classes: string, place: string, title: string, name: string, note: string) =>
-      `<g class="step job image${classes}" transform="translate(${place})"><title>${title}: ${note}</title><rect width="168" height="46" rx="8"/><text class="name" x="10" y="19">${name}</text><text class="note" x="10" y="36">${note}</text></g>`;
-    expect(planSvg(plan, options).split("\n")).toEqual([
-      '<svg xmlns="http://www.w3.org/2000/svg" width="424" height="142" viewBox="0 0 424 142" role="img">',
-      "<title>by-hand: 3 steps</title>",
-      '<path class="edge critical" d="M184 39C212 39 212 39 240 39"/>',
-      '<path class="edge" d="M184 103C212 103 212 39 240 39"/>',
-      box(" critical", "16 16", "a &amp; b", "a &amp; b", "n"),
-      box("", "16 80", long, "a name of more than twe…", "n"),
-      box(" done critical", "240 16", "c", "c", "&quot;1&quot; &lt; 2"),
-      "</svg>",
-      "",
-    ]);
-  });
-
-  test("has a ground and a style of its own unless the page brings them", () => {
-    const [first, title, style, ...rest] = planSvg(planOf([job("a")])).split("\n");
-    expect([first, title]).toEqual([
-      '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="78" viewBox="0 0 200 78" role="img">',
-      "<title>by-hand: 1 step</title>",
-    ]);
-    expect(style).toBe("<style>");
-    expect(rest.join("\n")).toMatch(
-      /\.edge\.critical \{[^}]*\}\n<\/style>\n<rect width="100%" height="100%" fill="#fff"\/>\n<g /,
-    );
-    expect(planSvg(planOf([])).split("\n")[0]).toContain('width="200" height="78"');
-  });
-
-  test("puts steps as near as may be to their first use, and in the rows of their neighbours", () => {
-    const plan = planOf([
-      ...[job("a1"), job("b1"), job("a2", { i: ref("a1") }), job("late"), job("b2", { i: ref("b1") })],
-      ...[job("b3", { i: ref("b2") }), job("a3", { i: ref("a2"), j: ref("late") })],
-    ]);
-    const boxes = [...planSvg(plan).matchAll(/translate\((\d+) (\d+)\)"><title>(\w+):/g)];
-    expect(Object.fromEntries(boxes.map(([, x, y, name]) => [name, [Number(x), Number(y)]]))).toEqual({
-      ...{ a1: [16, 16], a2: [240, 16], a3: [464, 16] },
-      ...{ late: [240, 80], b1: [16, 80], b2: [240, 144], b3: [464, 80] },
-    });
   });
 });

@@ -33,26 +33,6 @@ describe("what is asked of steps of every kind", () => {
       maxCostMicros: null,
       why: "its steps are known once its value is",
     });
-    const counts = (name: "requests" | "requestsAtMost") =>
-      everyKind.map((step) => [of(step)[name].jobs, of(step)[name].others]);
-    expect(counts("requests")).toEqual([
-      [1, 0],
-      [0, 1],
-      [0, 1],
-      [0, 0],
-      [0, 0],
-      [0, 0],
-      [0, 0],
-    ]);
-    expect(counts("requestsAtMost")).toEqual([
-      [1, 0],
-      [0, 1],
-      [0, 3],
-      [0, 0],
-      [0, 0],
-      [0, 0],
-      [5, 0],
-    ]);
   });
 
   test("how long they usually take, and which limit they fall under", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dependentsOf } from "../../src/plan/makespan.ts";
+import { dependentsOf } from "../../src/plan/critical-path.ts";
 import { waitersFor } from "../../src/plan/waiters-for.ts";
 import { job, planOf } from "../run/support/plans.ts";
 

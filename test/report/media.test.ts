@@ -3,11 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openMediaStore } from "../../src/index.ts";
-import { writeReport } from "../../src/report/index.ts";
+import { writeReport } from "../../src/dashboard/index.ts";
+import type { InlinedRun } from "../../src/dashboard/views/run-wire.ts";
+import { openMediaStore } from "../../src/internal.ts";
+import { readReport } from "./support/read-report.ts";
 import { jobStep, SampleRun } from "./support/sample-run.ts";
 
 const options = { writtenAt: 0, version: "1.2.3" };
+
+const urlsOf = ({ patch }: InlinedRun) => patch.steps.flatMap(({ media }) => media.flatMap(({ url }) => url ?? []));
 
 /** A run whose files lie in a folder of their own, with copies in a media store beside it; negative: without a copy. */
 async function runWith(files: Readonly<Record<string, number>>) {
@@ -34,16 +38,16 @@ describe("media of a report", () => {
     const { run, page: at } = await runWith({ "big.png": 3000, "small.png": 500, "middle.png": 900 });
     const { file, media } = await writeReport(run.show(), run.id, { ...at, inlineBytes: 2000 });
     expect(media).toEqual({ inline: 2, beside: 1, missing: 0 });
-    const page = readFileSync(file, "utf8");
-    expect(page).toContain(`data:image/png;base64,${Buffer.alloc(500, 1).toString("base64")}"`);
-    expect(page).toContain('src="big.png"');
+    const { media: data, run: shown } = readReport(file);
+    expect(Object.values(data)).toContain(`data:image/png;base64,${Buffer.alloc(500, 1).toString("base64")}`);
+    expect(urlsOf(shown)).toContain("big.png");
   });
 
   test("a page elsewhere takes copies of the large ones with it", async () => {
     const { folder, run, page } = await runWith({ "a picture #1?.png": 3000 });
     const file = join(folder, "pages", "of run.html");
     await writeReport(run.show(), run.id, { ...page, file, inlineBytes: 0 });
-    const [, url = ""] = /<img src="([^"]*)"/.exec(readFileSync(file, "utf8")) ?? [];
+    const [url = ""] = urlsOf(readReport(file).run);
     expect(url).toBe("of%20run-files/a%20picture%20%231%3F.png");
     expect(readFileSync(join(folder, "pages", decodeURIComponent(url)))).toHaveLength(3000);
   });
@@ -52,7 +56,8 @@ describe("media of a report", () => {
     const { run, page } = await runWith({ "lost.png": -1 });
     const { file, media } = await writeReport(run.show(), run.id, page);
     expect(media.missing).toBe(1);
-    expect(readFileSync(file, "utf8")).toContain("No copy left");
+    const [lost] = readReport(file).run.patch.steps[0]!.media;
+    expect(lost).toMatchObject({ url: null, error: expect.stringContaining("No copy is left") });
   });
 
   test("come from the media store only, whatever folder, name or hash the journal names", async () => {
@@ -114,9 +119,9 @@ describe("intermediate results", () => {
     const small = await writeReport(run.show(), run.id, at);
     const page = readFileSync(small.file, "utf8");
     expect(page).toContain(`data:image/png;base64,${Buffer.from("a small picture").toString("base64")}`);
-    expect(page).toContain("Intermediate outputs");
     const without = await writeReport(run.show(), run.id, { ...at, inlineBytes: 10 });
-    expect(readFileSync(without.file, "utf8")).not.toContain("Intermediate outputs");
+    const [shown] = readReport(without.file).run.patch.steps[0]!.media;
+    expect(shown).toMatchObject({ url: null, error: "Not part of this report." });
   });
 });
 
@@ -138,7 +143,7 @@ test("a result that is no picture, film or sound is offered to be saved, and nev
   run.place("face", "page", "page.bin").finish();
   const file = join(folder, "pages", "report.html");
   await writeReport(run.show(), run.id, { ...options, mediaDir, file });
-  const page = readFileSync(file, "utf8");
-  expect(page).toContain('<a href="report-files/page.bin" download>');
-  expect(page).not.toContain("<script>alert");
+  expect(readFileSync(file, "utf8")).not.toContain("<script>alert");
+  const [shown] = readReport(file).run.patch.steps[0]!.media;
+  expect(shown).toMatchObject({ kind: "other", url: "report-files/page.bin" });
 });

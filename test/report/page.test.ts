@@ -1,68 +1,44 @@
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import { type ReportFacts, reportPage } from "../../src/report/index.ts";
+import type { RunCosts, StepDetail, TimelineView } from "../../src/dashboard/views/run-wire.ts";
+import type { Plan } from "../../src/index.ts";
+import { type ReadReport, reportOf } from "./support/read-report.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 
-const evil = `</style></title><script>alert(1)</script><img src=x onerror=alert(2)> "a" 'b' & \u001b[31m \u202Etxt`;
-
-function page(facts: ReportFacts): string {
-  return reportPage(facts, new Map(), { writtenAt: Date.UTC(2030, 0, 2), version: "1.2.3" });
-}
-
-/** What a reader sees: no tags, no style. */
-function textOf(document: string): string {
-  return document
-    .replace(/<style>[\s\S]*?<\/style>/, "")
-    .replace(/<[^>]*>/g, " ")
-    .replace(/&(\w+|#39);/g, (_, name: string) => ({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" })[name] ?? "")
-    .replace(/\s+/g, " ");
-}
+const evil = `</style></title></script><!--<script>alert(1)</script><img src=x onerror=alert(2)> "a" 'b' & \u001b[31m \u202Etxt`;
 
 const steps = [uploadStep("sample"), jobStep("face"), jobStep("shot-1", ["face", "sample"])];
-const uploaded = {
-  type: "upload.stored",
-  step: "sample",
-  sha256: "0".repeat(64),
-  sizeBytes: 1200,
-  contentType: "audio/wav",
-} as const;
 
 function halfway(): SampleRun {
-  return new SampleRun(steps)
-    .start()
-    .add({ type: "step.started", step: "sample" }, uploaded, {
-      type: "step.finished",
-      step: "sample",
-      status: "succeeded",
-      reason: null,
-    })
-    .submit("face")
-    .wait(2000)
-    .begin("face")
-    .wait(3000);
+  return new SampleRun(steps).start().submit("face").wait(2000).begin("face").wait(3000);
 }
 
+const costs = ({ run }: ReadReport) => run.answers.costs as RunCosts;
+const timeline = ({ run }: ReadReport) => run.answers.timeline as TimelineView;
+const detail = ({ run }: ReadReport, path: string) =>
+  run.answers[`step?path=${encodeURIComponent(path)}`] as StepDetail;
+
 describe("a report", () => {
-  test("of a run that succeeded shows its outputs, its cost, and how each file was produced", () => {
+  test("of a run that succeeded holds its outputs, its cost, and how each file was produced", async () => {
     const run = halfway().complete("face").wait(200).download("face").submit("shot-1").wait(100).begin("shot-1");
     run.wait(4000).complete("shot-1").download("shot-1").place("shot-1", "film", "film.png").finish();
-    const text = textOf(page(run.facts()));
-    expect(text).toContain("Produced 1 file in 9.3 s for $0.10, exactly as quoted.");
-    expect(text).toContain("No incident: no retry, no pause, no refusal.");
-    expect(text).toMatch(/film File film\.png 64 × 48 · image\/png · 900 B SHA-256 (ab){32} Made by shot-1 on video-1/);
-    expect(text).toMatch(/Made from sample , face/);
-    expect(text).toContain("a picture of face");
+    const report = await reportOf(run);
+    const { head } = report.run.patch;
+    expect(head).toMatchObject({ status: "succeeded", spentMicros: 100_000, quoteMicros: 100_000, tookMs: 9300 });
+    expect(timeline(report).incidents).toEqual([]);
+    expect(costs(report).models).toEqual([
+      { name: "image-1", count: 1, quoted: 50_000, held: 0, cost: 50_000 },
+      { name: "video-1", count: 1, quoted: 50_000, held: 0, cost: 50_000 },
+    ]);
+    const shot = report.run.patch.steps.find(({ path }) => path === "shot-1")!;
+    expect(shot.media[0]).toMatchObject({ name: "film", file: "film.png", sha256: "ab".repeat(32), sizeBytes: 900 });
+    expect(shot.attempts[0]).toMatchObject({ jobId: "job_shot-1_1", costMicros: 50_000 });
+    expect(detail(report, "shot-1").needs).toEqual(["face", "sample"]);
+    expect(detail(report, "face").usedBy).toEqual(["shot-1"]);
+    expect(report.run.answers.given).toEqual({ input: { title: "Harbour" }, isCut: false });
   });
 
-  test("lists its sections, and each link leads to one", () => {
-    const document = page(halfway().facts());
-    const sections = [...document.matchAll(/<section id="(\w+)"/g)].map(([, id]) => id);
-    const contents = /<nav class="contents"[\s\S]*?<\/nav>/.exec(document)?.[0] ?? "";
-    expect([...contents.matchAll(/href="#(\w+)"/g)].map(([, id]) => id)).toEqual(sections);
-    expect(sections.length).toBeGreaterThan(5);
-  });
-
-  test("of a run that waits for money shows why and what to type", () => {
+  test("of a run that waits for money holds why and what to type", async () => {
     const run = halfway().add({
       type: "run.paused",
       reason: "funds",
@@ -71,137 +47,112 @@ describe("a report", () => {
       requiredMicros: 50_000,
       balanceMicros: 10_000,
     });
-    const text = textOf(page(run.facts()));
-    expect(text).toContain("Waiting: funds");
-    expect(text).toContain("The wallet holds $0.01.");
-    expect(text).toContain("https://pay.test/?a=1&b=2");
-    expect(text).toContain("showrunner resume sample");
+    const { head } = (await reportOf(run)).run.patch;
+    expect(head.pause).toMatchObject({ message: "The wallet holds $0.01.", fundingUrl: "https://pay.test/?a=1&b=2" });
+    expect(head.next?.command).toContain("showrunner resume sample");
   });
 
-  test("shows what was retried and why, and that a refunded attempt cost nothing", () => {
+  test("holds what was retried and why, and that a refunded attempt cost nothing", async () => {
     const run = halfway().fail("face", 1, "a worker was lost").wait(900).submitAgain("face").wait(500).begin("face", 2);
-    run.wait(900).complete("face", 2).download("face", 2);
-    const document = page(run.facts());
-    expect(textOf(document)).toContain("face attempt 1 failed, tried again (refunded) INTERNAL: a worker was lost");
-    expect(document).toContain('class="failed"');
-    expect(textOf(document)).toMatch(/face ✓ succeeded image-1 2 \$0\.05 \$0\.05 as quoted/);
+    const report = await reportOf(run.wait(900).complete("face", 2).download("face", 2));
+    expect(timeline(report).incidents).toMatchObject([
+      { step: "face", what: "attempt 1 failed, tried again", why: "INTERNAL: a worker was lost", costMicros: 0 },
+    ]);
+    expect(costs(report).models[0]).toMatchObject({ name: "image-1", count: 2, cost: 50_000 });
   });
 
-  test("of a failed run names the step at fault first", () => {
-    const run = halfway()
-      .fail("face", 1, "the prompt was refused")
-      .add(
-        { type: "step.finished", step: "face", status: "failed", reason: "the prompt was refused" },
-        { type: "step.finished", step: "shot-1", status: "skipped", reason: "face failed" },
-      );
-    const text = textOf(page(run.finish("failed", "face failed").facts()));
-    expect(text).toContain("What went wrong face : the prompt was refused");
-    expect(text).toContain("Failed after 5.0 s, having cost $0.00: face failed.");
+  test("of a step that the plan no longer has still counts what it cost", async () => {
+    const run = halfway().complete("face").download("face");
+    const plan: Plan = { version: 1, pipeline: "sample-film", steps: [jobStep("other")], returns: {} };
+    run.add({ type: "run.replanned", plan, quoteMicros: null, renamed: [], expanded: {} });
+    const report = await reportOf(run);
+    expect(report.run.patch.steps.map(({ path, isRemoved }) => [path, isRemoved])).toContainEqual(["face", true]);
+    expect(costs(report).models).toContainEqual(expect.objectContaining({ name: "image-1", cost: 50_000 }));
   });
 
-  test("of a run that has not begun, and of one without steps, is whole", () => {
-    expect(textOf(page(new SampleRun(steps).facts()))).toContain("Planned with 3 steps; not started, nothing spent.");
-    expect(textOf(page(new SampleRun([]).facts()))).toContain("The plan has no steps.");
+  test("of a run under way stands still at the moment it was written; of one that was killed, soon after its last event", async () => {
+    const run = halfway();
+    expect((await reportOf(run)).run.now).toBe(run.now);
+    const last = run.now;
+    run.wait(9 * 3_600_000);
+    expect((await reportOf(run)).run.now).toBe(last - 3000 + 600_000);
   });
 
-  test("of a running run states its time, and draws the activity up to then", () => {
-    const document = page(halfway().facts());
-    expect(textOf(document)).toContain("This page shows the moment it was written.");
-    expect(document).toContain("rendering, 3.0 s so far");
-  });
-
-  test("links lead to places that are there", () => {
-    const run = halfway().complete("face").download("face").place("face", "face", "face.png");
-    expectWholeLinks(page(run.facts()));
+  test("of a run that has not begun, and of one without steps, is whole", async () => {
+    expect((await reportOf(new SampleRun(steps))).run.patch.head.status).toBe("planned");
+    expect((await reportOf(new SampleRun([]))).run.patch.steps).toEqual([]);
   });
 });
 
 describe("what a prompt cannot do to a report", () => {
   const hostile = () =>
-    new SampleRun([jobStep("face", [], { prompt: evil, [evil]: evil })], { pipeline: "evil", outDir: `/out/${evil}` })
+    new SampleRun([jobStep("face", [], { prompt: evil, [evil]: evil })], { pipeline: evil, outDir: `/out/${evil}` })
       .start()
       .submit("face")
       .fail("face", 1, evil)
       .add({ type: "step.finished", step: "face", status: "failed", reason: evil })
       .finish("failed", evil);
 
-  test("neither script, markup, style nor control characters", () => {
-    const document = page(hostile().facts());
-    expect(document.match(/<(script|img|iframe|object)\b/gi)).toBeNull();
-    expect(document.match(/<style/g)).toHaveLength(1);
-    expect(document).not.toMatch(/(?!\n)\p{Cc}|\u202E/u);
-    expect(textOf(document)).toContain("\\u001b[31m \\u202etxt");
+  test("end an element, begin one, or bring control characters", async () => {
+    const { document, run } = await reportOf(hostile());
+    const ours = document.replace(/<script type="module">[\s\S]*/, "");
+    expect(ours.match(/<\/?(script|style|title)\b/g)).toHaveLength(2 * 4);
+    expect(ours.match(/<(img|iframe|object)\b|<!--/gi)).toBeNull();
+    expect(ours).not.toMatch(/(?!\n)\p{Cc}|\u202E/u);
+    expect(document.match(/<\/script/g)).toHaveLength(3);
+    expect(run.patch.head.message).toContain(`</script><!--<script>alert(1)</script>`);
+    expect(run.patch.head.message).toContain("\\u001b[31m \\u202etxt");
   });
 
-  test("the page allows itself no script and nothing from the network", () => {
-    const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(page(hostile().facts())) ?? [];
-    expect(policy.replaceAll("&#39;", "'")).toMatch(
-      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; media-src data:; base-uri 'none'; form-action 'none'$/,
+  test("the page allows itself its own script only, and nothing from the network", async () => {
+    const { document } = await reportOf(hostile());
+    const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(document) ?? [];
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+'; font-src data:; img-src data:; media-src data:; base-uri 'none'; form-action 'none'$/,
     );
   });
 
-  test("a prompt of ten megabytes is cut, and the page notes it", () => {
-    const run = new SampleRun([jobStep("face", [], { prompt: "long ".repeat(2_000_000) })]);
-    const document = page(run.facts());
-    expect(document.length).toBeLessThan(60_000);
-    expect(textOf(document)).toContain("9,996,000 more characters, in the journal");
+  test("a prompt of ten megabytes is cut, and the page notes it", async () => {
+    const report = await reportOf(new SampleRun([jobStep("face", [], { prompt: "long ".repeat(2_000_000) })]));
+    expect(report.document.length).toBeLessThan(400_000);
+    expect(detail(report, "face").inputIsCut).toBe(true);
   });
 
-  test("a thousand long prompts leave a page that opens", () => {
+  test("a thousand long prompts leave a page that opens", async () => {
     const prompt = "x".repeat(4_000);
     const run = new SampleRun(Array.from({ length: 1000 }, (_, at) => jobStep(`shot-${at}`, [], { prompt })));
-    expect(page(run.facts()).length).toBeLessThan(2_000_000);
+    expect((await reportOf(run)).document.length).toBeLessThan(2_800_000);
   });
 });
 
-describe("a report of a thousand steps", () => {
-  const document = page(bigRun().facts());
-
-  test("draws steps that are alike as one, and packs the rows of its timeline", () => {
-    expect(document).toContain("500 × picture-#");
-    expect(document.match(/class="row"/g)!.length).toBeLessThan(30);
-    expect(textOf(document)).toContain("All 1,000 steps");
-    expect(document.length).toBeLessThan(2_000_000);
+describe("a report of very many steps", () => {
+  test("tells a thousand one by one", async () => {
+    const report = await reportOf(bigRun());
+    expect(report.run.patch.groups).toBeNull();
+    expect(report.run.patch.head.counts).toMatchObject({ total: 1000, done: 1000 });
+    expect(detail(report, "shot-499").events.length).toBeGreaterThan(3);
+    expect(report.document.length).toBeLessThan(4_000_000);
   });
 
-  test("cuts a night out of the time, and does not count it", () => {
-    expect(document).toContain("9 h 00 min in which nothing was done");
-    expect(textOf(document)).toMatch(/Produced no files in 1\d min/);
-  });
-});
-
-describe("a report of more steps than a page holds", () => {
-  test("counts those that are alike together and tells a thousand one by one", () => {
-    const document = page(bigRun(1600).facts());
-    expect(textOf(document)).toContain("1,000 steps of 3,200");
-    expect(textOf(document)).toMatch(/1600 × shot-# ✓ succeeded 1,600 video-1 1\d\d\d \$80.00/);
-    expect(document).toMatch(/\d+ at once, mostly rendering/);
-    expect(document.length).toBeLessThan(2_500_000);
-    expectWholeLinks(document);
+  test("counts more than a page holds by group", async () => {
+    const report = await reportOf(bigRun(1600));
+    const { groups, steps: shown, head } = report.run.patch;
+    expect(groups?.map(({ key, count }) => [key, count])).toEqual([
+      ["picture-*", 1600],
+      ["shot-*", 1600],
+    ]);
+    expect(head.counts.total).toBe(3200);
+    expect(shown).toHaveLength(1000);
+    expect(report.document.length).toBeLessThan(4_000_000);
   });
 
-  test("tells the step that failed wherever it is in the plan", () => {
-    const steps = Array.from({ length: 1500 }, (_, at) => jobStep(`shot-${at}`));
-    const run = new SampleRun(steps).start().submit("shot-1499").fail("shot-1499", 1, "no light");
-    run.add({ type: "step.finished", step: "shot-1499", status: "failed", reason: "no light" });
-    const facts = run.finish("failed").facts();
-    expect(facts.detailed).toHaveLength(1000);
-    expect(facts.detailed.at(-1)?.path).toBe("shot-1499");
-    expectWholeLinks(page(facts));
-  });
-
-  test("shows its first files and the number of the others", () => {
-    const run = new SampleRun([jobStep("face")]).start().submit("face").complete("face").download("face");
-    for (let at = 0; at < 700; at += 1) run.place("face", `face-${at}`, `face-${at}.png`);
-    const document = page(run.finish().facts());
-    expect(textOf(document)).toContain("… and 200 more files in /nowhere/out.");
-    expect(document.match(/<article/g)).toHaveLength(500);
+  test("tells the step that failed wherever it is in the plan", async () => {
+    const many = Array.from({ length: 2500 }, (_, at) => jobStep(`shot-${at}`));
+    const run = new SampleRun(many).start().submit("shot-2499").fail("shot-2499", 1, "no light");
+    run.add({ type: "step.finished", step: "shot-2499", status: "failed", reason: "no light" });
+    const report = await reportOf(run.finish("failed"));
+    expect(report.run.patch.steps).toHaveLength(1000);
+    expect(report.run.patch.steps.at(-1)).toMatchObject({ path: "shot-2499", reason: "no light" });
+    expect(detail(report, "shot-2499").needs).toEqual([]);
   });
 });
-
-function expectWholeLinks(document: string): void {
-  const ids = new Set([...document.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
-  const links = [...document.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
-  expect(links.length).toBeGreaterThan(5);
-  expect(links.filter((link) => !ids.has(link))).toEqual([]);
-}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PlanStep } from "../../src/plan/plan.ts";
-import { expiring, expiryOf, RETENTION_MS } from "../../src/run/view/expiry.ts";
+import { expiryOf, RETENTION_MS } from "../../src/run/retention.ts";
+import { expiring } from "../../src/run/view/expiry.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, task, valueRef } from "./support/steps.ts";
@@ -29,12 +30,29 @@ describe("outputs that a run still needs at the service", () => {
       [kept("kept"), made(50, output(0), output(1, { phase: "downloaded", copy }), output(2, { phase: "failed" }))],
       [left("left"), made(100, output(0), output(1))],
       [left("copied"), made(70, output(0, { phase: "downloaded", copy }), output(1, { assetId: null }))],
+      [kept("by-url"), made(300, output(0, { assetId: null, uncopied: "it answered 404" }))],
       [used],
       [job("too", { image: ref("left") })],
     ] as const;
     expect(found(steps)).toEqual([
-      { step: "kept", index: 0, assetId: "x0", expiresAt: 50 + RETENTION_MS, neededBy: [], copied: false },
-      { step: "copied", index: 0, assetId: "x0", expiresAt: 70 + RETENTION_MS, neededBy: ["film"], copied: true },
+      {
+        step: "kept",
+        index: 0,
+        assetId: "x0",
+        expiresAt: 50 + RETENTION_MS,
+        neededBy: [],
+        copied: false,
+        uncopied: null,
+      },
+      {
+        step: "copied",
+        index: 0,
+        assetId: "x0",
+        expiresAt: 70 + RETENTION_MS,
+        neededBy: ["film"],
+        copied: true,
+        uncopied: null,
+      },
       {
         step: "left",
         index: 0,
@@ -42,8 +60,21 @@ describe("outputs that a run still needs at the service", () => {
         expiresAt: 100 + RETENTION_MS,
         neededBy: ["film", "too"],
         copied: false,
+        uncopied: null,
       },
-      { step: "late", index: 0, assetId: "x0", expiresAt: 200 + RETENTION_MS, neededBy: [], copied: false },
+      {
+        step: "late",
+        index: 0,
+        assetId: "x0",
+        expiresAt: 200 + RETENTION_MS,
+        neededBy: [],
+        copied: false,
+        uncopied: null,
+      },
+      {
+        ...{ step: "by-url", index: 0, assetId: null, expiresAt: 300 + RETENTION_MS, neededBy: [], copied: false },
+        uncopied: "it answered 404",
+      },
     ]);
     expect(found(steps, { status: "failed" })).toEqual([]);
   });

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { fold } from "../../src/journal/fold.ts";
 import { isRunFinal, isStepFinal } from "../../src/journal/state.ts";
-import { tables } from "../../src/lifecycle/index.ts";
 import type { FailurePolicy } from "../../src/plan/plan.ts";
+import { expectCharted } from "./support/charted.ts";
 import { FakeRun, type Fate, PRICE } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
@@ -248,15 +248,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
         const run = new FakeRun(world);
         run.run(cycling(order));
         for (let length = 1; length <= run.events.length; length++) {
-          const state = fold(run.events.slice(0, length))!;
-          expect(tables.run.states.has(state.status)).toBe(true);
-          for (const step of Object.values(state.steps)) {
-            expect(tables.step.states.has(step.status)).toBe(true);
-            for (const { money, phase, outputs } of step.attempts) {
-              expect(tables.job.states.has(`${money}|${phase}`)).toBe(true);
-              for (const output of outputs) expect(tables.output.states.has(output.phase)).toBe(true);
-            }
-          }
+          expectCharted(fold(run.events.slice(0, length))!);
         }
         expect(fold(run.events)).toEqual(run.state);
       }),

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
+import { overHeadroom, whyRaised } from "../../src/run/budget-pause.ts";
 import {
   type CapTerms,
   type Headroom,
   inFlightMicros,
   isSameLimit,
   isSubmitting,
+  type LimitHeadroom,
   minusHold,
-  pauseFor,
   raisedHolds,
-  whyRaised,
 } from "../../src/run/headroom.ts";
 import { planned } from "../journal/samples.ts";
 import { job, planOf } from "./support/plans.ts";
@@ -19,11 +19,11 @@ const daily: CapTerms = {
   capMicros: 1_000_000,
   title: "1.00 USD a day",
   endsAt: 5_000,
-  goesOn: "midnight",
+  resumesAt: "midnight",
   flag: ["--cap ", "/day"],
 };
-const cap: Headroom = { limit: "cap", headroomMicros: 300_000, cap: daily, committedMicros: 700_000 };
-const floor: Headroom = {
+const cap: LimitHeadroom = { limit: "cap", headroomMicros: 300_000, cap: daily, committedMicros: 700_000 };
+const floor: LimitHeadroom = {
   limit: "floor",
   headroomMicros: 100_000,
   floorMicros: 500_000,
@@ -46,16 +46,12 @@ test("a later limit replaces an earlier one of its kind, and a cap only the cap 
   expect(isSameLimit(later, floor)).toBe(false);
 });
 
-test("a wallet that did not answer makes a run wait, not pause", () => {
-  expect(pauseFor(later, "face", 1)).toBeNull();
-});
-
 test("a cap that begins anew pauses until then, and names the cap that would have done in whole cents", () => {
-  expect(pauseFor(cap, "face", 301_000)).toEqual({
+  expect(overHeadroom(cap, "face", 301_000)).toEqual({
     type: "run.paused",
     reason: "cap",
     message:
-      "face needs 0.301 USD; 0.70 of the 1.00 USD a day are spent or reserved. It can go on from midnight on, or before with a higher cap: --cap USD/day.",
+      "face needs 0.301 USD; 0.70 of the 1.00 USD a day are spent or reserved. It can continue from midnight, or earlier with a higher cap: --cap USD/day.",
     requiredMicros: 1_001_000,
     flag: "--cap 1.01/day",
     resumeAt: 5_000,
@@ -63,21 +59,21 @@ test("a cap that begins anew pauses until then, and names the cap that would hav
 });
 
 test.each([
-  ["never begins anew", { ...daily, endsAt: null, goesOn: null }, 301_000],
+  ["never begins anew", { ...daily, endsAt: null, resumesAt: null }, 301_000],
   ["is less than the job alone", daily, 1_000_001],
 ])("a cap that %s pauses as a budget does, without an instant", (_why, terms, holdMicros) => {
-  const pause = pauseFor({ ...cap, cap: terms }, "face", holdMicros)!;
+  const pause = overHeadroom({ ...cap, cap: terms }, "face", holdMicros);
   expect(pause).toMatchObject({ reason: "budget", requiredMicros: 700_000 + holdMicros });
   expect(pause.message).toMatch(/are spent or reserved\. Resume with a higher cap: --cap USD\/day\.$/);
   expect(pause).not.toHaveProperty("resumeAt");
 });
 
 test("what is as large as the whole cap fits into its next period", () => {
-  expect(pauseFor(cap, "face", daily.capMicros)).toMatchObject({ reason: "cap" });
+  expect(overHeadroom(cap, "face", daily.capMicros)).toMatchObject({ reason: "cap" });
 });
 
 test("a wallet floor pauses for funds, and says what the wallet has beside what is reserved", () => {
-  expect(pauseFor(floor, "face", 150_000)).toEqual({
+  expect(overHeadroom(floor, "face", 150_000)).toEqual({
     type: "run.paused",
     reason: "funds",
     message:

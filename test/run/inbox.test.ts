@@ -137,8 +137,17 @@ describe("a decision", () => {
     }
   });
 
+  test("replaces an earlier one that nothing was done for; the same once more is none", () => {
+    const approved = { ...open, approval: { approved: true, note: null }, chosen: places[0] };
+    expect(told(waiting(true, approved), { type: "approve", step: "ok", pick: 1 })).toEqual([
+      decided({ pick: 1 }),
+      chose(1),
+    ]);
+    expect(told(waiting(true, approved), { type: "reject", step: "ok" })).toEqual([decided({ approved: false })]);
+    expect(told(waiting(true, approved), { type: "approve", step: "ok", pick: 0 })).toEqual([]);
+  });
+
   test.each([
-    ["is decided already", "ok", { ...open, approval: { approved: true, note: null } }, {}],
     ["is not shown yet", "ok", {}, {}],
     ["there is not", "toString", open, {}],
     ["is no decision", "a", open, {}],

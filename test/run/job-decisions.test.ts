@@ -116,9 +116,12 @@ describe("an attempt that is over", () => {
   test("is as good as its outputs", () => {
     const bad = { ...output, index: 1, status: "FAILED", phase: "failed", error: { message: "too dark" } };
     const completed = (outputs: readonly object[]) => ended({ phase: "completed", outputs });
-    expect(completed([])).toEqual(failedBecause("the job yielded no output"));
+    expect(completed([])).toEqual(failedBecause("the job is completed without any output"));
     expect(completed([bad])).toEqual(failedBecause("too dark"));
-    expect(completed([{ ...bad, error: null }])).toEqual(failedBecause("the job yielded no output"));
+    const unsaid = failedBecause("output 1 failed, and the service does not say why");
+    expect(completed([{ ...bad, error: null }])).toEqual(unsaid);
+    const late = failedBecause("output 1 had expired at the service before it could be copied");
+    expect(completed([{ ...bad, status: "EXPIRED", phase: "expired", error: null }])).toEqual(late);
     expect(completed([output, bad])).toMatchObject([
       { type: "step.finished", status: "partial", reason: "1 of 2 outputs failed: too dark" },
     ]);

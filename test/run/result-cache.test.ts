@@ -6,9 +6,9 @@ import type { RunEvent } from "../../src/journal/events.ts";
 import { apply, newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
 import type { JobStep, Json, Plan } from "../../src/plan/plan.ts";
-import { ResultRecorder } from "../../src/run/cache-lookup.ts";
 import { currentIdentity } from "../../src/run/request-identity.ts";
-import { expiryOf, RETENTION_MS } from "../../src/run/view/expiry.ts";
+import { ResultRecorder } from "../../src/run/result-recorder.ts";
+import { expiryOf, RETENTION_MS } from "../../src/run/retention.ts";
 
 const policy = { attempts: 1, maxCostMicros: null, keep: true };
 const job = (path: string, input: Json, needs: readonly string[], keep = true): JobStep => ({

@@ -6,11 +6,11 @@ import { fold } from "../../src/journal/fold.ts";
 import { loadRun, snapshotOf } from "../../src/journal/snapshot.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../src/journal/state.ts";
 import type { FoldSnapshot, JournalStore } from "../../src/journal/store.ts";
-import { tables } from "../../src/lifecycle/index.ts";
 import { diffPlans, fingerprint } from "../../src/plan/index.ts";
 import type { Plan, PlanStep } from "../../src/plan/plan.ts";
 import { cancelledSteps, hasNoOpenJobs, staleSteps } from "../../src/run/rerun.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
+import { expectCharted } from "./support/charted.ts";
 import { FakeRun, type World } from "./support/fake-run.ts";
 import { expectPatchedView } from "./support/patched-view.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
@@ -265,15 +265,7 @@ describe("any run, changed in any way, again and again", () => {
         }
         run.run(next);
         for (let length = 1; length <= run.events.length; length += 1 + Math.floor(length / 40)) {
-          const state = fold(run.events.slice(0, length))!;
-          expect(tables.run.states.has(state.status)).toBe(true);
-          for (const step of Object.values(state.steps)) {
-            expect(tables.step.states.has(step.status)).toBe(true);
-            for (const { money, phase, outputs } of step.attempts) {
-              expect(tables.job.states.has(`${money}|${phase}`)).toBe(true);
-              for (const output of outputs) expect(tables.output.states.has(output.phase)).toBe(true);
-            }
-          }
+          expectCharted(fold(run.events.slice(0, length))!);
         }
         expect(fold(run.events)).toEqual(run.state);
       }),

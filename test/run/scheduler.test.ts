@@ -53,7 +53,7 @@ const happenings = {
     const headroomMicros = n * 10_000;
     const capTerms = {
       title: "cap",
-      goesOn: null,
+      resumesAt: null,
       flag: ["--cap ", ""],
       ...{ endsAt: n % 2 === 0 ? null : run.now + 1 },
     } as const;
@@ -74,16 +74,10 @@ const happenings = {
     const at = n % Math.max(1, steps.length);
     run.context = { ...run.context, order: [...steps.slice(at), ...steps.slice(0, at).toReversed()] };
   },
-  overcharge: (run, n) =>
-    run.take([
-      {
-        type: "price.learned",
-        model: "m",
-        runId: "earlier",
-        worst: { quotedMicros: 100, chargedMicros: 100 + n },
-        unquotedMicros: null,
-      },
-    ]),
+  overcharge: (run, n) => {
+    const worst = { quotedMicros: 100, chargedMicros: 100 + n };
+    run.state.overcharges["m"] = { worst, unquotedMicros: null, times: 1, excessMicros: n };
+  },
   rerun: (run, n) => {
     const { state } = run;
     const { plan } = state.planned;

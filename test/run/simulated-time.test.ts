@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { listSchedule, planGraph } from "../../src/plan/list-schedule.ts";
+import { listSchedule, planGraph } from "../../bench/list-schedule.ts";
 import type { JobStep } from "../../src/plan/plan.ts";
 import type { JobLimits } from "../../src/plan/slots.ts";
-import { FakeRun } from "./support/fake-run.ts";
+import { FakeRun, PRICE } from "./support/fake-run.ts";
 import { job, planOf } from "./support/plans.ts";
 import { runs } from "./support/runs.ts";
 
@@ -33,7 +33,7 @@ function submitsOf(
   const run = new FakeRun({ plan });
   run.state.planned = { ...run.state.planned, limits };
   const priced = plan.steps.map(
-    ({ path }) => ({ type: "job.quoted", step: path, attempt: 1, costMicros: 1, basis: "quoted" }) as const,
+    ({ path }) => ({ type: "job.quoted", step: path, attempt: 1, costMicros: PRICE, basis: "quoted" }) as const,
   );
   if (isPriced) run.take(priced);
   const from = run.now;

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import { type RunEvent, type StoredEvent, Timeline, type TimelineSpan } from "../../src/index.ts";
+import type { RunEvent, StoredEvent, TimelineSpan } from "../../src/internal.ts";
+import { Timeline } from "../../src/run/view/timeline.ts";
 
 function timelineOf(events: Iterable<StoredEvent>): readonly TimelineSpan[] {
   const timeline = new Timeline();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lastAttempt } from "../../src/journal/state.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
-import { ResultRecorder, tookOf } from "../../src/run/cache-lookup.ts";
+import { ResultRecorder, tookOf } from "../../src/run/result-recorder.ts";
 import { FakeRun } from "./support/fake-run.ts";
 import { job, planOf, policy, ref } from "./support/plans.ts";
 
@@ -33,19 +33,19 @@ function ended(fates = {}): FakeRun {
 const of = ({ state }: FakeRun, path: string, since = 0) =>
   tookOf(state, steps.find((step) => step.path === path)!, since);
 
-test("a job took what passed from its acceptance to its end, with what it asked for", () => {
+test("a job took what passed from its acceptance to its end", () => {
   const run = ended();
   const { submittedAt, completedAt } = lastAttempt(run.state.steps["film"]!)!;
   expect(completedAt! - submittedAt!).toBeGreaterThan(60_000);
-  expect(of(run, "film")).toEqual({ ms: completedAt! - submittedAt!, settings: "quality=pro", amount: 4 });
+  expect(of(run, "film")).toBe(completedAt! - submittedAt!);
 });
 
 test("chats and functions count too, decisions of people never", () => {
   const run = ended();
   const chat = run.state.steps["story"]!.chats[0]!;
-  expect(of(run, "story")).toEqual({ ms: chat.endedAt! - chat.sentAt, settings: "", amount: 1 });
+  expect(of(run, "story")).toBe(chat.endedAt! - chat.sentAt);
   const { startedAt, finishedAt } = run.state.steps["cut"]!;
-  expect(of(run, "cut")).toEqual({ ms: finishedAt! - startedAt!, settings: "", amount: 1 });
+  expect(of(run, "cut")).toBe(finishedAt! - startedAt!);
   expect(of(run, "ok")).toBeNull();
 });
 
@@ -74,7 +74,7 @@ test("nothing took longer than the run was at work: the rest it was paused, or n
 test("results of jobs and chats are recorded with it", () => {
   const run = ended();
   const recorded = new ResultRecorder(run.state).due(run.state, [], true);
-  expect(recorded.map(({ step, took }) => [step, took !== undefined])).toEqual([
+  expect(recorded.map(({ step, tookMs }) => [step, tookMs !== undefined])).toEqual([
     ["film", true],
     ["story", true],
     ["cut", false],

@@ -11,6 +11,7 @@ export interface Fault {
   readonly afterWork: boolean;
   /** How often; later requests are served. Default: always. */
   readonly times?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface FakeJob {
@@ -87,7 +88,10 @@ export class AnsweringService extends Dispatcher {
     if (fault.afterWork) this.#own(asked);
     // What bounds the silence of a media server and of a chat is long, and real: told as a break.
     const isLong = asked.origin !== ORIGIN || kind === "chat";
-    return wrong(isLong && fault.answer === "timeout" ? "lost" : fault.answer);
+    const served = wrong(isLong && fault.answer === "timeout" ? "lost" : fault.answer);
+    return typeof served === "object" && "status" in served && fault.headers !== undefined
+      ? { ...served, headers: { ...served.headers, ...fault.headers } }
+      : served;
   }
 
   /** What the request is for; null for what a test never answers wrongly. */
@@ -267,12 +271,12 @@ const wrongAnswers: { readonly [A in Answer]: Served } = {
   "3xx": bare(302, { location: "https://portal.test/login?token=SECRET" }),
   "2xx no JSON": bare(200),
   "2xx other": json(200, { hello: "world" }),
-  "bare 407": bare(407),
-  "bare 408": bare(408),
-  "bare 429": bare(429, { "retry-after": "400" }),
-  "bare 4xx": bare(404),
-  "bare 511": bare(511),
-  "bare 5xx": bare(502),
+  "no envelope 407": bare(407),
+  "no envelope 408": bare(408),
+  "no envelope 429": bare(429, { "retry-after": "400" }),
+  "no envelope 4xx": bare(404),
+  "no envelope 511": bare(511),
+  "no envelope 5xx": bare(502),
   dns: silent("ENOTFOUND"),
   refused: silent("ECONNREFUSED"),
   network: silent("ENETUNREACH"),

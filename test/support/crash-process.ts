@@ -4,7 +4,7 @@ import type { CrashInjector } from "../../src/testing/crash-injector.ts";
 import type { FakePaidService } from "./fake-paid-service.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 
-/** What outlives every process. */
+/** What outlives every process of a run: the service, the journal, the media on disk. */
 export interface CrashWorld {
   readonly paidService: FakePaidService;
   readonly journal: JournalStore;
@@ -13,19 +13,25 @@ export interface CrashWorld {
 
 /** One process with a clock of its own; null when it died. */
 export async function inProcess(
-  { paidService, journal, dir }: CrashWorld,
+  world: CrashWorld,
   crashInjector: CrashInjector,
   work: (show: Showrunner) => Promise<RunResult>,
 ): Promise<RunResult | null> {
   const clock = new SimulatedClock();
-  const client = paidService.client(crashInjector.boundary);
-  const show = await openShowrunner({
-    client,
+  return untilEndOrDeath(openProcess(world, clock, crashInjector).then(work), crashInjector, clock);
+}
+
+export function openProcess(
+  { paidService, journal, dir }: CrashWorld,
+  clock: SimulatedClock,
+  crashInjector: CrashInjector,
+): Promise<Showrunner> {
+  return openShowrunner({
+    client: paidService.client(crashInjector.boundary),
     journal: crashInjector.store(journal),
     mediaDir: join(dir, "media"),
     clock,
   });
-  return untilEndOrDeath(work(show), crashInjector, clock);
 }
 
 /** Advances the clock until the work has ended; null when its process died. */

@@ -33,6 +33,8 @@ export interface FakeServiceOptions {
   readonly catalog: Catalog;
   readonly balanceMicros?: number;
   readonly priceMicros?: (model: string) => number | null;
+  /** What its job ids begin with, where a journal knows jobs of another one. Default `job_`. */
+  readonly jobIds?: string;
   /** How long a job takes, waited for on `sleep`. */
   readonly sleep?: () => Promise<void>;
   /** How long a job takes that is polled, by `now`. Default 10 000. */
@@ -44,6 +46,8 @@ export interface FakeServiceOptions {
   readonly chatMicros?: number;
   /** Whether the same question gives something else each time. Default false. */
   readonly varies?: boolean;
+  /** What a read of a job that is over shows instead of the truth. Default: the truth. */
+  readonly shows?: (job: JobResult) => Partial<JobResult>;
   readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
 }
 
@@ -193,7 +197,7 @@ export class FakePaidService {
     }
     this.balanceMicros -= costMicros;
     const body = JSON.stringify(input);
-    const jobId = `job_${this.jobs.size + 1}`;
+    const jobId = `${this.#options.jobIds ?? "job_"}${this.jobs.size + 1}`;
     const count = (input as { num_outputs?: number }).num_outputs ?? 1;
     const outputs = Array.from({ length: count }, (_, index) => {
       const digest = createHash("sha256")
@@ -224,7 +228,7 @@ export class FakePaidService {
       fps: null,
       error: null,
     }));
-    return {
+    const result = {
       jobId,
       model: job.model,
       quality: null,
@@ -240,6 +244,7 @@ export class FakePaidService {
       createdAt: new Date(job.createdAt).toISOString(),
       completedAt: null,
     } as unknown as JobResult;
+    return { ...result, ...this.#options.shows?.(result) };
   }
 
   async #poll(

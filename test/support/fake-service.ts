@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type Listening, listen } from "./listen.ts";
 
 export interface SeenRequest {
   readonly method: string;
@@ -11,19 +11,15 @@ export interface SeenRequest {
 export type Reply = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
 
 /** A server whose every answer is written by the test, over a real socket. */
-export interface FakeService {
+export interface FakeService extends Listening {
   readonly baseUrl: string;
-  readonly origin: string;
   readonly seen: readonly SeenRequest[];
-  readonly openSockets: number;
-  close(): Promise<void>;
 }
 
 /** Answers request after request with the replies given, the last one for ever. */
 export async function fakeService(...replies: readonly Reply[]): Promise<FakeService> {
   const seen: SeenRequest[] = [];
-  const sockets = new Set<unknown>();
-  const server: Server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -41,25 +37,8 @@ export async function fakeService(...replies: readonly Reply[]): Promise<FakeSer
     const reply = replies[Math.min(seen.length, replies.length) - 1];
     await reply?.(entry, response);
   });
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    baseUrl: `${origin}/v3`,
-    origin,
-    seen,
-    get openSockets() {
-      return sockets.size;
-    },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const listening = await listen(server);
+  return Object.assign(listening, { baseUrl: `${listening.origin}/v3`, seen });
 }
 
 export const json =

@@ -24,6 +24,8 @@ export async function openFakeShow(
     /** Shared with a Showrunner that is gone. */
     readonly mediaDir?: string;
     readonly notify?: NotifyOption;
+    readonly inside?: readonly string[];
+    readonly filesDir?: string;
   } = {},
 ): Promise<FakeShow> {
   const clock = new SimulatedClock();
@@ -37,12 +39,14 @@ export async function openFakeShow(
     mediaDir,
     clock,
     notify: options.notify ?? false,
+    inside: options.inside,
+    filesDir: options.filesDir,
   });
   return { paidService: paidService, clock, journal, show, outDir: join(folder, "out"), mediaDir };
 }
 
-/** Lets simulated time pass until the promise is settled. */
-export async function during<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
+/** Lets simulated time pass, in steps, until the promise is settled. */
+export async function during<T>(clock: SimulatedClock, work: Promise<T>, stepMs = 250): Promise<T> {
   let over = false;
   work.then(
     () => (over = true),
@@ -50,7 +54,7 @@ export async function during<T>(clock: SimulatedClock, work: Promise<T>): Promis
   );
   while (!over) {
     await settle();
-    if (clock.pendingTimers > 0) await clock.advance(250);
+    if (clock.pendingTimers > 0) await clock.advance(stepMs);
   }
   return work;
 }

@@ -4,20 +4,14 @@ import { existsSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
-import { asServer, hasPostgres, type PostgresCluster } from "./postgres.ts";
+import { asServer, type PostgresCluster } from "./postgres.ts";
 
 const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].find(existsSync);
 
-/** As `hasPostgres`, for tests that need the pooler as well. */
-export function hasPgbouncer(what: string): boolean {
-  if (!hasPostgres(what)) return false;
-  if (program !== undefined) return true;
-  const missing = `NOT TRIED: ${what} need pgbouncer (apt-get install pgbouncer)`;
-  if (process.env.CI !== undefined) throw new Error(missing);
-  console.error(`\n*** ${missing} ***\n`);
-  return false;
-}
+export const lacksPgbouncer = (): Absence | null =>
+  program === undefined ? { what: "pgbouncer", cure: "apt-get install pgbouncer" } : null;
 
 /** The pooler in transaction mode before a cluster, with fewer connections to it than it takes itself. */
 export async function startPgbouncer(cluster: PostgresCluster, connections: number) {

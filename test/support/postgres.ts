@@ -19,6 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
 
 /** Folder of the server's programs, which SHOWRUNNER_TEST_POSTGRES names where another than the newest is tried; null: none. */
@@ -34,16 +35,8 @@ export function postgresBin(): string | null {
   }
 }
 
-/**
- * Whether tests on PostgreSQL run: always in CI, which installs it. Elsewhere a machine without it is told what it does not try.
- */
-export function hasPostgres(what: string): boolean {
-  if (postgresBin() !== null) return true;
-  const missing = `NOT TRIED: ${what} need PostgreSQL (apt-get install postgresql)`;
-  if (process.env.CI !== undefined) throw new Error(missing);
-  console.error(`\n*** ${missing} ***\n`);
-  return false;
-}
+export const lacksPostgres = (): Absence | null =>
+  postgresBin() === null ? { what: "PostgreSQL", cure: "apt-get install postgresql" } : null;
 
 /** The server refuses to be root. */
 export function asServer(program: string, args: readonly string[]): [string, string[]] {

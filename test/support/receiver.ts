@@ -1,51 +1,51 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { listen } from "./listen.ts";
 
+/** One POST that arrived. */
 export interface Received {
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The same, parsed. */
-  readonly json: Readonly<Record<string, unknown>>;
 }
 
 export interface Receiver extends AsyncDisposable {
+  /** Without a slash at the end. */
   readonly url: string;
   readonly received: readonly Received[];
-  /** Settles with the first that fits, of those that came and those that come. */
-  first(fits: (one: Received) => boolean): Promise<Received>;
+  /** Resolves when so many have arrived. */
+  arrived(count: number): Promise<readonly Received[]>;
 }
 
-/** Takes posts on loopback; `answer` gives the status of each, by its number from 0. */
-export async function startReceiver(answer: (index: number) => number = () => 204, port = 0): Promise<Receiver> {
+/** Answers with a status, or by hand. The number of the POST counts from 0. */
+export type Respond = (index: number, response: ServerResponse, post: Received) => number | undefined;
+
+/** A server on loopback that keeps what it is sent. */
+export async function startReceiver(respond: Respond = () => 204): Promise<Receiver> {
   const received: Received[] = [];
-  const waiting = new Set<() => void>();
+  const waiting: (() => void)[] = [];
   const server = createServer(async (request, response) => {
-    const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
-    const body = Buffer.concat(pieces);
-    received.push({ headers: request.headers, body, json: JSON.parse(body.toString("utf8")) });
-    response.writeHead(answer(received.length - 1), { location: "/elsewhere" }).end();
-    for (const look of [...waiting]) look();
+    const post = {
+      path: request.url ?? "",
+      headers: request.headers,
+      body: Buffer.concat(await request.toArray().catch(() => [])),
+    };
+    const status = respond(received.push(post) - 1, response, post);
+    if (status !== undefined) response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end();
+    for (const look of waiting.splice(0)) look();
   });
-  await new Promise<void>((listening) => server.listen(port, "127.0.0.1", listening));
+  const { origin, close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook/secret-part`,
+    url: origin,
     received,
-    first: (fits) =>
-      new Promise((found) => {
-        const look = () => {
-          const one = received.find(fits);
-          if (one === undefined) return;
-          waiting.delete(look);
-          found(one);
-        };
-        waiting.add(look);
-        look();
-      }),
-    [Symbol.asyncDispose]: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
-        server.closeAllConnections();
-      }),
+    async arrived(count) {
+      while (received.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
+      return received.slice(0, count);
+    },
+    [Symbol.asyncDispose]: close,
   };
+}
+
+/** The body of a post, parsed. */
+export function jsonOf({ body }: Received): Readonly<Record<string, unknown>> {
+  return JSON.parse(body.toString("utf8"));
 }

@@ -5,6 +5,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
 
 const folderOfPackage = join(import.meta.dirname, "../worker/restate");
@@ -13,16 +14,10 @@ const program = join(
   `node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`,
 );
 
-/**
- * Whether tests on Restate run: always in CI, which installs it. Elsewhere a machine without it is told what it does not try.
- */
-export function hasRestate(what: string): boolean {
-  if (existsSync(program)) return true;
-  const missing = `NOT TRIED: ${what} need Restate's server (npm install --prefix test/worker/restate --no-save --no-package-lock)`;
-  if (process.env.CI !== undefined) throw new Error(missing);
-  console.error(`\n*** ${missing} ***\n`);
-  return false;
-}
+export const lacksRestate = (): Absence | null =>
+  existsSync(program)
+    ? null
+    : { what: "Restate's server", cure: "npm install --prefix test/worker/restate --no-save --no-package-lock" };
 
 export class RestateServer {
   readonly ingress: string;

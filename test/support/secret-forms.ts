@@ -10,7 +10,6 @@ export const secretForms: Readonly<Record<string, (secret: string) => string>> =
   "in percent": encodeURIComponent,
   "every byte in percent": (secret) => Buffer.from(secret).toString("hex").replace(/../g, "%$&"),
   "as JSON within": (secret) => JSON.stringify({ said: secret }),
-  "for HTML": (secret) => [...secret].map((c) => (/\w/.test(c) ? c : `&#${c.charCodeAt(0)};`)).join(""),
 };
 
 /** What of the secret stands in a text, by form; the edges of Base64 are shared with its neighbours. */
@@ -33,7 +32,6 @@ export function leaksIn(text: string, secret: string): readonly string[] {
       ...url,
     ],
     bytes.toString("hex").replace(/../g, "%$&"),
-    [...secret].map((c) => (/\w/.test(c) ? c : `&#${c.charCodeAt(0)};`)).join(""),
   ];
   const within = text.toLowerCase();
   return looked.filter((form) => within.includes(form.toLowerCase()));

@@ -7,10 +7,11 @@ import { openShowrunner } from "../../src/index.ts";
 import { startWorker } from "../../src/worker/index.ts";
 import { type EngineSpec, openEngine } from "./engines.ts";
 import { changedFan, fan } from "./fixtures/fan.ts";
+import { slow } from "./fixtures/slow.ts";
 import { studio } from "./fixtures/studio.ts";
 
 const [journal = "", baseUrl = "", apiKey = "", mediaDir = "", leaseMs = "", spec] = process.argv.slice(2);
-const pipelines = process.env.CODE === "none" ? [] : [studio, process.env.CODE === "changed" ? changedFan : fan];
+const pipelines = process.env.CODE === "none" ? [] : [studio, slow, process.env.CODE === "changed" ? changedFan : fan];
 const clientOptions = { retry: { maxAttempts: 2, maxElapsedMs: 15_000 } };
 const say = (error: unknown, what: string) => console.error(what, error instanceof Error ? error.message : error);
 

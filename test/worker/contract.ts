@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { LocalWork } from "../../src/index.ts";
+import type { LocalWork } from "../../src/internal.ts";
 import type { Engine, EngineHandlers } from "../../src/worker/index.ts";
 
 /** Two processes of one engine; of an engine that has only one, twice the same. */

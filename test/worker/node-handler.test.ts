@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { createWebhookHandler } from "../../src/api/index.ts";
 import { nodeHandler } from "../../src/worker/index.ts";
+import { signedHeaders, signingKey } from "../support/signed-webhook.ts";
 
 const MIB = 1024 * 1024;
 const ends: (() => void)[] = [];
@@ -28,8 +30,8 @@ const echo = async (given: Request) =>
   });
 
 /** A post whose body is sent by hand; settles with the status once one comes. */
-function begin(port: number) {
-  const sending = request({ port, host: "127.0.0.1", method: "POST", path: "/hook" });
+function begin(port: number, headers: Record<string, string> = {}) {
+  const sending = request({ port, host: "127.0.0.1", method: "POST", path: "/hook", headers });
   const status = new Promise<number | undefined>((resolve) => {
     sending.on("response", (response) => {
       response.resume();
@@ -74,4 +76,52 @@ test("unfinished bodies hold 64 MiB at most: one more is refused for now, and ro
   expect(await Promise.all(others.slice(1).map(({ status }) => status))).toEqual([202, 202, 202]);
   const again = () => fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: Buffer.alloc(15 * MIB) });
   await expect.poll(async () => (await again()).status).toBe(202);
+});
+
+test("a handler that refuses by the headers is answered for before the body has come", async () => {
+  const handle = createWebhookHandler({ publicKey: Buffer.alloc(32).toString("base64") });
+  const port = await serve(handle);
+  const posts = Array.from({ length: 5 }, () => begin(port));
+  for (const { sending } of posts) sending.write(Buffer.alloc(1 * MIB));
+  expect(await Promise.all(posts.map(({ status }) => status))).toEqual([400, 400, 400, 400, 400]);
+});
+
+test("a handler that stops reading in the middle has its answer sent, and the server goes on", async () => {
+  const { privateKey, publicKey } = signingKey();
+  const port = await serve(createWebhookHandler({ publicKey }));
+  const headers = signedHeaders({ privateKey, body: "x", signedAt: Date.now() });
+  const { sending, status } = begin(port, headers);
+  for (let piece = 0; piece < 5; piece += 1) sending.write(Buffer.alloc(MIB));
+  expect(await status).toBe(413);
+  sending.end();
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(405);
+});
+
+test("whoever holds most gives way: unfinished bodies of one sender keep no other post out", async () => {
+  const port = await serve(echo);
+  const posts = Array.from({ length: 5 }, () => begin(port));
+  for (const { sending } of posts) sending.write(Buffer.alloc(15.9 * MIB));
+  expect(await Promise.race(posts.map(({ status }) => status))).toBe(503);
+  const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: Buffer.alloc(2 * MIB) });
+  const another = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: Buffer.alloc(2 * MIB) });
+  expect([status, another.status]).toEqual([202, 202]);
+});
+
+test("a body that never ends is let go, and what it held is free", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  ends.push(() => vi.useRealTimers());
+  let isRead: () => void = () => {};
+  const reading = new Promise<void>((resolve) => {
+    isRead = resolve;
+  });
+  const port = await serve(async (given) => {
+    const { value } = await given.body!.getReader().read();
+    if (value !== undefined) isRead();
+    return new Promise(() => {});
+  });
+  const { sending, status } = begin(port);
+  sending.write("half");
+  await reading;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await status).toBe(408);
 });

@@ -4,6 +4,7 @@ import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import {
   currency,
+  type Field,
   listOf,
   micros,
   number,
@@ -49,14 +50,19 @@ export type Scope =
   | "chat:write"
   | (string & {});
 
-const scopes = z.array(z.string()) as z.ZodType<readonly Scope[]>;
+/** What a key or token may do: `all`, or what is listed, which is nothing where the list is empty. Null: not said. */
+export type Grant = "all" | readonly Scope[] | null;
+
+const grant: Field<Grant> = z
+  .array(z.string())
+  .nullish()
+  .transform((said): Grant => (said === undefined ? null : (said ?? "all")));
 
 const keyFields = {
   keyId: z.string(),
   kind: optionalAnyOf<"personal" | "service">(),
   name: text,
-  /** Empty for full access; null where the service does not say, which is not full access. */
-  scopes: scopes.nullish().transform((said) => (said === undefined ? null : (said ?? []))),
+  scopes: grant,
   workspaceId: text,
   createdAt: text,
   expiresAt: text,
@@ -81,7 +87,7 @@ export type CreatedKey = z.output<typeof createdKey>;
 
 export interface NewKey {
   readonly name?: string | undefined;
-  /** Absent for full access. */
+  /** Absent for full access; an empty list for a key that may do nothing. */
   readonly scopes?: readonly Scope[] | undefined;
   readonly kind?: "personal" | "service" | undefined;
   readonly workspaceId?: string | undefined;
@@ -104,7 +110,7 @@ export interface KeysApi {
 const ephemeralToken = wire({
   token: z.string(),
   expiresAt: withDefault(z.string(), ""),
-  scopes: withDefault(scopes, []),
+  scopes: grant,
   workspaceId: text,
 });
 /** An ephemeral credential for a browser. */

@@ -3,7 +3,7 @@ import { segment } from "../base-url.ts";
 import { ApiError } from "../errors/api-error.ts";
 import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
-import { currency, optional, optionalMicros, pageOf, record, text, wire, withDefault } from "../wire.ts";
+import { anything, chargeOf, optional, pageOf, record, text, wire, withDefault } from "../wire.ts";
 import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
@@ -42,11 +42,16 @@ export interface Estimate {
 
 const estimate = wire({
   model: withDefault(z.string(), ""),
-  costMicros: optionalMicros,
+  cost: anything,
   quotable: optional(z.boolean()),
   reason: text,
-  currency,
+  currency: withDefault(z.string(), "USD").catch(""),
 })
+  .transform(({ cost, ...said }) => {
+    const { costMicros, impossibleCost } = chargeOf({ cost, currency: said.currency });
+    const reason = impossibleCost === null ? said.reason : `the service quotes what cannot be: ${impossibleCost}`;
+    return { ...said, costMicros, reason };
+  })
   .refine((said) => said.model !== "" || said.costMicros !== null || said.quotable !== null || said.reason !== null, {
     message: "no model, cost, quotable or reason: this is no estimate",
   })

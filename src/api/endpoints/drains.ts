@@ -54,7 +54,12 @@ export interface DrainsApi {
 const drainPage = pageOf(logDrain);
 const pathOf = (drainId: string) => `/log-drains/${segment(drainId)}`;
 const bodyOf = ({ name, url, format, secret, headers, enabled, batchSize }: Partial<DrainSettings>) => ({
-  ...{ name, url, format, secret, headers, enabled },
+  name,
+  url,
+  format,
+  secret,
+  headers,
+  enabled,
   batch_size: batchSize,
 });
 

@@ -6,12 +6,12 @@ import type { CallOptions, HttpContext } from "../http/call.ts";
 import { type Endpoints, endpointsOf, type Listing, type PageQuery } from "../http/endpoints.ts";
 import {
   anyOf,
+  anything,
   arrayOf,
-  currency,
+  chargeOf,
   listOf,
   number,
   optional,
-  optionalMicros,
   pageOf,
   record,
   text,
@@ -61,13 +61,18 @@ const summaryFields = {
   quality: text,
   status: jobStatus,
   /** Net of refunds; null until charged, which may be after completion. */
-  costMicros: optionalMicros,
-  currency,
+  cost: anything,
+  currency: withDefault(z.string(), "USD").catch(""),
   createdAt: text,
   completedAt: text,
 };
 
-const jobSummary = wire(summaryFields);
+const withCharge = <T extends { readonly cost?: unknown; readonly currency: string }>({ cost, ...job }: T) => ({
+  ...job,
+  ...chargeOf({ cost, currency: job.currency }),
+});
+
+const jobSummary = wire(summaryFields).transform(withCharge);
 export type JobSummary = z.output<typeof jobSummary>;
 
 export const jobResult = wire({
@@ -80,7 +85,7 @@ export const jobResult = wire({
   error: optional(serviceError),
   /** Null after a delete and where the service sends none. */
   logs: optional(arrayOf(logEvent)),
-});
+}).transform(withCharge);
 export type JobResult = z.output<typeof jobResult>;
 
 export const jobStatusView = wire({
@@ -91,6 +96,7 @@ export const jobStatusView = wire({
   estimatedCompletionAt: text,
   /** Only events newer than the cursor asked with; empty without one. */
   logs: listOf(logEvent),
+  /** Some services send none with no events: the cursor asked with stays good. */
   logsNextCursor: text,
 });
 export type JobStatusView = z.output<typeof jobStatusView>;

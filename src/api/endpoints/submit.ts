@@ -32,7 +32,8 @@ export interface SubmitRequest {
 }
 
 const submitAck = wire({
-  jobId: z.string().min(1),
+  // Opaque, and part of addresses: one that is malformed is no acknowledgement, and is asked for again.
+  jobId: z.string().regex(/^[\w.:~-]{1,200}$/),
   model: withDefault(z.string(), ""),
   status: anyOf<JobStatus>(),
   statusUrl: text,

@@ -12,7 +12,7 @@ import {
 /** Which row of the table of answers an error of the client is; null for what is no answer to a request. */
 export function answerOf(error: unknown): Answer | null {
   if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
-  if (error instanceof ApiError) return error.envelope ? spoken(error) : bare(error.status);
+  if (error instanceof ApiError) return error.envelope ? withEnvelope(error) : withoutEnvelope(error.status);
   if (error instanceof MalformedResponseError) return error.isJson ? "2xx other" : "2xx no JSON";
   if (error instanceof TimeoutError) return error.sent ? "timeout" : "connect timeout";
   if (error instanceof ConnectionError) return unanswered(error.sent, error.cause);
@@ -21,7 +21,7 @@ export function answerOf(error: unknown): Answer | null {
 }
 
 /** The service's own word. */
-function spoken(error: ApiError): Answer {
+function withEnvelope(error: ApiError): Answer {
   const { status, retryable } = error;
   if (status >= 500) return status === 503 && retryable ? "503" : "5xx";
   if (status < 400) return "3xx";
@@ -50,11 +50,11 @@ export function isMediaGone({ status, details }: ApiError): boolean {
   return status === 400 && (details ?? []).some(({ reason }) => reason === "expired" || reason === "not_found");
 }
 
-function bare(status: number): Answer {
-  if (status === 511) return "bare 511";
-  if (status >= 500) return "bare 5xx";
+function withoutEnvelope(status: number): Answer {
+  if (status === 511) return "no envelope 511";
+  if (status >= 500) return "no envelope 5xx";
   if (status < 400) return "3xx";
-  return status === 407 || status === 408 || status === 429 ? `bare ${status}` : "bare 4xx";
+  return status === 407 || status === 408 || status === 429 ? `no envelope ${status}` : "no envelope 4xx";
 }
 
 function unanswered(sent: boolean, cause: unknown): Answer {
@@ -65,7 +65,7 @@ function unanswered(sent: boolean, cause: unknown): Answer {
 
 /** Of the media server, which knows no envelope. */
 function fetched({ reason, status, cause }: DownloadError): Answer | null {
-  if (status !== null) return bare(status);
+  if (status !== null) return withoutEnvelope(status);
   if (reason !== "incomplete") return null;
   const failure = transportFailure(cause);
   return failure === "broken" ? "lost" : failure;

@@ -25,6 +25,8 @@ export interface ApiErrorContext {
   readonly contentType?: string | null | undefined;
   /** Where a redirect led to, without query; redirects are never followed. */
   readonly location?: string | null | undefined;
+  /** What the client has to say of it. */
+  readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
 }
 
 /**
@@ -49,9 +51,13 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly location: string | null;
   /** The service's own words, without the request around them. */
   readonly serviceMessage: string;
+  /** What to do, where the client knows it: the address or the key is one of another API. */
+  readonly next: string | null;
 
   constructor(error: ServiceError, context: ApiErrorContext) {
-    super(`${context.method} ${context.path} answered ${context.status} ${error.code}: ${error.message}`);
+    const note = context.hint ? ` ${context.hint.note}` : "";
+    super(`${context.method} ${context.path} answered ${context.status} ${error.code}: ${error.message}${note}`);
+    this.next = context.hint?.next ?? null;
     this.code = error.code;
     this.serviceMessage = error.message;
     this.status = context.status;

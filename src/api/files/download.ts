@@ -1,9 +1,10 @@
 import { redactUrl } from "../../clean-text.ts";
+import { MOST_REDIRECTS } from "../../network/index.ts";
 import { sleep } from "../clock.ts";
 import type { JobsApi } from "../endpoints/jobs.ts";
 import { DownloadError } from "../errors/client-errors.ts";
 import type { HttpContext } from "../http/call.ts";
-import { backoffMs } from "../options.ts";
+import { backoffMs } from "../retry.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
@@ -41,10 +42,18 @@ function shorten(name: string): string {
   return stem + extension;
 }
 
-/** What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. */
+/**
+ * What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. `assetId`: the
+ * output's asset as an earlier answer had it; a later answer may list the outputs otherwise.
+ */
 export type DownloadSource =
   | string
-  | { readonly jobId: string; readonly outputIndex: number; readonly url?: string | null | undefined };
+  | {
+      readonly jobId: string;
+      readonly outputIndex: number;
+      readonly assetId?: string | null | undefined;
+      readonly url?: string | null | undefined;
+    };
 
 export interface Downloaded {
   readonly path: string;
@@ -85,7 +94,7 @@ export async function download(
         return { path: toPath, sha256, sizeBytes, contentType: piece.contentType };
       }
       if (piece.kind === "lapsed") {
-        if (ref === null || renewals++ >= maxRenewals) throw failed(url, piece);
+        if (ref === null || renewals++ >= maxRenewals) throw failed(url, piece, ref !== null);
         url = await freshUrl(context, jobs, ref, options);
         continue;
       }
@@ -113,7 +122,9 @@ async function freshUrl(
   options: DownloadOptions,
 ): Promise<string> {
   const job = await jobs.job(ref.jobId, { signal: options.signal, priority: options.priority });
-  const found = job.outputs[ref.outputIndex];
+  const listed = job.outputs[ref.outputIndex];
+  const isOther = ref.assetId != null && listed?.assetId !== null && listed?.assetId !== ref.assetId;
+  const found = isOther ? job.outputs.find(({ assetId }) => assetId === ref.assetId) : listed;
   if (found?.url) return new URL(found.url, context.base.origin).href;
   const what =
     found === undefined
@@ -125,17 +136,20 @@ async function freshUrl(
 }
 
 /** The error of a piece that no repetition will bring. */
-function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>): DownloadError {
+function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>, isRenewed = false): DownloadError {
   const name = redactUrl(url);
   switch (piece.kind) {
     case "lapsed": {
-      const message = `${name} answered ${piece.status}: the URL expired or the bytes were deleted. Name the job and output instead, so that a fresh URL can be asked for.`;
+      const advice = isRenewed ? "" : " Name the job and output instead, so that a fresh URL can be asked for.";
+      const message = `${name} answered ${piece.status}: the URL expired or the bytes were deleted.${advice}`;
       return new DownloadError(message, { reason: "expired", status: piece.status });
     }
     case "refused": {
       const message = `${name} answered ${piece.status}, which no repetition will change.`;
       return new DownloadError(message, { reason: "refused", status: piece.status });
     }
+    case "astray":
+      return new DownloadError(`${name} redirects more than ${MOST_REDIRECTS} times.`, { reason: "refused" });
     case "forbidden":
       return new DownloadError(`${name} is not fetched: ${piece.cause.message}.`, {
         reason: "forbidden-address",

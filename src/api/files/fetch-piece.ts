@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+import { ForbiddenAddressError, MOST_REDIRECTS, redirectTarget, undici } from "../../network/index.ts";
 import { startDeadline } from "../clock.ts";
 import type { HttpContext } from "../http/call.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
-import { undici } from "../http/transport.ts";
 import { downloadLimit } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
-import { ForbiddenAddressError } from "./address-guard.ts";
 import type { PartFile } from "./part-file.ts";
 
 export interface DownloadOptions {
@@ -17,7 +17,7 @@ export interface DownloadOptions {
   readonly maxBytes?: number | undefined;
   /** The longest that all of it may take, in milliseconds. Default 6 hours. */
   readonly maxMs?: number | undefined;
-  /** Told after each piece how many bytes are there, and how many there will be where the server says. */
+  /** Called after each piece with how many bytes are there, and how many there will be where the server says. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
@@ -26,6 +26,8 @@ export type Piece =
   /** The URL is no longer good: 401, 403, 404 or 410. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
+  /** It is redirected too often. */
+  | { readonly kind: "astray" }
   | { readonly kind: "too-large"; readonly maxBytes: number }
   | { readonly kind: "forbidden"; readonly cause: ForbiddenAddressError }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
@@ -49,16 +51,11 @@ export async function fetchPiece(
   const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
   try {
     const offset = part.sizeBytes;
-    context.transport.guard.check(url);
-    const answer = await undici().request(url, {
-      dispatcher: context.transport.downloads,
-      headers: {
-        "user-agent": "showrunner",
-        ...(offset > 0 && { range: `bytes=${offset}-` }),
-        ...(offset > 0 && part.validator !== null && { "if-range": part.validator }),
-      },
-      signal: deadline.signal,
+    const answer = await requested(context, new URL(url), deadline.signal, {
+      ...(offset > 0 && { range: `bytes=${offset}-` }),
+      ...(offset > 0 && part.validator !== null && { "if-range": part.validator }),
     });
+    if (answer === null) return { kind: "astray" };
     const { statusCode: status, body } = answer;
     const headers = context.redactor.headers(answer.headers);
     if (status !== 200 && status !== 206) {
@@ -106,6 +103,29 @@ export async function fetchPiece(
   }
 }
 
+/** Follows redirects, each judged as the first address was, and sends no credential to any; null after too many of them. */
+async function requested(
+  { transport }: HttpContext,
+  url: URL,
+  signal: AbortSignal,
+  headers: Readonly<Record<string, string>>,
+): Promise<Dispatcher.ResponseData | null> {
+  let target = url;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+    transport.guard.check(target.href);
+    const answer = await undici().request(target, {
+      dispatcher: transport.downloads,
+      headers: { "user-agent": "showrunner", ...headers },
+      signal,
+    });
+    const next = redirectTarget(target, answer.statusCode, answer.headers);
+    if (next === null) return answer;
+    answer.body.on("error", () => {}).destroy();
+    target = next;
+  }
+  return null;
+}
+
 /** For servers that do not know If-Range: a piece that names another version is of another file. */
 function changed(validator: string, headers: IncomingHttpHeaders): boolean {
   const now = validatorOf(headers);
@@ -127,7 +147,7 @@ async function unusable(
     return {
       kind: "broken",
       cause: new Error(`answered ${status}`),
-      retryAfterMs: retryAfterHeaderMs(headers, context.clock),
+      retryAfterMs: retryAfterHeaderMs(headers, context.clock.now()),
     };
   }
   return { kind: "refused", status };

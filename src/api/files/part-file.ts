@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { syncFolder } from "../../durable-file.ts";
 
 /** A file in the making, beside its target and hashed as it grows. */
 export interface PartFile {
@@ -24,15 +25,9 @@ export async function openPart(target: string): Promise<PartFile> {
   const file = await open(path, "ax", 0o644);
   let hash = createHash("sha256");
   let sizeBytes = 0;
-  let validator: string | null = null;
   let over = false;
-  return {
-    get validator() {
-      return validator;
-    },
-    set validator(found) {
-      validator = found;
-    },
+  const part: PartFile = {
+    validator: null,
     get sizeBytes() {
       return sizeBytes;
     },
@@ -45,7 +40,7 @@ export async function openPart(target: string): Promise<PartFile> {
       await file.truncate(0);
       hash = createHash("sha256");
       sizeBytes = 0;
-      validator = null;
+      part.validator = null;
     },
     async commit() {
       await file.sync();
@@ -65,17 +60,5 @@ export async function openPart(target: string): Promise<PartFile> {
       await rm(path, { force: true });
     },
   };
-}
-
-/** Makes the rename itself durable, where the system can sync folders. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r").catch(() => null);
-  if (handle === null) return;
-  try {
-    await handle.sync();
-  } catch {
-    // Some file systems, and Windows, cannot sync a folder; the file itself is synced.
-  } finally {
-    await handle.close();
-  }
+  return part;
 }

@@ -43,7 +43,7 @@ export interface UploadOptions extends CallOptions {
   readonly kind?: MediaKind | "media" | undefined;
   /** Give an earlier handle of the same bytes again, until shortly before it expires. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Told after each piece how many bytes were handed to the network, and how many there are; again from 0 when sent again. */
+  /** Called after each piece with how many bytes were handed to the network, and how many there are; again from 0 when sent again. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 

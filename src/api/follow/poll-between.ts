@@ -71,7 +71,7 @@ export async function* pollBetween(
   }
 }
 
-/** Reads the job whole; true once it has ended, which is then told. */
+/** Reads the job whole; true once it has ended, which is then reported. */
 async function* pollJob(
   { jobs, history }: FollowContext,
   jobId: string,
@@ -91,7 +91,7 @@ async function* pollJob(
 }
 
 function statusOf({ jobId, status, logs }: JobResult): JobStatusView {
-  return { ...{ jobId, status }, progress: null, estimatedCompletionAt: null, logs: logs ?? [], logsNextCursor: null };
+  return { jobId, status, progress: null, estimatedCompletionAt: null, logs: logs ?? [], logsNextCursor: null };
 }
 
 function tellStatus(status: JobStatusView, seen: SeenUpdates): FollowEvent[] {

@@ -2,13 +2,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { redactUrls } from "../../clean-text.ts";
 import type { BaseUrl } from "../base-url.ts";
-import { type Clock, sleep } from "../clock.ts";
+import { sleep } from "../clock.ts";
 import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
-import { backoffMs, type Repeat, type Settings } from "../options.ts";
+import type { Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import { headerText, retryAfterHeaderMs } from "./headers.ts";
+import { backoffMs, type Repeat } from "../retry.ts";
+import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
 import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
 import { lostError } from "./transport-failure.ts";
 
@@ -31,6 +32,8 @@ export interface CallOptions {
 export interface SendOptions extends CallOptions {
   /** Epoch milliseconds from which on nothing of it is sent any more, however long it waited for its turn. Default: none. */
   readonly sendBefore?: number | undefined;
+  /** Aborts the call while it waits for its turn or between two sends, and no send that is under way. Default: none. */
+  readonly waitSignal?: AbortSignal | undefined;
 }
 
 export interface ApiRequest {
@@ -63,7 +66,7 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   const slot = {
     requestClass: request.requestClass,
     priority: options.priority ?? request.priority,
-    signal: options.signal,
+    signal: options.signal ?? options.waitSignal,
   };
   const result = await context.pacer.run(slot, () =>
     exchange(context.transport.requests, context.clock, {
@@ -94,7 +97,7 @@ export type Attempt<T> =
 /** Sends until an attempt gives a value, within the client's bounds and until `sendBefore`; else throws its failure. */
 export async function withRetries<T>(
   { clock, retry, random, logger }: HttpContext,
-  { signal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
+  { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<T> {
   const startedAt = clock.now();
@@ -104,8 +107,9 @@ export async function withRetries<T>(
     const { error } = result;
     const now = clock.now();
     const outOfTime = now - startedAt >= retry.maxElapsedMs || now >= sendBefore;
-    if (!result.mayRepeat || outOfTime || failures >= retry.maxAttempts) throw error;
     const refusal = error instanceof ApiError ? error : null;
+    const isAskedTooLong = (refusal?.retryAfterMs ?? 0) > LONGEST_ASKED_MS;
+    if (!result.mayRepeat || outOfTime || isAskedTooLong || failures >= retry.maxAttempts) throw error;
     // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
     if (refusal?.status === 429) continue;
     const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
@@ -137,7 +141,7 @@ export function errorOf(
   options: CallOptions,
   result: Exclude<Sent, { kind: "aborted" }>,
 ): ApiError | UploadError | ReturnType<typeof lostError> {
-  if (result.kind === "answer") return answerError(result, request, context.clock);
+  if (result.kind === "answer") return answerError(result, request, context);
   if (result.cause instanceof UploadError) return result.cause;
   return lostError(result, {
     ...request,
@@ -175,11 +179,11 @@ export function urlOf(base: BaseUrl, request: Pick<ApiRequest, "path" | "query">
 
 function headersOf(context: HttpContext, request: ApiRequest): Record<string, string> {
   const headers: Record<string, string> = {
-    authorization: context.authorization,
     accept: "application/json",
     "user-agent": "showrunner",
     ...request.stream?.headers,
   };
+  if (context.authorization !== null) headers.authorization = context.authorization;
   if (request.json !== undefined) headers["content-type"] = "application/json";
   return headers;
 }
@@ -195,14 +199,17 @@ interface Answer {
 export function answerError(
   answer: Answer,
   request: { readonly method: string; readonly path: string },
-  clock: Clock,
+  { clock, hint }: Pick<Settings, "clock" | "hint">,
 ): ApiError {
-  const headerWaitMs = retryAfterHeaderMs(answer.headers, clock);
+  const headerWaitMs = retryAfterHeaderMs(answer.headers, clock.now());
   const traceHeader = headerText(answer.headers, "x-trace-id");
   const location = headerText(answer.headers, "location");
   const came = {
-    ...{ ...request, status: answer.status, contentType: headerText(answer.headers, "content-type") },
+    ...request,
+    status: answer.status,
+    contentType: headerText(answer.headers, "content-type"),
     location: location === null ? null : redactUrls(location),
+    hint: hint(answer.status),
   };
   const parsed = errorEnvelope.safeParse(answer.body);
   if (parsed.success) {

@@ -1,3 +1,4 @@
+import { own } from "../../own.ts";
 import { ConnectionError, TimeoutError } from "../errors/client-errors.ts";
 import type { Exchange } from "./transport.ts";
 
@@ -57,7 +58,7 @@ export function transportFailure(cause: unknown): TransportFailure {
   const code = codeOf(cause);
   if (cause instanceof Error && noTunnel.test(cause.message)) return "proxy";
   if (code === null) return "broken";
-  return byCode[code] ?? (tlsCode.test(code) ? "tls" : "broken");
+  return own(byCode, code) ?? (tlsCode.test(code) ? "tls" : "broken");
 }
 
 /** The code of an error, or of what it was caused by. */

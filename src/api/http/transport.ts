@@ -1,15 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { createRequire } from "node:module";
 import type { LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
+import { type AddressGuard, undici } from "../../network/index.ts";
 import type { Clock } from "../clock.ts";
-import type { AddressGuard } from "../files/address-guard.ts";
-
-const load = createRequire(import.meta.url);
-
-/** Loaded at the first request: it would be half of what loading the client takes. */
-export const undici = () => load("undici") as typeof import("undici");
 
 /** What one request did to the network, set by the transport as it happens. */
 export interface SendMark {
@@ -89,8 +83,8 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
   };
 }
 
-/** Largest JSON answer that is read; the description has nothing near it. */
-const maxAnswerBytes = 64 * 1024 * 1024;
+/** Most that is read of an answer and of an error: descriptions of a hundred models have some megabytes, jobs some kilobytes. */
+const MOST_BYTES = { answer: 16 * 1024 * 1024, error: 1024 * 1024 };
 
 /**
  * Takes one answer off the wire as it comes. Answers are small and many, so they are gathered here without a stream
@@ -138,9 +132,12 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#sizeBytes += chunk.length;
-    if (this.#sizeBytes > maxAnswerBytes)
-      controller.abort(new Error(`the answer is larger than ${maxAnswerBytes} bytes`));
-    else this.#chunks.push(chunk);
+    const most = this.#status < 400 ? MOST_BYTES.answer : MOST_BYTES.error;
+    if (this.#sizeBytes <= most) this.#chunks.push(chunk);
+    else {
+      this.#chunks.length = 0;
+      controller.abort(new Error(`the answer is larger than ${most} bytes`));
+    }
   }
 
   onResponseEnd(): void {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { headerNumber, headerText } from "../http/headers.ts";
+import { headerNumber, LONGEST_ASKED_MS, retryAfterHeaderMs } from "../http/headers.ts";
 
 /** At most `requests` within any `perMs` milliseconds. */
 export interface RateLimit {
@@ -24,25 +24,22 @@ export interface LimitNews {
 export function readLimitNews(status: number, headers: IncomingHttpHeaders, serviceNow: number): LimitNews {
   const refused = status === 429;
   const reset = headerNumber(headers, "x-ratelimit-reset");
-  const resetMs = reset === null ? null : Math.max(0, reset * 1000 - serviceNow);
+  const resetMs = reset === null ? null : Math.min(longestWindowMs, Math.max(0, reset * 1000 - serviceNow));
   const exhausted = headerNumber(headers, "x-ratelimit-remaining") === 0;
   const limit = headerNumber(headers, "x-ratelimit-limit");
+  const askedMs = refused ? retryAfterHeaderMs(headers, serviceNow) : null;
+  const retryAfterMs = askedMs === null ? null : Math.min(longestWindowMs, askedMs);
   return {
     refused,
-    waitMs: refused ? (retryAfterMs(headers, serviceNow) ?? resetMs) : exhausted ? resetMs : null,
+    waitMs: refused ? (retryAfterMs ?? resetMs) : exhausted ? resetMs : null,
     requests: limit !== null && limit >= 1 ? Math.floor(limit) : null,
-    resetMs: resetMs ?? (refused ? retryAfterMs(headers, serviceNow) : null),
+    resetMs: resetMs ?? retryAfterMs,
   };
 }
 
-function retryAfterMs(headers: IncomingHttpHeaders, serviceNow: number): number | null {
-  const seconds = headerNumber(headers, "retry-after");
-  if (seconds !== null) return Math.max(0, seconds * 1000);
-  const at = Date.parse(headerText(headers, "retry-after") ?? "");
-  return Number.isNaN(at) ? null : Math.max(0, at - serviceNow);
-}
-
 const minuteMs = 60_000;
+/** No window of a limit is taken for longer. */
+const longestWindowMs = 15 * minuteMs;
 
 /**
  * The window behind a refusal. The headers name the limit and the end of the window but not its length, and a window
@@ -131,7 +128,7 @@ export class Bucket {
     if (news === null) return;
     if (news.refused) return this.#refused(sentAt, now, news, chance);
     this.#refusals = 0;
-    if (news.waitMs !== null) this.#pausedUntil = Math.max(this.#pausedUntil, now + news.waitMs + chance * marginMs);
+    if (news.waitMs !== null) this.#pauseFor(news.waitMs + chance * marginMs, now);
     const finding = this.#limit === null && this.#ramp >= firstInFlight;
     if (++this.#goodAnswers >= (finding ? goodAnswersToDouble : 1)) {
       this.#goodAnswers = 0;
@@ -143,7 +140,7 @@ export class Bucket {
     const fresh = sentAt >= this.#learntAt;
     if (fresh) this.#refusals++;
     const waitMs = news.waitMs ?? Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(this.#refusals - 1, 6));
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + waitMs + marginMs + chance * Math.min(500, waitMs * 0.1));
+    this.#pauseFor(waitMs + marginMs + chance * Math.min(500, waitMs * 0.1), now);
     // After a refusal one request tries alone, and each good answer doubles how many may be under way.
     this.#ramp = 1;
     this.#goodAnswers = 0;
@@ -152,6 +149,10 @@ export class Bucket {
     const oldest = this.#answered.at(-Math.min(this.#answered.length, news.requests + 1)) ?? now;
     const spanMs = now + (news.resetMs ?? waitMs) - oldest;
     this.#limit = { requests: news.requests, perMs: guessWindowMs(spanMs, this.#limit?.perMs ?? null) };
+  }
+
+  #pauseFor(askedMs: number, now: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(askedMs, LONGEST_ASKED_MS + 600));
   }
 
   #windowOpensAt(now: number): number {

@@ -66,7 +66,7 @@ export type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "
 export interface PaceOptions {
   /** Requests in flight at once. A stream counts only until it is open. Default 32. */
   readonly maxInFlight?: number | undefined;
-  /** Requests started within a second. Default 200. */
+  /** Requests started within a second. Default 2,000: a burst is bounded by what is in flight, and a large run is priced within seconds. */
   readonly maxPerSecond?: number | undefined;
   /** The key's limit, where it is known beforehand. Default: learnt from the first 429. */
   readonly limit?: RateLimit | undefined;
@@ -145,7 +145,7 @@ class KeyPacer implements Pacer {
     this.#clock = clock;
     this.#random = random;
     this.#maxInFlight = options.maxInFlight ?? 32;
-    this.#starts = new StartRate(options.maxPerSecond ?? 200);
+    this.#starts = new StartRate(options.maxPerSecond ?? 2_000);
     this.#shared = this.#sharedLane(options);
     for (const [requestClass, own] of Object.entries(options.buckets ?? {})) {
       this.#own.set(requestClass as RequestClass, newLane(own.limit));

@@ -1,8 +1,9 @@
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { undici } from "../../network/index.ts";
 import { startDeadline } from "../clock.ts";
 import type { ApiRequest, CallOptions, HttpContext, Sent } from "../http/call.ts";
-import { type SendMark, undici } from "../http/transport.ts";
+import type { SendMark } from "../http/transport.ts";
 
 export interface OpenStream {
   readonly kind: "open";
@@ -35,7 +36,7 @@ export async function openStream(
         dispatcher: context.transport.streams,
         opaque: mark,
         headers: {
-          authorization: context.authorization,
+          ...(context.authorization !== null && { authorization: context.authorization }),
           accept: "text/event-stream",
           "user-agent": "showrunner",
           ...(request.json === undefined ? {} : { "content-type": "application/json" }),

@@ -24,7 +24,7 @@ export interface StreamOptions {
 /** Delay before a connection is opened again, unless the service named one: the base of a full-jitter backoff. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
-/** A connection that lived this long was of use even when it told nothing new. */
+/** A connection that lived this long was of use even when it brought nothing new. */
 const usefulLifeMs = 5_000;
 
 interface StreamState {

@@ -34,11 +34,17 @@ export function verifyLogDrain(post: {
   readonly secret: string;
   readonly brand?: string | null | undefined;
 }): boolean {
-  const headers = readHeaders(post.headers);
-  const brand = findBrand(headers, "-signature", post.brand ?? null);
-  const signature = brand === null ? "" : (headers.get(`x-${brand}-signature`) ?? "");
-  if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
+  const signature = signatureIn(post.headers, post.brand);
+  if (signature === null) return false;
   return timingSafeEqual(createHmac("sha256", post.secret).update(post.body).digest(), Buffer.from(signature, "hex"));
+}
+
+/** Null where the headers hold none. */
+function signatureIn(source: HeaderSource, given: string | null | undefined): string | null {
+  const headers = readHeaders(source);
+  const brand = findBrand(headers, "-signature", given ?? null);
+  const signature = brand === null ? "" : (headers.get(`x-${brand}-signature`) ?? "");
+  return /^[0-9a-f]{64}$/i.test(signature) ? signature : null;
 }
 
 /** A receiver for NDJSON log drains, of the Fetch kind. Answers 200 after `onEvents` took the batch. */
@@ -46,7 +52,9 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
   const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   if (secrets.some((secret) => secret === "")) throw new TypeError("createDrainHandler needs the drain's secret");
   const logger = options.logger ?? silentLogger;
-  return receiver(options.maxBytes ?? 16_777_216, async (headers, body) => {
+  const refuse = (headers: Headers) =>
+    signatureIn(headers, options.brand) === null ? answer(401, "bad-signature") : null;
+  const handle = async (headers: Headers, body: Uint8Array) => {
     const genuine = secrets.some((secret) => verifyLogDrain({ headers, body, secret, brand: options.brand }));
     if (!genuine) return answer(401, "bad-signature");
     try {
@@ -56,7 +64,8 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
       return answer(500, "not handled, post again");
     }
     return answer(200, "ok");
-  });
+  };
+  return receiver({ maxBytes: options.maxBytes ?? 16_777_216, refuse, handle });
 }
 
 /** The lines of one post. The brand's prefix is taken from the fields themselves; lines that are no object are left out. */

@@ -108,7 +108,11 @@ export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   return {
     ok: true,
     event: {
-      ...{ id, event, brand, redelivery: redelivery === "true", job: job.data },
+      id,
+      event,
+      brand,
+      redelivery: redelivery === "true",
+      job: job.data,
       attempt: /^\d{1,6}$/.test(attempt ?? "") ? Number(attempt) : null,
       signedAt: Number(timestamp) * 1000,
     },
@@ -119,22 +123,29 @@ export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
 export function verifySignature(
   delivery: WebhookDelivery,
 ): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {
-  const signed = signedHeaders(readHeaders(delivery.headers), delivery.brand ?? null);
-  if (signed === null) return refuse("missing-headers");
-  if (
-    !/^\d{1,12}$/.test(signed.timestamp) ||
-    !/^[0-9a-f]{128}$/i.test(signed.signature) ||
-    !/^(true|false)$/.test(signed.redelivery)
-  ) {
-    return refuse("malformed-headers");
-  }
+  const signed = checkHeaders(delivery);
+  if (typeof signed === "string") return refuse(signed);
   const key = publicKeyOf(delivery.publicKey);
   if (key === null) return refuse("malformed-key");
   const isGenuine = verify(null, signedText(signed, delivery.body), key, Buffer.from(signed.signature, "hex"));
-  if (!isGenuine) return refuse("bad-signature");
-  const signedAt = Number(signed.timestamp) * 1000;
-  if (Math.abs(delivery.now - signedAt) > (delivery.toleranceMs ?? 300_000)) return refuse("stale");
-  return { ok: true, signed };
+  return isGenuine ? { ok: true, signed } : refuse("bad-signature");
+}
+
+/** What the headers of a delivery say, or why it is refused whatever its body is. */
+export function checkHeaders({
+  headers,
+  brand,
+  now,
+  toleranceMs = 300_000,
+}: Pick<WebhookDelivery, "headers" | "brand" | "now" | "toleranceMs">): SignedHeaders | WebhookRefusal {
+  const signed = signedHeaders(readHeaders(headers), brand ?? null);
+  if (signed === null) return "missing-headers";
+  const isWellFormed =
+    /^\d{1,12}$/.test(signed.timestamp) &&
+    /^[0-9a-f]{128}$/i.test(signed.signature) &&
+    /^(true|false)$/.test(signed.redelivery);
+  if (!isWellFormed) return "malformed-headers";
+  return Math.abs(now - Number(signed.timestamp) * 1000) > toleranceMs ? "stale" : signed;
 }
 
 function refuse(reason: WebhookRefusal): { readonly ok: false; readonly reason: WebhookRefusal } {

@@ -2,15 +2,28 @@ import { BoundedMap } from "../bounded-map.ts";
 import type { Client } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Logger, silentLogger } from "../redactor.ts";
-import { verifyWebhook, type WebhookEvent, type WebhookVerdict } from "./verify-webhook.ts";
+import {
+  checkHeaders,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookRefusal,
+  type WebhookVerdict,
+} from "./verify-webhook.ts";
 
-/** A receiver of the Fetch kind for posts of at most so many bytes. */
-export function receiver(
-  maxBytes: number,
-  handle: (headers: Headers, body: Uint8Array) => Promise<Response>,
-): (request: Request) => Promise<Response> {
+interface Receiving {
+  /** The most bytes of a body. */
+  readonly maxBytes: number;
+  /** What refuses a post by its headers alone, before its body is read; null: nothing. */
+  refuse(headers: Headers): Response | null;
+  handle(headers: Headers, body: Uint8Array): Promise<Response>;
+}
+
+/** A receiver of the Fetch kind for posts that are signed. */
+export function receiver({ maxBytes, refuse, handle }: Receiving): (request: Request) => Promise<Response> {
   return async (request) => {
     if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
+    const refused = refuse(request.headers);
+    if (refused !== null) return refused;
     const body = await readBody(request, maxBytes).catch(() => undefined);
     if (body === undefined) return answer(400, "the body broke off");
     return body === null ? answer(413, "the body is too large") : handle(request.headers, body);
@@ -101,13 +114,18 @@ export function createWebhookHandler(options: WebhookHandlerOptions): (request: 
   const handle = onceEach(options);
   options.client?.expectWebhooks();
 
-  return receiver(options.maxBytes ?? 1_048_576, async (headers, body) => {
+  const refused = (reason: WebhookRefusal) => {
+    logger.warn({ reason }, "webhook refused");
+    return answer(STATUS[reason], reason);
+  };
+  const refuse = (headers: Headers) => {
+    const signed = checkHeaders({ ...options, headers, now: clock.now() });
+    return typeof signed === "string" ? refused(signed) : null;
+  };
+  const receiveWhole = async (headers: Headers, body: Uint8Array) => {
     const verdict = await verdictOf(options, keys, clock, headers, body);
     if (verdict === null) return answer(503, "the signing key is not available");
-    if (!verdict.ok) {
-      logger.warn({ reason: verdict.reason }, "webhook refused");
-      return answer(verdict.reason.startsWith("m") ? 400 : 401, verdict.reason);
-    }
+    if (!verdict.ok) return refused(verdict.reason);
     try {
       await handle(verdict.event);
     } catch (error) {
@@ -115,8 +133,18 @@ export function createWebhookHandler(options: WebhookHandlerOptions): (request: 
       return answer(500, "not handled, deliver again");
     }
     return answer(200, "ok");
-  });
+  };
+  return receiver({ maxBytes: options.maxBytes ?? 1_048_576, refuse, handle: receiveWhole });
 }
+
+const STATUS: Readonly<Record<WebhookRefusal, number>> = {
+  "missing-headers": 400,
+  "malformed-headers": 400,
+  "malformed-body": 400,
+  "malformed-key": 400,
+  stale: 401,
+  "bad-signature": 401,
+};
 
 function keysOf(options: WebhookHandlerOptions, clock: Clock): KeyCache {
   const { publicKey, client } = options;

@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../plan/index.ts";
+import { combinationTable } from "../combination-table.ts";
 
 /** What a number in the schema means, said with its unit. */
 type Say = (value: number) => string;
@@ -74,14 +75,21 @@ function bytes(value: number): string {
   return `${count(value)} bytes`;
 }
 
+/** Which fields go together, by the model's table of combinations: an item a row. */
+export function combinationDocs(schema: JsonSchema): readonly string[] {
+  const { rows = [] } = combinationTable(schema) ?? {};
+  if (rows.length === 0) return [];
+  return ["Accepted combinations of fields:", ...rows.map(({ text }) => `- ${text}`)];
+}
+
 /** A doc comment of these sentences; nothing when there are none. */
 export function comment(sentences: readonly string[], indent: string): string {
   // A description comes from outside; it must not end the comment that it stands in.
   const said = sentences.map((one) => one.replaceAll("*/", "*∕").replace(/\s+/g, " ").trim()).filter(Boolean);
   if (said.length === 0) return "";
-  const tag = said.findIndex((one) => one.startsWith("@"));
+  const tag = said.findIndex((one) => /^(?:@|- )/.test(one));
   if (tag < 0) return `${indent}/** ${said.join(" ")} */\n`;
-  // A tag counts only at the beginning of a line.
+  // A tag, or an item of a list, counts only at the beginning of a line.
   const lines = [said.slice(0, tag).join(" "), ...said.slice(tag)]
     .filter(Boolean)
     .map((line) => `${indent} * ${line}\n`);

@@ -1,6 +1,6 @@
 import type { Catalog, CatalogModel } from "../../plan/index.ts";
 import { maxOutputsOf, yieldsOf } from "../../plan/schema/model-facts.ts";
-import { comment, sentence } from "./docs.ts";
+import { combinationDocs, comment, sentence } from "./docs.ts";
 import { pascal, unique, valueNames } from "./names.ts";
 import { inputDeclarations } from "./types.ts";
 
@@ -14,7 +14,7 @@ export function generateModels(catalog: Catalog): string {
     .filter((model) => (model.state === "live" || model.state === "retired") && yieldsOf(model) !== null)
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const names = valueNames(models);
-  const used = new Set(["Media", "MediaList", "OrValue", "Value", "Voice", "model", "models"]);
+  const used = new Set(["Media", "MediaList", "OrValue", "Value", "Voice", "model", "models", "typedModels"]);
   const written = models.map((model) => writeModel(model, names, used));
   const declarations = written.flatMap(({ types }) => types);
   return [
@@ -23,9 +23,9 @@ export function generateModels(catalog: Catalog): string {
     "",
     ...declarations.map((declaration) => `${declaration}\n`),
     "/** Every model of the catalog, typed by its own schema. */",
-    "export const models = {",
+    "export const models = typedModels({",
     ...written.map(({ value }) => value),
-    "} as const;",
+    "});",
     "",
   ]
     .join("\n")
@@ -45,7 +45,7 @@ function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, use
   const generics = `<${type}, ${yields}${most === null ? "" : `, ${most}`}>`;
   const facts = `{ yields: ${yields}${most === null ? "" : `, maxOutputs: ${most}`} }`;
   return {
-    types: [comment([`Input of ${model.id}.`], "") + input, ...parts],
+    types: [comment([`Input of ${model.id}.`, ...combinationDocs(model.inputSchema)], "") + input, ...parts],
     value: `${comment(modelDocs(model, names), "  ")}  ${name}: model${generics}(${JSON.stringify(model.id)}, ${facts}),`,
   };
 }
@@ -64,7 +64,7 @@ function importLine(declarations: string): string {
   const code = declarations.replace(/\/\*\*.*?\*\/|"(?:[^"\\]|\\.)*"/gs, "");
   const used = (name: string) => (new RegExp(`\\b${name}\\b`).test(code) ? [`type ${name}`] : []);
   const types = ["Media", "MediaList", "OrValue", "Value", "Voice"].flatMap(used);
-  return `import { ${["model", ...types].sort(byName).join(", ")} } from "showrunner";`;
+  return `import { ${["model", "typedModels", ...types].sort(byName).join(", ")} } from "showrunner";`;
 }
 
 /** In the order in which formatters put imports: by name, whether type or not, without looking at case. */

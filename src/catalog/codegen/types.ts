@@ -113,8 +113,7 @@ class TypeWriter {
       ? orValue(this.#type(schema.items, location?.item(positional.length) ?? null, indent, depth + 1))
       : "unknown";
     if (positional.length === 0) return /^[\w<>"]+$/.test(item) ? `readonly ${item}[]` : `ReadonlyArray<${item}>`;
-    const rest = schema.items === false ? [] : [`...(${item})[]`];
-    return `readonly [${[...positional.map((one) => `(${one})?`), ...rest].join(", ")}]`;
+    return tuple(positional, item, schema);
   }
 
   /** Fields of all parts that may apply; required are those that always are. */
@@ -162,7 +161,7 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
 
 /**
  * Plain JSON may come from a step as well. Not so media and voices, which say it themselves, what tells types apart, and
- * objects: their fields take values, and a misspelt one is only told with its right name where nothing else is accepted.
+ * objects: their fields take values, and a misspelt one is only reported with its right name where nothing else is accepted.
  */
 function orValue(type: string): string {
   if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
@@ -176,6 +175,17 @@ const withoutComments = (code: string) => code.replace(/\/\*\*.*?\*\//gs, "");
 function union(types: readonly string[]): string {
   const distinct = [...new Set(types)];
   return distinct.includes("unknown") ? "unknown" : distinct.join(" | ");
+}
+
+/** As many places as an array may have; those that it need not have are optional. */
+function tuple(positional: readonly string[], item: string, { items, minItems, maxItems }: JsonSchema): string {
+  const least = typeof minItems === "number" ? minItems : 0;
+  const most = typeof maxItems === "number" ? maxItems : Number.POSITIVE_INFINITY;
+  const places = positional
+    .slice(0, most)
+    .map((one, index) => (index < least ? one : /^[\w<>"]+$/.test(one) ? `${one}?` : `(${one})?`));
+  const rest = items === false || most <= positional.length ? [] : [`...(${item})[]`];
+  return `readonly [${[...places, ...rest].join(", ")}]`;
 }
 
 function literal(value: unknown): string {

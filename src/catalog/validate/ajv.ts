@@ -57,6 +57,8 @@ function ajvWith(discriminator: boolean): Ajv2020 {
     strict: false,
     discriminator,
     unicodeRegExp: false,
+    // Those that are left are many or recursive.
+    inlineRefs: false,
     code: { regExp: pattern },
     multipleOfPrecision: 6,
     addUsedSchema: false,
@@ -71,6 +73,8 @@ function ajvWith(discriminator: boolean): Ajv2020 {
   return ajv;
 }
 
+/** Longest that compiling a schema may take, in milliseconds; its size bounds it to a fifth of that on an idle machine. */
+const MAX_COMPILE_MS = 5000;
 /** Longest that one check may take, in milliseconds, where a schema's form does not bound it. */
 const MAX_CHECK_MS = 1000;
 
@@ -86,17 +90,20 @@ const pattern = Object.assign(
   { code: "pattern" },
 );
 
-/** Compiles a schema that has been through `prepareSchema`. Throws when it cannot be compiled. */
+/** Compiles a schema that has been through `prepareSchema`. Throws when it cannot be compiled, in time. */
 export function compile(schema: object): Validate {
   slowPatterns = 0;
-  const validate = compileEither(schema);
+  const { value: validate } =
+    within(MAX_COMPILE_MS, () => compileEither(schema)) ?? tooSlow("compiling it", MAX_COMPILE_MS);
   const now: Validate = (data) => (validate(data) ? [] : (validate.errors ?? []));
   const isLinear = slowPatterns === 0 && !/"\$(dynamicR|r)ef":/.test(JSON.stringify(schema));
-  return isLinear ? now : (data) => (within(MAX_CHECK_MS, () => now(data)) ?? tooSlow()).value;
+  return isLinear
+    ? now
+    : (data) => (within(MAX_CHECK_MS, () => now(data)) ?? tooSlow("checking an input against it", MAX_CHECK_MS)).value;
 }
 
-function tooSlow(): never {
-  throw new Error(`checking an input against it takes more than ${MAX_CHECK_MS} ms`);
+function tooSlow(what: string, ms: number): never {
+  throw new Error(`${what} takes more than ${ms} ms`);
 }
 
 /** The discriminator gives better messages, but asks more of a schema than JSON Schema does. */

@@ -121,7 +121,7 @@ function typeIs(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-/** Validation errors as problems of fields: one for each mistake, told by what to do, not by how schemas work. */
+/** Validation errors as problems of fields: one for each mistake, worded by what to do, not by how schemas work. */
 export function explain(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   return withoutRepeats(explainAll(errors, root));
 }
@@ -129,9 +129,9 @@ export function explain(errors: readonly ErrorObject[], root: JsonSchema): reado
 export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): readonly FieldProblem[] {
   const choices = errors.filter(isChoice);
   return errors.flatMap((error) => {
-    // "if" only repeats that what follows from it failed; branches of a choice are told by the choice.
+    // "if" only repeats that what follows from it failed; branches of a choice are reported by the choice.
     if (error.keyword === "if" || choices.some((choice) => isWithin(error, choice))) return [];
-    const told = isChoice(error)
+    const explained = isChoice(error)
       ? explainChoice(
           error,
           errors.filter((other) => isWithin(other, error)),
@@ -139,7 +139,7 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
         )
       : sentenceOf(error);
     const condition = conditionOf(error.schemaPath, root);
-    return condition === null ? told : told.map((problem) => under(condition, problem));
+    return condition === null ? explained : explained.map((problem) => under(condition, problem));
   });
 }
 

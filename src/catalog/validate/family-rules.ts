@@ -18,20 +18,27 @@ export function familyProblems(schema: JsonSchema, input: Json, rules: readonly 
 
 const fieldsOf = new WeakMap<JsonSchema, RuleFields>();
 
+/** The fields of a schema, read once. */
+export function ruleFieldsOf(schema: JsonSchema): RuleFields {
+  const fields = fieldsOf.get(schema) ?? new RuleFields(schema);
+  fieldsOf.set(schema, fields);
+  return fields;
+}
+
 class Judge {
   readonly #fields: RuleFields;
   readonly #input: Fields;
 
   constructor(schema: JsonSchema, input: Fields) {
-    this.#fields = fieldsOf.get(schema) ?? new RuleFields(schema);
-    fieldsOf.set(schema, this.#fields);
+    this.#fields = ruleFieldsOf(schema);
     this.#input = input;
   }
 
   problems(rule: FamilyRule): readonly FieldProblem[] {
     if (!this.#isExpressible(rule) || !this.#holds(rule.when)) return [];
     const say = (code: string, name: string, what: string): FieldProblem => ({
-      ...{ code, field: `input.${name}` },
+      code,
+      field: `input.${name}`,
       message: `${what}: ${rule.message} (${OURS})`,
     });
     switch (rule.kind) {
@@ -116,13 +123,13 @@ class Judge {
 }
 
 /** `4K` and `4k` are one value. */
-function includes(values: readonly unknown[], value: unknown): boolean {
+export function includes(values: readonly unknown[], value: unknown): boolean {
   const plain = (one: unknown) => (typeof one === "string" ? one.toLowerCase() : one);
   return values.some((one) => plain(one) === plain(value));
 }
 
 /** The fields of a schema as rules of families name them; each is found once. */
-export class RuleFields {
+class RuleFields {
   readonly #root: JsonSchema;
   readonly #parts: readonly JsonSchema[];
   readonly #known = new Map<string, readonly JsonSchema[]>();

@@ -19,19 +19,35 @@ const SINGLE = new Set([
 /** Dialect and ids would send the validator looking for documents that it does not have. */
 const DROPPED = new Set(["$schema", "$id", "$anchor", "$comment"]);
 
-/** More nodes than this, and references stay as they are: a small schema can unfold into a very large one. */
-const MAX_NODES = 20_000;
+/**
+ * A hundred times what models have; a second's work for the compiler. A larger schema is refused. Of one that would become
+ * larger by unfolding, references stay as they are.
+ */
+const MAX_NODES = 5_000;
 
 /**
  * A schema ready to be compiled and explained. References within the document are unfolded, so that the path of an error
  * says where in the whole schema it arose; recursive ones stay. `discriminator.mapping` is OpenAPI's and goes.
+ * Throws for a schema that is too large to be compiled.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
+  if (countParts(root, MAX_NODES) > MAX_NODES) throw new Error(`it has more than ${MAX_NODES} parts`);
   const unfolding = new Unfolding(root, MAX_NODES);
   const unfolded = unfolding.schema(root, [root]);
   const schema = unfolding.isTooLarge ? new Unfolding(root, 0).schema(root, []) : unfolded;
   // Without an id the validator does not find what "#" refers to.
   return { $id: "showrunner:input", ...schema };
+}
+
+/** How many objects a JSON value holds, itself included; where they are more than `most`, any number above it. */
+function countParts(value: unknown, most: number): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let found = Array.isArray(value) ? 0 : 1;
+  for (const inner of Object.values(value)) {
+    if (found > most) return found;
+    found += countParts(inner, most - found);
+  }
+  return found;
 }
 
 class Unfolding {

@@ -1,3 +1,4 @@
+import { own } from "../../own.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import { isSchema } from "../../plan/schema/schema.ts";
 import { didYouMean } from "../../plan/suggest.ts";
@@ -24,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** JSON types in words: `text or a list`. */
 export function typeWords(types: readonly string[]): string {
-  return [...new Set(types)].map((type) => TYPES[type] ?? type).join(" or ");
+  return [...new Set(types)].map((type) => own(TYPES, type) ?? type).join(" or ");
 }
 
 /** What a value is, in words: `text`, `a list`. */
@@ -115,7 +116,7 @@ function notListed(value: unknown, allowed: readonly string[]): [message: string
   ];
 }
 
-/** Patterns of the form "one character that is neither white space nor control" need no regular expression to be told. */
+/** Patterns of the form "one character that is neither white space nor control" need no regular expression. */
 function patternMessage(value: unknown, pattern: string): string {
   if (/^\[\^\\s(?:\\x[0-9a-f]{2}-?|\\u[0-9a-f]{4}-?)*\]$/i.test(pattern)) return "needs at least one visible character";
   return `${shown(value)} does not match the pattern ${pattern}`;

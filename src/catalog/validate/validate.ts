@@ -16,9 +16,9 @@ const MAX_KEPT = 500;
  * that cannot be compiled or evaluated is a problem of that model, never an error.
  */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
-  const created = compiledOf(model.inputSchema);
-  if ("defect" in created) return [defective(model.id, created.defect)];
   try {
+    const created = compiledOf(model.inputSchema);
+    if ("defect" in created) return [defective(model.id, created.defect)];
     return explain(created.validate(input), created.schema);
   } catch (error) {
     return [defective(model.id, describedBy(error))];
@@ -65,10 +65,10 @@ const MAX_TOLD = 20;
 export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
   const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
   compiledValues.set(schema, validate);
-  const told = validate(value).map(({ instancePath, message, params }) => {
+  const mistakes = validate(value).map(({ instancePath, message, params }) => {
     const extra = "additionalProperty" in params ? ` (${JSON.stringify(params.additionalProperty)})` : "";
     const allowed = "allowedValues" in params ? ` (${JSON.stringify(params.allowedValues)})` : "";
     return `${instancePath === "" ? "the answer" : instancePath} ${message ?? "is wrong"}${extra}${allowed}`;
   });
-  return [...new Set(told)].slice(0, MAX_TOLD);
+  return [...new Set(mistakes)].slice(0, MAX_TOLD);
 }

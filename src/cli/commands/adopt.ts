@@ -1,4 +1,4 @@
-import type { AdoptionCandidate, Showrunner, UnresolvedStep } from "../../index.ts";
+import type { AdoptionCandidate, Showrunner, UnresolvedStep } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
@@ -49,8 +49,8 @@ const columns = [
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
-function matchText({ match, likeness }: Row): string {
-  return match === "unlike" && likeness !== null ? `${Math.round(likeness * 100)} %` : match;
+function matchText({ match, similarity }: Row): string {
+  return match === "unlike" && similarity !== null ? `${Math.round(similarity * 100)} %` : match;
 }
 
 /** An empty list is no proof: who takes it for one gives up a job that was paid for. */
@@ -170,7 +170,7 @@ async function adoptAll(show: Showrunner, context: Context, { runId, open }: Ope
     const adopted = certain.map(({ step, certain: jobId }) => ({ step, jobId }));
     output.printJson(wireForm({ id: runId, adopted, left }));
   }
-  if (certain.length > 0) output.say(`Noted for ${certain.length} steps. This takes effect when the run goes on.`);
+  if (certain.length > 0) output.say(`Recorded for ${certain.length} steps; applied on resume.`);
   for (const one of left) {
     output.say(questionLine(one, output));
     if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
@@ -224,8 +224,8 @@ async function decide(
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);
   if (flags.json) output.printJson({ id: runId, step, job_id: adopted });
-  const what = adopted === null ? "its submit created no job" : `it created ${visible(adopted)}`;
-  output.say(`Noted for ${visible(step)}: ${what}. This takes effect when the run goes on.`);
+  const what = adopted === null ? "none" : `its job is ${visible(adopted)}`;
+  output.say(`Recorded for ${visible(step)}: ${what}; applied on resume.`);
   output.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;
 }

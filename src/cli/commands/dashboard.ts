@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
-import { isIP } from "node:net";
 import { join, relative } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
-import type { Showrunner } from "../../index.ts";
+import type { Showrunner } from "../../internal.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags, sayWhere } from "../context.ts";
@@ -17,7 +16,7 @@ const LEAST_LENGTH = 32;
 
 /**
  * One token a journal, so that a page that is open survives a restart. A token that others of this machine may have read or
- * written is replaced by a new one, and `warn` is told why.
+ * written is replaced by a new one, and `warn` is given the reason.
  */
 export async function storedToken(path: string, warn: (text: string) => void): Promise<string> {
   const stored = await readKept(path);
@@ -66,9 +65,6 @@ export interface DashboardFlags extends ServiceFlags {
   readonly host: string;
   readonly allowHost?: readonly string[];
   readonly viewers?: boolean;
-  readonly userHeader?: string;
-  readonly proxy?: readonly string[];
-  readonly operator?: readonly string[];
 }
 
 /** Used when it is free and no other port was requested. */
@@ -80,13 +76,23 @@ export async function dashboard(context: Context, files: readonly string[], flag
   const port = portOf(flags.port);
   const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
-  const { openJournal, openMedia, openShowrunner } = await import("../../index.ts");
-  await mkdir(folder, { recursive: true });
+  const { openJournal, openMedia, openShowrunner } = await import("../../internal.ts");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const kept = mediaOptionsOf(io, flags);
+  const { local, service, families, baseUrl } = flags;
   try {
     const open = () =>
-      openShowrunner({ journal, ...kept, local: flags.local, families: flags.families, baseUrl: flags.baseUrl });
+      openShowrunner({
+        journal,
+        ...kept,
+        local,
+        service,
+        families,
+        baseUrl,
+        inside: flags.inside,
+        filesDir: flags.files,
+      });
     let show = await open();
     // A local service belongs to the command that embedded it and ends with it; then this one embeds its own.
     const reopen = async (lost: Showrunner) => {
@@ -110,18 +116,19 @@ export async function dashboard(context: Context, files: readonly string[], flag
         ...(flags.viewers === true && {
           viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), (text) => output.say(text)),
         }),
-        ...userHeaderOf(flags),
         ...placeOf(flags),
         loadPipeline: codeFrom(pipelines, context),
       };
       const served = await start(options, port, flags.port === undefined);
+      // Whoever reads that it is ready may end it at once.
+      const { interrupt } = io;
       if (flags.json) output.printJson({ url: served.url, origin: served.origin, viewerUrl: served.viewerUrl });
       else output.print(served.url);
       output.say(
         "Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.",
       );
       if (served.viewerUrl !== null) output.say(`For looking only, pass this one on: ${served.viewerUrl}`);
-      if (!io.interrupt.aborted) await once(io.interrupt, "abort");
+      if (!interrupt.aborted) await once(interrupt, "abort");
       output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
       await served.close();
     } finally {
@@ -157,12 +164,12 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
 
 /** The code that a run was planned with, where it still is: a file that was named here, or lies below the working folder. */
 function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
-  const told = new Set<string>();
+  const warned = new Set<string>();
   return async ({ file, exportName }) => {
     if (!named.some(({ source }) => source?.file === file) && !(await isOwnFile(file, io.cwd))) {
       const what = `${visible(file)} is named by a run and lies outside of this folder, so it is not loaded`;
-      if (!told.has(file)) output.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
-      told.add(file);
+      if (!warned.has(file)) output.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
+      warned.add(file);
       return null;
     }
     return loadPipeline(`${file}#${exportName}`, "/").then(
@@ -179,26 +186,6 @@ function placeOf({ host, allowHost = [] }: DashboardFlags) {
   throw new CliError("USAGE", `--allow-host ${visible(wrong)} is no host name or address`, {
     next: "give the name alone, as --allow-host studio.lan",
   });
-}
-
-/** @throws CliError `USAGE` where flags of the proxy stand alone, or name no header or address */
-function userHeaderOf({ userHeader, proxy, operator = [] }: DashboardFlags) {
-  if (userHeader === undefined) {
-    if (proxy === undefined && operator.length === 0) return {};
-    throw new CliError("USAGE", "--proxy and --operator belong to --user-header", {
-      next: "name the header in which the proxy says who asks, as --user-header X-Forwarded-User",
-    });
-  }
-  if (!/^[\w-]{1,100}$/.test(userHeader)) {
-    throw new CliError("USAGE", `--user-header ${visible(userHeader)} is no name of a header`, {
-      next: "give the name alone, as --user-header X-Forwarded-User",
-    });
-  }
-  const wrong = proxy?.find((address) => isIP(address) === 0);
-  if (wrong !== undefined) {
-    throw new CliError("USAGE", `--proxy ${visible(wrong)} is no IP address`, { next: "as in --proxy 10.0.0.5" });
-  }
-  return { userHeader: { name: userHeader, operators: operator, ...(proxy !== undefined && { from: proxy }) } };
 }
 
 function portOf(text: string | undefined): number {

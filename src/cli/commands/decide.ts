@@ -1,4 +1,4 @@
-import { type Plan, type RunReport, type Showrunner, traitsOf } from "../../index.ts";
+import { type Plan, type RunReport, type Showrunner, traitsOf } from "../../internal.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
@@ -7,6 +7,7 @@ import { type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from ".
 import { visible, visibleLines } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
+import { decisionText } from "./show.ts";
 
 export interface DecideFlags extends ServiceFlags {
   readonly pick?: string;
@@ -44,7 +45,8 @@ async function requested(runId: string, decide: () => Promise<void>): Promise<vo
     await decide();
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
-    const next = `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`;
+    const own = "next" in error && typeof error.next === "string" ? visible(error.next) : null;
+    const next = own ?? `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`;
     throw new CliError("USAGE", visible(error.message), { next, cause: error });
   }
 }
@@ -69,7 +71,7 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
     output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
   }
   if (isParked) {
-    output.say("No process drives the run now: it goes on when it is resumed.");
+    output.say("Applied on resume: no process drives the run now.");
     output.next(`showrunner resume ${visible(runId)}`);
   } else {
     output.say("The process that drives the run applies it at once.");
@@ -83,6 +85,8 @@ interface Waiting {
   readonly message: string | null;
   readonly choose: boolean;
   readonly shows: readonly OfferedTake[];
+  /** The last word on it, which no process has taken in yet. */
+  readonly decided: RunReport["steps"][number]["approval"];
 }
 
 /** What waits for a person in a run, and what it shows. */
@@ -100,11 +104,15 @@ async function list(show: Showrunner, context: Context, runId: string, flags: De
   const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
   if (flags.json) output.printJson(waiting);
-  for (const { step, message, choose, shows } of waiting) {
+  for (const { step, message, choose, shows, decided } of waiting) {
     output.say(`${output.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
     if (!flags.json && shows.length > 0) output.print(table(shows, columns, io.stdout.columns));
     for (const { text, pick } of shows)
       if (text !== null && !flags.json) output.print(quoted(text, choose ? pick : null));
+    if (decided !== null)
+      output.say(
+        `Decided: ${visible(decisionText(decided))}. It takes effect on resume; until then another word replaces it.`,
+      );
     const at = `${runId} ${shellWord(step)}`;
     const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";
     output.next(
@@ -144,15 +152,15 @@ function where({ path, asset_id, text }: OfferedTake): string {
 }
 
 async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles): Promise<readonly Waiting[]> {
-  const isWaiting = new Set(
-    report.steps.filter(({ status }) => status === "awaiting-approval").map(({ path }) => path),
-  );
+  const waiting = report.steps.filter(({ status }) => status === "awaiting-approval");
+  const decidedOn = new Map(waiting.map(({ path, approval }) => [path, approval]));
   const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
   return Promise.all(
     decisions
-      .filter(({ path }) => isWaiting.has(path))
+      .filter(({ path }) => decidedOn.has(path))
       .map(async ({ path, message, choose, shows }) => {
-        return { step: path, message, choose, shows: await offeredTakes(shows, { plan, report, review }) };
+        const offered = await offeredTakes(shows, { plan, report, review });
+        return { step: path, message, choose, shows: offered, decided: decidedOn.get(path) ?? null };
       }),
   );
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { JournalStore } from "../../index.ts";
+import type { JournalStore } from "../../internal.ts";
 import type { Background } from "../background.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf } from "../context.ts";
@@ -13,6 +13,8 @@ export interface Detached {
   /** Agreed to, a decimal of US dollars; null at the local service. */
   readonly budget: string | null;
   readonly startAnyway: boolean;
+  /** The first of the runs that rows of a file have, which name themselves. */
+  readonly isOneOfMany?: true;
 }
 
 /** Milliseconds between two polls of the journal. */
@@ -26,7 +28,7 @@ export async function detach(context: Context, detached: Detached, flags: RunFla
   if (io.background === null)
     throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
   const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
-  const { openJournal } = await import("../../index.ts");
+  const { openJournal } = await import("../../internal.ts");
   const store = await openJournal(journalOf(io, flags));
   let child: Background;
   let end: "begun" | number | null;
@@ -50,7 +52,7 @@ export async function detach(context: Context, detached: Detached, flags: RunFla
   }
   if (flags.json) output.printJson({ id: runId, pid: child.pid ?? null, log });
   else output.print(visible(runId));
-  output.say(`Run ${visible(runId)} goes on in process ${child.pid}; it writes to ${visible(log)}`);
+  output.say(`Run ${visible(runId)} continues in process ${child.pid}; it writes to ${visible(log)}`);
   output.next(
     `showrunner events ${visible(runId)} --follow`,
     `showrunner stop ${visible(runId)}   (submits nothing more)`,
@@ -74,8 +76,8 @@ async function begun(
 }
 
 /** What was typed, with what was agreed to since; what was typed counts where both say something. */
-function argumentsOf({ args }: Context, { runId, budget, startAnyway }: Detached): readonly string[] {
+function argumentsOf({ args }: Context, { runId, budget, startAnyway, isOneOfMany }: Detached): readonly string[] {
   const [command = "run", ...typed] = args.filter((word) => word !== "--detach" && word !== "--json");
   const agreed = [...(budget === null ? [] : ["--budget", budget]), ...(startAnyway ? ["--start-anyway"] : [])];
-  return [command, "--id", runId, ...agreed, ...typed];
+  return [command, ...(isOneOfMany ? [] : ["--id", runId]), ...agreed, ...typed];
 }

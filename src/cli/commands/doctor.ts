@@ -1,10 +1,9 @@
 import process from "node:process";
+import { chooseService, isKeyOfV2, keyCommand, missingKey } from "../../deployments.ts";
 import { dollars } from "../../money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { type Finding, failed, fine, unknown } from "../doctor/finding.ts";
-import { journalFindings } from "../doctor/journal.ts";
-import { mediaFindings } from "../doctor/media.ts";
+import { type Finding, failed, fine, journalFindings, mediaFindings, unknown } from "../doctor/storage.ts";
 import { type WebhookFlags, type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
@@ -26,8 +25,10 @@ export async function serviceFindings(
       const began = performance.now();
       const { balanceMicros, currency } = await show.balance();
       const took = duration(performance.now() - began);
+      const hosted = chooseService(flags, context.io.env);
+      const name = (hosted !== null && "deployment" in hosted && hosted.deployment?.title) || show.service.kind;
       return [
-        fine("service", `${show.service.kind} ${show.service.baseUrl}, answered in ${took}`),
+        fine("service", `${name} ${show.service.baseUrl}, answered in ${took}`),
         fine("balance", `${dollars(balanceMicros)} ${currency}`),
         clock(show.client.clockOffsetMs()),
         ...(await webhookFindings(context, show.client, target)),
@@ -35,12 +36,7 @@ export async function serviceFindings(
     });
   } catch (error) {
     const { message, next } = explainError(error, { env: context.io.env });
-    // Every service has a balance: one that knows none is asked at another address than its own.
-    const isElsewhere = error instanceof Error && "status" in error && error.status === 404;
-    const cure = isElsewhere
-      ? "check SHOWRUNNER_BASE_URL: it ends in the version, as https://api.example.com/v3"
-      : next;
-    return [failed("service", message, cure), unknown("webhooks", "not checked, as the service was not reached")];
+    return [failed("service", message, next), unknown("webhooks", "not checked, as the service was not reached")];
   }
 }
 
@@ -80,9 +76,16 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
 }
 
 function credential({ io }: Context, flags: ServiceFlags): Finding {
-  const hosted = !flags.local && (flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL);
-  if (!hosted) return fine("credential", "none needed: no SHOWRUNNER_BASE_URL, so the local service is used");
-  const key = io.env.SHOWRUNNER_API_KEY;
-  if (!key) return failed("credential", "SHOWRUNNER_API_KEY is not set", "export SHOWRUNNER_API_KEY=<key_id>:<secret>");
-  return fine("credential", key.includes(":") ? `key ${key.split(":")[0]}` : "a token");
+  const hosted = chooseService(flags, io.env);
+  if (hosted === null) {
+    return fine(
+      "credential",
+      "none needed: neither SHOWRUNNER_SERVICE nor SHOWRUNNER_BASE_URL, so the local service is used",
+    );
+  }
+  if ("problem" in hosted) return failed("credential", `${hosted.setting} ${hosted.problem}`);
+  const { apiKey, keyFrom } = hosted;
+  if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
+  if (isKeyOfV2(apiKey)) return failed("credential", `${keyFrom} holds a key of the previous API (v2), sk_…`);
+  return fine("credential", `${apiKey.includes(":") ? `key ${apiKey.split(":")[0]}` : "a token"}, from ${keyFrom}`);
 }

@@ -1,4 +1,4 @@
-import { eventText, type StoredEvent } from "../../index.ts";
+import { eventText, type StoredEvent } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { visible } from "../text/escape.ts";

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Plan, Showrunner, StepExplanation } from "../../index.ts";
+import type { Plan, Showrunner, StepExplanation } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import { fieldLines } from "../report/diff-lines.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 
@@ -31,10 +30,6 @@ export async function explain(context: Context, of: string, step: string, flags:
       output.print(visible(found.why));
       if (found.from !== null)
         output.print(`From step ${visible(found.from.step)} of run ${visible(found.from.runId)}`);
-      if (found.nearest !== null) {
-        output.print(`Most similar: ${visible(found.nearest.step)} of run ${visible(found.nearest.runId)}`);
-        for (const line of fieldLines(found.nearest.changes)) output.print(`  ${line}`);
-      }
     }
     return ExitCode.done;
   });

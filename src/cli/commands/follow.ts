@@ -1,10 +1,11 @@
-import { formatUsd, type RunHandle, type RunResult, type StepReport } from "../../index.ts";
+import { formatUsd, type RunHandle, type RunResult, type StepReport } from "../../internal.ts";
+import { own } from "../../own.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
 import type { ExpectedMs } from "../live/tree.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
-import { expiryLines, overchargeLines } from "../report/warning-lines.ts";
+import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 
@@ -64,7 +65,7 @@ function exitCodeOf({ status, report }: RunResult): ExitCode {
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
 }
 
-/** Shows a run to its end or pause. The first interrupt stops it in good order; the exit code says what became of it. */
+/** Shows a run to its end or pause. The first interrupt stops it gracefully; the exit code says what became of it. */
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
   const { io, output } = context;
   const onInterrupt = () => {
@@ -93,10 +94,10 @@ const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
 /** Any error after the start of a run: money may be spent, so it is unfinished and never "refused". */
 function interrupted(error: unknown, runId: string, { io }: Context): unknown {
-  const { code, next: own } = error as { readonly code?: string; readonly next?: string | null };
+  const { code, next: given } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;
   const { message } = explainError(error, { env: io.env });
-  const next = own ?? `${mends[code] ?? ""}showrunner resume ${visible(runId)}`;
+  const next = given ?? `${own(mends, code) ?? ""}showrunner resume ${visible(runId)}`;
   return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });
 }
 
@@ -134,7 +135,7 @@ function sayEnd(result: RunResult, { output }: Context): void {
     if (result.pause.fundingUrl) output.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
   for (const line of overchargeLines(result.report)) output.say(`  ${line}`);
-  for (const line of expiryLines(result.report, Date.now())) output.say(`  ${line}`);
+  for (const line of missingLines(result.report, Date.now())) output.say(`  ${line}`);
   const { next } = result.report;
   const others =
     result.status === "paused"

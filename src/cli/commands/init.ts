@@ -1,105 +1,108 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
-import { writeDurably } from "../../durable-file.ts";
+import { join, resolve } from "node:path";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { completeManifest, type Project } from "../project/manifest.ts";
-import { STARTER, TSCONFIG } from "../project/starter.ts";
+import { askService, type Begun, exists, gitIgnores, isThere, tsconfig, writeNew } from "../project/begun.ts";
+import { manifestFor, type Project } from "../project/manifest.ts";
+import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.ts";
 import { visible } from "../text/escape.ts";
 
 export interface InitFlags {
   readonly json?: boolean;
+  /** True: lists them. */
+  readonly recipe?: string | true;
 }
 
-const IGNORED = ".showrunner/";
-
 /**
- * `showrunner init`: a project to begin with, or what one that exists lacks: a pipeline, the packages that it needs, settings of
- * TypeScript, and what git should not keep. Overwrites nothing.
+ * `showrunner init`: a project to begin with, or what one that exists lacks: a pipeline or a recipe for the models of the service that
+ * is there, the packages that it needs, settings of TypeScript, and what git should not keep. Overwrites nothing.
  */
 export async function init(context: Context, given?: string, flags: InitFlags = {}): Promise<ExitCode> {
-  const { io, output } = context;
+  const { recipe } = flags;
+  if (recipe === true) return (await import("./init-recipe.ts")).printRecipes(context, flags);
+  if (recipe === undefined) return writeBegun(context, await beginStarter(context, given), flags);
+  if (given !== undefined) {
+    const next = `showrunner init --recipe ${shellWord(visible(recipe))}`;
+    throw new CliError("USAGE", "a recipe keeps its name, so that no file can be given beside --recipe", { next });
+  }
+  return writeBegun(context, await (await import("./init-recipe.ts")).beginRecipe(context, recipe), flags);
+}
+
+async function beginStarter(context: Context, given?: string): Promise<Begun> {
+  const { cwd } = context.io;
   if (given !== undefined && !/\.m?ts$/.test(given)) {
     throw new CliError("USAGE", `${visible(given)} is no name for a TypeScript file`, {
       next: "showrunner init film.ts",
     });
   }
-  if (given !== undefined && (await isThere(resolve(io.cwd, given)))) throw exists(given);
-  const project = await completeManifest(resolve(io.cwd, "package.json"));
-  const file = given ?? (project.modules === "commonjs" ? "film.mts" : "film.ts");
-  const path = resolve(io.cwd, file);
-  await mkdir(dirname(path), { recursive: true });
-  if (!(await written(path, STARTER))) throw exists(file);
-  const isIgnored = await ignore(resolve(io.cwd, ".gitignore"));
-  const isTyped = !(await written(resolve(io.cwd, "tsconfig.json"), TSCONFIG));
+  const project = await manifestFor(join(cwd, "package.json"));
+  const file = given ?? (project.isEsm ? "film.ts" : "film.mts");
+  if (await isThere(resolve(cwd, file))) throw exists(file);
+  const { found, said } = await askService(context, chooseStarter);
+  const isWrongKind = !project.isEsm && !file.endsWith(".mts");
+  return {
+    file,
+    project,
+    isHosted: found !== null,
+    files: new Map([[file, starterSource(found ?? LOCAL_STARTER)]]),
+    said: [
+      said,
+      ...(isWrongKind
+        ? [
+            `package.json says no "type": "module": rename the file to ${visible(file).replace(/ts$/, "mts")}, or set it`,
+          ]
+        : []),
+    ],
+  };
+}
+
+async function writeBegun(
+  { io, output }: Context,
+  { file, files, project, said, isHosted }: Begun,
+  flags: InitFlags,
+): Promise<ExitCode> {
+  const at = (path: string) => resolve(io.cwd, path);
+  const kept: string[] = [];
+  for (const [path, text] of files) if ((await writeNew(at(path), text)) === "kept") kept.push(path);
+  await project.write();
+  const isIgnored = await gitIgnores(at(".gitignore"));
+  const isTyped = (await writeNew(at("tsconfig.json"), tsconfig(project))) !== "written";
   if (flags.json) {
     output.printJson({
-      ...{ file: path, package_json: project.manifest, added: project.added },
-      ...{ gitignore: isIgnored ? "had it" : "added", tsconfig: isTyped ? "had it" : "written" },
+      file: at(file),
+      package_json: project.manifest,
+      added: project.added,
+      kept,
+      gitignore: isIgnored ? "had it" : "added",
+      tsconfig: isTyped ? "had it" : "written",
     });
-  } else output.print(visible(path));
-  for (const line of said(project, file)) output.say(line);
-  if (!isIgnored) output.say(`.gitignore now leaves out ${IGNORED} (journal, media and the local service's data)`);
+  } else output.print(visible(at(file)));
+  for (const line of [...said, ...changes(project)]) output.say(line);
+  for (const path of kept) output.say(`${visible(path)} is there, and stays as it is`);
+  if (!isIgnored) output.say(".gitignore now leaves out .showrunner/ (journal, media and the local service's data)");
   if (!isTyped) output.say("tsconfig.json is there for your editor; Showrunner itself needs none");
   const name = shellWord(visible(file));
-  const install = installCommand(project);
   output.next(
-    ...(install === null ? [] : [install]),
+    ...installCommands(project),
     `showrunner plan ${name}   (prices and checks, spends nothing)`,
-    `showrunner run ${name} --local   (real little media on this machine, play money)`,
+    isHosted
+      ? `showrunner run ${name} --budget 1   (spends real money, at most so much)`
+      : `showrunner run ${name} --local   (real little media on this machine, play money)`,
   );
   return ExitCode.done;
 }
 
-function said({ manifest, added, isNowEsm, modules }: Project, file: string): readonly string[] {
+function changes({ manifest, added, isNowEsm }: Project): readonly string[] {
   const lines: string[] = [];
   if (added.length > 0)
     lines.push(`package.json ${manifest === "written" ? "was written with" : "now has"} ${added.join(", ")}`);
   if (isNowEsm && manifest !== "written")
     lines.push('package.json now says "type": "module", as pipelines are ES modules');
-  if (modules === "commonjs" && !file.endsWith(".mts"))
-    lines.push(
-      `package.json says "type": "commonjs": rename the file to ${file.replace(/ts$/, "mts")}, or set "type": "module"`,
-    );
   return lines;
 }
 
-function installCommand({ manifest, added }: Project): string | null {
-  if (manifest === "not readable") return "npm i showrunner zod && npm i -D showrunner-local";
-  return added.length > 0 ? "npm install   (installs what package.json now names)" : null;
-}
-
-function exists(file: string): CliError {
-  return new CliError("USAGE", `${visible(file)} exists already, and nothing is overwritten`, {
-    next: "name another file: showrunner init another.ts",
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return readFile(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** False when there is such a file already. */
-async function written(path: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(path, text, { flag: "wx" });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
-}
-
-/** Adds our line to a .gitignore; true when it stood there before. */
-async function ignore(path: string): Promise<boolean> {
-  const before = await readFile(path, "utf8").catch(() => "");
-  const lines = before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, ""));
-  if (lines.includes(IGNORED) || lines.includes(".showrunner")) return true;
-  const gap = before === "" || before.endsWith("\n") ? "" : "\n";
-  await writeDurably(path, `${before}${gap}${IGNORED}\n`);
-  return false;
+function installCommands({ manifest, added, lacking }: Project): readonly string[] {
+  if (manifest === "not readable") return ["correct package.json, then: showrunner init another.ts"];
+  if (lacking.length > 0) return ["npm i CLONE/packed/*.tgz   (npm run pack makes them, in a clone of Showrunner)"];
+  return added.length > 0 ? ["npm install   (installs what package.json now names)"] : [];
 }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import type { Showrunner } from "../../index.ts";
+import type { Showrunner } from "../../internal.ts";
 import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
 import { formatUsd, parseUsd } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
@@ -17,7 +17,6 @@ export interface McpFlags extends ServiceFlags {
   readonly runBudget?: string;
   readonly maxUnquoted?: string;
   readonly allowApprove?: boolean;
-  readonly files?: string;
   readonly http?: boolean;
   readonly port?: string;
 }
@@ -44,14 +43,19 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   const pipelines = await pipelinesIn(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
-  const { openJournal, openMediaStore } = await import("../../index.ts");
-  await mkdir(journalFolder, { recursive: true });
+  const { openJournal, openMediaStore } = await import("../../internal.ts");
+  await mkdir(journalFolder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
+  const { AGENT_TAG, AgentSession, serveStdio, startHttp } = await import("../../mcp/index.ts");
+  const capped = { ...flags, files: filesDir, cap: await withBudget(AGENT_TAG, flags) };
   const serve = async (show: Showrunner) => {
     sayWhere(show, context);
-    const { AgentSession, serveStdio, startHttp } = await import("../../mcp/index.ts");
     const session = new AgentSession({
-      ...{ show, journal, media: await openMediaStore(join(journalFolder, "media")), pipelines, filesDir },
+      show,
+      journal,
+      media: await openMediaStore(join(journalFolder, "media")),
+      pipelines,
+      filesDir,
       budgetMicros: micros(flags.budget),
       runBudgetMicros: micros(flags.runBudget),
       maxUnquoted: flags.maxUnquoted,
@@ -63,22 +67,32 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
     if (flags.http) {
       const token = await storedToken(join(journalFolder, "mcp-token"), (text) => output.say(text));
       const served = await startHttp(session, { port, token });
+      const { interrupt } = io;
       if (flags.json) output.printJson({ url: served.url, token });
       else output.print(`${served.url}\nAuthorization: Bearer ${token}`);
-      if (!io.interrupt.aborted) await once(io.interrupt, "abort");
+      if (!interrupt.aborted) await once(interrupt, "abort");
       await served.close();
     } else await serveStdio(session, io.interrupt);
     if (!io.interrupt.aborted) {
-      await handOver(session, { context, flags, codeBefore });
+      await handOver(session, { context, flags: capped, codeBefore });
       await session.idle();
     }
   };
   try {
-    await withShowrunner(flags, serve);
+    await withShowrunner(capped, serve);
   } finally {
     await journal.close();
   }
   return ExitCode.done;
+}
+
+/** The budget as a cap over the runs of agents: what they have spent and reserved until now, and so much more. */
+async function withBudget(tag: string, { budget, ...flags }: McpFlags): Promise<readonly string[] | undefined> {
+  const { cap = [] } = flags;
+  if (budget === undefined) return flags.cap;
+  const { caps } = await withShowrunner({ ...flags, cap: [`${tag}:0`] }, (show) => show.spending());
+  const before = caps.reduce((sum, one) => sum + (one.tag === tag ? one.spentMicros + one.heldMicros : 0), 0);
+  return [...cap, `${tag}:${formatUsd(before + parseUsd(budget)!)}`];
 }
 
 function micros(text: string | undefined): number | null {
@@ -121,6 +135,7 @@ interface Hosting {
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
+  const { AGENT_TAG } = await import("../../mcp/index.ts");
   const folder = join(journalFolderOf(io, flags), "logs");
   for (const runId of session.driven) {
     const { planned } = await session.state(runId);
@@ -129,17 +144,29 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
     const now = code === undefined ? null : await codeOf([code]);
     if (source === null || io.background === null || now?.get(source.file) !== codeBefore.get(source.file)) {
       output.say(
-        `The agent has gone; ${runId} goes on in this process alone, as the file of its pipeline has changed.`,
+        `The agent has disconnected; ${runId} continues in this process alone, as the file of its pipeline has changed.`,
       );
       continue;
     }
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
     const inputFile = join(folder, `${runId}.input.json`);
     await writeFile(inputFile, JSON.stringify(input), { mode: 0o600 });
     const budget = budgetMicros === null ? [] : ["--budget", formatUsd(budgetMicros)];
-    const args = ["run", `${source.file}#${source.exportName}`, "--id", runId, "--input", `@${inputFile}`, ...budget];
+    const args = [
+      "run",
+      `${source.file}#${source.exportName}`,
+      "--id",
+      runId,
+      "--tag",
+      AGENT_TAG,
+      "--input",
+      `@${inputFile}`,
+      ...budget,
+    ];
     const child = await io.background([...args, ...carried(flags)], join(folder, `${runId}.log`));
-    output.say(`The agent has gone; ${runId} goes on, and process ${child.pid} takes it over if this one is killed.`);
+    output.say(
+      `The agent has disconnected; ${runId} continues, and process ${child.pid} takes it over if this one is killed.`,
+    );
   }
 }
 
@@ -147,6 +174,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
 function carried(flags: McpFlags): readonly string[] {
   const {
     local,
+    service,
     baseUrl,
     journal,
     families,
@@ -156,8 +184,11 @@ function carried(flags: McpFlags): readonly string[] {
     capTimeZone,
     walletFloor,
     maxUnquoted,
+    inside = [],
+    files,
   } = flags;
   const named: readonly (readonly [string, string | undefined])[] = [
+    ["--service", service],
     ["--base-url", baseUrl],
     ["--journal", journal],
     ["--families", families],
@@ -167,6 +198,8 @@ function carried(flags: McpFlags): readonly string[] {
     ["--cap-time-zone", capTimeZone],
     ["--wallet-floor", walletFloor],
     ["--max-unquoted", maxUnquoted],
+    ...inside.map((one) => ["--inside", one] as const),
+    ["--files", files],
   ];
   const given = named.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   return local === true ? ["--local", ...given] : given;
@@ -175,7 +208,7 @@ function carried(flags: McpFlags): readonly string[] {
 const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
 const NO_PIPELINE: ReadonlySet<string> = new Set(["PIPELINE_NOT_FOUND"]);
 
-/** Every file of the folder that exports one pipeline; what cannot be loaded is told and left out. */
+/** Every file of the folder that exports one pipeline; what cannot be loaded is reported and left out. */
 async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly AgentPipeline[]> {
   const path = await existingFolder(folder, io.cwd);
   const entries = await readdir(path, { withFileTypes: true });

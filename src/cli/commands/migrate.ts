@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import type { Catalog } from "../../index.ts";
+import { chooseService, type ServiceName } from "../../deployments.ts";
+import type { Catalog, Pipeline } from "../../internal.ts";
 import type { Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
@@ -21,6 +22,7 @@ export interface MigrateFlags {
   readonly verify?: boolean;
   readonly force?: boolean;
   readonly local?: boolean;
+  readonly service?: ServiceName;
   readonly baseUrl?: string;
   readonly json?: boolean;
 }
@@ -31,7 +33,7 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
-  const { readFamilies, readSnapshot, pullCatalog, withFamilies } = await import("../../index.ts");
+  const { readFamilies, readSnapshot, pullCatalog, withFamilies } = await import("../../internal.ts");
   const { writeMigration } = await import("../../migrate/index.ts");
   const named = familiesFileOf(io, flags);
   const families = readFamilies(named);
@@ -42,12 +44,15 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
     const work = { context, path: resolve(io.cwd, file), catalog, decided, target };
     const { decisions: now, ...created } = await migrated(work);
     let { migration } = created;
-    const isAnswered = now !== decided;
-    if (flags.decisions !== undefined || isAnswered)
+    if (flags.decisions !== undefined || now !== decided)
       await keepDecisions(context, { named: flags.decisions, before, now });
     await refuseEdited(migration, folder, flags);
     await writeMigration(folder, migration, catalog);
-    if (flags.verify) migration = await verified(migration, { folder, catalog, target, context });
+    if (migration.source !== null) {
+      const { pipeline } = await loadPipeline(join(folder, "pipeline.ts"), io.cwd);
+      migration = await priced(migration, { pipeline, target, context });
+      if (flags.verify) migration = await verified(migration, { pipeline, catalog, target, context });
+    }
     const files = await writeMigration(folder, migration, catalog);
     if (flags.json) output.printJson(migration.report);
     else for (const path of files) output.print(visible(relative(io.cwd, path) || path));
@@ -70,7 +75,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
 
 /** Where models and prices come from. */
 function openTarget(flags: MigrateFlags, { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
-  const isHosted = !flags.local && Boolean(flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL);
+  const isHosted = chooseService(flags, io.env) !== null;
   return isHosted ? hostedTarget(flags) : localTarget(catalog, flags.families);
 }
 
@@ -88,28 +93,21 @@ interface Migrated {
   readonly decisions: MigrationDecisions;
 }
 
-/** Migrates, asks what a person can answer at once, migrates again with the answers, and prices the result. */
+/** Migrates, asks what a person can answer at once, and migrates again with the answers. */
 async function migrated({ context, path, catalog, decided, target }: Work): Promise<Migrated> {
-  const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../migrate/index.ts");
+  const { migrateV2File } = await import("../../migrate/index.ts");
   refuseUnknown(decided.map, catalog);
   const first = await migrateV2File(path, { catalog, ...decided }).catch(refuseUnreadable);
   const voices = await voicesFor(first.report, target);
   const hasVoices = Object.keys(voices).length > 0;
   const withVoices = hasVoices ? await migrateV2File(path, { catalog, ...decided, voices }) : first;
-  const answers = await askOpen(questionsOf(withVoices.report.bodies), context);
+  const answers = await askOpen(withVoices.report.decisions, context);
   const isAnswered = Object.keys(answers.map).length + answers.leaveOut.length > 0;
   const decisions = isAnswered
     ? { map: { ...decided.map, ...answers.map }, leaveOut: [...decided.leaveOut, ...answers.leaveOut] }
     : decided;
   const migration = isAnswered ? await migrateV2File(path, { catalog, voices, ...decisions }) : withVoices;
-  const input = await sampleInput(migration.inputs, { folder: target.folder, voice: anyVoice(voices) });
-  const maxJobs = target.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
-  const { bodies, steps } = migration.report;
-  context.output.say(
-    `Read ${counted(bodies.length, "body", "bodies")}; asking ${target.name} what ${counted(steps.length, "job")} cost.`,
-  );
-  const priced = await estimateMigration(migration, target.show, { service: target.name, input, maxJobs });
-  return { migration: priced, decisions };
+  return { migration, decisions };
 }
 
 function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
@@ -172,23 +170,37 @@ async function refuseEdited(migration: Migration, folder: string, flags: Migrate
   throw new CliError("USAGE", `${visible(path)} was edited since it was written`, { next });
 }
 
-interface Proof {
-  readonly folder: string;
-  readonly catalog: Catalog;
+interface Written {
+  /** What the written source exports. */
+  readonly pipeline: Pipeline;
   readonly target: VerificationTarget;
   readonly context: Context;
 }
 
+async function priced(migration: Migration, { pipeline, target, context }: Written): Promise<Migration> {
+  const { estimateMigration, sampleInput } = await import("../../migrate/index.ts");
+  const { show, folder, name: service } = target;
+  const { bodies, steps } = migration.report;
+  context.output.say(
+    `Read ${counted(bodies.length, "body", "bodies")}; asking ${service} what ${counted(steps.length, "job")} cost.`,
+  );
+  const voice = anyVoice(await voicesFor(migration.report, target));
+  const input = await sampleInput(migration.report.inputs, { folder, voice });
+  const maxJobs = target.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
+  return estimateMigration(migration, show, { pipeline, service, input, maxJobs });
+}
+
 /** Runs the written source where it costs nothing: on the local service that priced it, or on one with the same models. */
-async function verified(migration: Migration, { folder, catalog, target, context }: Proof): Promise<Migration> {
-  if (migration.source === null) return migration;
+async function verified(
+  migration: Migration,
+  { pipeline, catalog, target, context }: Written & { readonly catalog: Catalog },
+): Promise<Migration> {
   const { sampleInput, verifyMigration } = await import("../../migrate/index.ts");
   const own = target.isHosted ? await localTarget(catalog) : null;
   const { show, folder: scratch } = own ?? target;
   try {
-    const { pipeline } = await loadPipeline(join(folder, "pipeline.ts"), context.io.cwd);
     const voice = anyVoice(await voicesFor(migration.report, own ?? target));
-    const input = await sampleInput(migration.inputs, { folder: scratch, voice });
+    const input = await sampleInput(migration.report.inputs, { folder: scratch, voice });
     const { interrupt: signal } = context.io;
     context.output.say(
       `Running ${counted(migration.report.steps.length, "job")} on a local service, to compare what they make.`,
@@ -208,14 +220,11 @@ async function verified(migration: Migration, { folder, catalog, target, context
   }
 }
 
-function finishRun(report: MigrationReport, { output }: Context, folder: string): ExitCode {
+async function finishRun(report: MigrationReport, { output }: Context, folder: string): Promise<ExitCode> {
   const { bodies, problems, decisions, steps, verification } = report;
   const migratedCount = bodies.filter(({ status }) => status === "migrated").length;
-  const lost = bodies.flatMap(({ at, status, fields }) =>
-    status === "migrated"
-      ? fields.filter(({ isLost }) => isLost).map(({ field, why }) => `${at}: ${field}: ${why}`)
-      : [],
-  );
+  const { lossesOf } = await import("../../migrate/index.ts");
+  const lost = lossesOf(report);
   const open = bodies.filter(({ status }) => status === "open").length + lost.length;
   for (const { at, line, column, message } of problems.slice(0, 20)) {
     output.say(`${visible(at)}${line === null ? "" : ` (line ${line}, column ${column})`}: ${visible(message)}`);

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Catalog, CatalogChange, Problem, Showrunner } from "../../index.ts";
+import type { Catalog, CatalogChange, Problem, Showrunner } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
@@ -29,9 +29,9 @@ export async function modelsDiff(
   flags: ModelsDiffFlags,
 ): Promise<ExitCode> {
   const { io, output } = context;
-  const { diffCatalogs, pullCatalog } = await import("../../index.ts");
+  const { diffCatalogs, pullCatalog } = await import("../../internal.ts");
   const before = await snapshot(flags.snapshot ?? "catalog.json", io.cwd);
-  return withShowrunner(flags, async (show) => {
+  const compare = async (show: Showrunner) => {
     const after =
       flags.with === undefined ? await pullCatalog(show.client, before) : await snapshot(flags.with, io.cwd);
     const changes = diffCatalogs(before, after);
@@ -46,11 +46,12 @@ export async function modelsDiff(
     );
     if (changes.length > 0) output.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;
-  });
+  };
+  return withShowrunner(flags, compare, { keyOptional: true });
 }
 
 async function snapshot(file: string, cwd: string): Promise<Catalog> {
-  const { readSnapshot } = await import("../../index.ts");
+  const { readSnapshot } = await import("../../internal.ts");
   try {
     return await readSnapshot(resolve(cwd, file));
   } catch (cause) {

@@ -35,11 +35,15 @@ export async function notifyKey(context: Context, flags: NotifyFlags): Promise<E
 /** `showrunner notify list`: undelivered notifications, and why. */
 export async function listNotices(context: Context, flags: NotifyFlags): Promise<ExitCode> {
   const { output, io } = context;
-  const { openJournal } = await import("../../index.ts");
+  const { openJournal } = await import("../../internal.ts");
   const store = await openJournal(journalOf(io, flags));
   const rows = await store.notices().finally(() => store.close());
   const listed = rows.map(({ runId, seq, event, attempts, dueAt, lastError }) => ({
-    ...{ id: `${runId}:${seq}`, event, attempts, next_attempt_at: new Date(dueAt).toISOString(), error: lastError },
+    id: `${runId}:${seq}`,
+    event,
+    attempts,
+    next_attempt_at: new Date(dueAt).toISOString(),
+    error: lastError,
   }));
   if (flags.json) output.printJson(listed);
   else if (listed.length > 0) output.print(table(listed, columns, io.stdout.columns));
@@ -68,6 +72,6 @@ const columns: readonly Column<Listed>[] = [
 ];
 
 async function opened({ io }: Context, flags: NotifyFlags) {
-  const { openNotifications } = await import("../../index.ts");
+  const { openNotifications } = await import("../../internal.ts");
   return openNotifications({ notify: flags.notify, journal: journalOf(io, flags), env: io.env });
 }

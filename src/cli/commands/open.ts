@@ -1,4 +1,4 @@
-import { type RunReport, type StepReport, traitsOf } from "../../index.ts";
+import { type RunReport, type StepReport, traitsOf } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { planOf } from "../input/stored-run.ts";
@@ -48,7 +48,7 @@ async function own(step: StepReport, report: RunReport, review: ReviewFiles): Pr
 }
 
 async function unknownStep(report: RunReport, path: string): Promise<never> {
-  const { suggest } = await import("../../index.ts");
+  const { suggest } = await import("../../internal.ts");
   const known = report.steps.map((step) => step.path);
   const [suggestion] = suggest(path, known);
   const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;

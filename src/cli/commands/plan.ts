@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import { type DiagramOptions, type Plan, type Problem, type Quote, traitsOf } from "../../index.ts";
+import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
@@ -52,7 +52,7 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   const input = await readInput(flags, io.cwd);
-  return withShowrunner(flags, async (show) => {
+  const planned = async (show: Showrunner) => {
     sayWhere(show, context);
     const options = quoteOptions(flags);
     const quote = await show.quote(loaded.pipeline, input, options);
@@ -60,9 +60,12 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
     const compared = { pipeline: loaded.pipeline, input, quote, options, cwd: io.cwd };
     const against = flags.against === undefined ? null : await compareWith(show, flags.against, compared);
     await sayPlan(quote, quote.plan, against, context, flags);
-    context.output.next(runInstead(context));
+    const { missingKey } = show.service;
+    if (missingKey !== null) context.output.say(`Without prices: ${visible(missingKey.message)}`);
+    context.output.next(missingKey?.next ?? runInstead(context));
     return ExitCode.done;
-  });
+  };
+  return withShowrunner(flags, planned, { keyOptional: true });
 }
 
 /** The same command for `run`, without the flags that only `plan` has. */
@@ -91,12 +94,12 @@ async function sayPlan(
 }
 
 async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
-  const { planMermaid } = await import("../../index.ts");
+  const { planMermaid } = await import("../../internal.ts");
   return planMermaid(drawn, drawing).trimEnd();
 }
 
 async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, output }: Context): Promise<void> {
-  const { planSvg } = await import("../../index.ts");
+  const { planSvg } = await import("../../dashboard/index.ts");
   const path = resolve(io.cwd, file);
   try {
     await writeDurably(path, planSvg(drawn, drawing));

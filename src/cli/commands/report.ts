@@ -13,7 +13,7 @@ export interface ReportFlags extends ServiceFlags {
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */
 export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
   const { io, output } = context;
-  const { writeReport } = await import("../../report/index.ts");
+  const { writeReport } = await import("../../dashboard/index.ts");
   return withJournal(flags, async (show) => {
     const written = await writeReport(show, runId, {
       file:

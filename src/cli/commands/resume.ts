@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../index.ts";
+import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
@@ -55,7 +55,12 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       acceptChanges: agreed.accepted,
       input,
-      ...{ rerun, rerunFailed, accountMoved, requestId, budget, maxUnquoted },
+      rerun,
+      rerunFailed,
+      accountMoved,
+      requestId,
+      budget,
+      maxUnquoted,
       ...(waitForFundsMs !== null && { waitForFundsMs }),
       ...waits,
     });
@@ -189,5 +194,20 @@ async function agree({ totalMicros }: RerunScope, context: Context, { flags }: R
     what: `This reruns paid steps (${price}): it spends real money`,
     refused: "Not started; nothing was spent",
     next: repeatedCommand(context, "--yes"),
+  });
+}
+
+/** `showrunner stop`: asks a run, in whichever process it lives, to make no further job. */
+export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
+  return withJournal(flags, async (show) => {
+    await show.stop(runId);
+    const row = (await show.runs()).find((one) => one.runId === runId);
+    context.output.say(
+      row?.status === "paused"
+        ? `Run ${visible(runId)} is not running: it submits nothing until somebody decides what it waits for, or resumes it.`
+        : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for continue at the service.`,
+    );
+    context.output.next(`showrunner resume ${visible(runId)}`);
+    return ExitCode.done;
   });
 }

@@ -1,14 +1,15 @@
-import { type BulkQuote, quoteEach, type RowOutcome, runEach, type Showrunner } from "../../index.ts";
+import { type BulkQuote, quoteEach, type RowOutcome, runEach, type Showrunner } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
-import { quoteOptions, type RunFlags } from "../input/quote-options.ts";
+import { openEngine } from "../engine.ts";
+import { agreedPrice, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows } from "../input/rows-file.ts";
-import { agreedPrice, runOptions } from "../input/run-options.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
+import { type Detached, detach } from "./detach.ts";
 
 /** `showrunner run --each`: one run a row; all rows are checked and priced before the first is started. */
 export async function runRows(
@@ -18,17 +19,19 @@ export async function runRows(
   file: string,
 ): Promise<ExitCode> {
   const { io } = context;
-  if (flags.detach) throw new CliError("USAGE", "--each takes no --detach", { next: "leave one of them out" });
   const atOnce = readCount(flags.atOnce);
   const { id: name, outDir, onExisting: _, budget: __, ...options } = runOptions(flags, loaded);
   const read = await readRows(file, {
-    ...{ cwd: io.cwd, name, pipeline: loaded.pipeline.name, profile: flags.profile },
+    cwd: io.cwd,
+    name,
+    pipeline: loaded.pipeline.name,
+    profile: flags.profile,
     schema: await schemaOf(loaded),
     base: (await readInput(flags, io.cwd)) as { readonly [field: string]: unknown },
   });
   if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
   const { rows } = read;
-  return withShowrunner(flags, async (show): Promise<ExitCode> => {
+  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);
     const { budget: ___, ...quoting } = quoteOptions(flags);
     const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
@@ -42,6 +45,12 @@ export async function runRows(
     sayQuote(quote, context);
     const rest = { totalMicros: { min: quote.mostMicros, max: quote.mostMicros } };
     const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
+    if (flags.detach && flags.engine === undefined) {
+      const first = quote.rows.find(({ known }) => known === null);
+      if (first === undefined)
+        throw new CliError("USAGE", "every row has its run already", { next: "the same without --detach" });
+      return { runId: first.row.id, isOneOfMany: true, budget: budget ?? null, startAnyway: false };
+    }
     const outcomes = await drive(show, context, {
       loaded,
       quote,
@@ -51,6 +60,7 @@ export async function runRows(
     });
     return sayEnd(outcomes, context);
   });
+  return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
 }
 
 function readCount(text: string | undefined): number | undefined {
@@ -94,9 +104,12 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
     const why = message === null ? "" : `: ${visible(message)}`;
     output.say(`${over} of ${rows.length}, ${dollars(spentMicros)} spent  line ${line} ${status}${why}`);
   };
+  const engine = flags.detach && flags.engine !== undefined ? await openEngine(context, flags) : null;
+  const wake = engine === null ? {} : { wake: (runId: string) => engine.wake(runId) };
   try {
-    return await runEach(show, loaded.pipeline, quote, { ...options, signal: io.interrupt, onRow });
+    return await runEach(show, loaded.pipeline, quote, { ...options, ...wake, signal: io.interrupt, onRow });
   } finally {
+    await engine?.close();
     io.interrupt.removeEventListener("abort", onInterrupt);
   }
 }
@@ -113,9 +126,10 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context):
   output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
   const waiting = outcomes.find(({ status }) => status === "waiting");
   if (waiting !== undefined) output.say(`  not started: ${visible(waiting.message ?? "")}`);
+  if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (where none runs)");
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
-  if (isOpen) output.next(`showrunner ${args.map(visible).join(" ")}   (goes on; no row is started twice)`);
+  if (isOpen) output.next(`showrunner ${args.map(visible).join(" ")}   (continues; no row is started twice)`);
   if (isOpen || isFailed) output.next("showrunner runs");
   if (io.interrupt.aborted) return ExitCode.interrupted;
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { Quote, RunRow, Showrunner } from "../../index.ts";
+import type { Quote, RunRow, Showrunner } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
 import { checkRunFlags } from "../input/engine-flags.ts";
-import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
+import { agreedPrice, quoteOptions, type RunFlags, runOptions, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
-import { agreedPrice, runOptions } from "../input/run-options.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -36,8 +35,8 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
       throw new CliError("USAGE", `Run ${visible(known.runId)} exists (${known.status})`, { next });
     }
     if (known !== undefined) {
-      output.say(`Run ${visible(known.runId)} exists (${known.status}): going on with it.`);
       const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });
+      output.say(`Run ${visible(known.runId)} exists (${known.status}): it continues.`);
       return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
     }
     const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));

@@ -1,10 +1,38 @@
-import { inspectSchedules, runSchedules, type Schedule, type ScheduleState, type Showrunner } from "../../index.ts";
+import { relative } from "node:path";
+import { inspectSchedules, runSchedules, type Schedule, type ScheduleState, type Showrunner } from "../../internal.ts";
 import type { Engine } from "../../worker/index.ts";
-import { ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
-import { loadSchedules } from "../load/schedules-file.ts";
+import { loadExports } from "../load/pipeline-file.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
+
+/**
+ * The schedules that a file exports: a list as `default` or `schedules`. Pipelines that the file exports itself are known to
+ * workers by it, so that these find their functions.
+ */
+export async function loadSchedules(spec: string, cwd: string): Promise<readonly Schedule[]> {
+  const { file, exports } = await loadExports(spec, cwd);
+  const listed = exports.schedules ?? exports.default;
+  if (!Array.isArray(listed) || listed.length === 0 || !listed.every(isSchedule)) {
+    const shown = visible(relative(cwd, file) || file);
+    throw new CliError("PIPELINE_FILE_INVALID", `${shown} exports no list of schedules`, {
+      next: 'export one: export const schedules: Schedule[] = [{ name: "news", cron: "0 6 * * *", pipeline: news, input: {} }]',
+    });
+  }
+  return listed.map((schedule: Schedule) => {
+    const exportName = Object.entries(exports).find(([, value]) => value === schedule.pipeline)?.[0];
+    if (exportName === undefined) return schedule;
+    return { ...schedule, options: { source: { file, exportName }, ...schedule.options } };
+  });
+}
+
+/** As far as the loader has to know; the rest is checked where they are run. */
+function isSchedule(value: unknown): value is Schedule {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, cron, pipeline } = value as { readonly [field: string]: unknown };
+  return typeof name === "string" && typeof cron === "string" && typeof pipeline === "object" && pipeline !== null;
+}
 
 const columns: readonly Column<ScheduleState>[] = [
   { title: "schedule", value: ({ name }) => visible(name) },
@@ -42,7 +70,7 @@ export async function runScheduleFile(context: Context, file: string, flags: Ser
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     show.notifications.start();
-    output.say("Starts runs at their times, and drives them. Ctrl-C stops in good order.");
+    output.say("Starts runs at their times, and drives them. Ctrl-C shuts down gracefully.");
     await follow(context, show, schedules, { handOver: false });
     return ExitCode.interrupted;
   });
@@ -78,7 +106,8 @@ function follow(
   { handOver, engine }: { readonly handOver: boolean; readonly engine?: Engine | undefined },
 ): Promise<void> {
   return runSchedules(show, schedules, {
-    ...{ signal: io.interrupt, handOver },
+    signal: io.interrupt,
+    handOver,
     onFiring({ runId, outcome, error }) {
       const why = error === undefined ? "" : `: ${visibleError(error)}`;
       output.say(`Schedule ${visible(runId)}: ${outcome}${why}`);

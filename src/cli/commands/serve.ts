@@ -71,14 +71,18 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await loadLocalService();
   const service = await startLocalService(options);
+  // Whoever reads that it is ready may end it at once.
+  const { interrupt } = io;
   if (flags.json) output.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
   else {
     output.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
     output.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
   }
   output.say(`Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Ctrl-C ends it.`);
-  if (!io.interrupt.aborted) await once(io.interrupt, "abort");
-  output.say("Closing; accepted jobs go on at the next start.");
+  const { disabled_models: disabled, unread_tables: unread } = service.stats();
+  for (const text of [...disabled, ...unread]) output.say(`Warning: ${visible(text)}`);
+  if (!interrupt.aborted) await once(interrupt, "abort");
+  output.say("Closing; accepted jobs continue at the next start.");
   await service.close();
   return ExitCode.done;
 }

@@ -1,8 +1,8 @@
-import type { RunReport } from "../../index.ts";
+import type { RunReport } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
-import { expiryLines, overchargeLines } from "../report/warning-lines.ts";
+import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
@@ -14,12 +14,17 @@ type Step = RunReport["steps"][number];
 
 const columns: readonly Column<Step>[] = [
   { title: "step", value: (step) => visible(step.path), flexible: true },
-  { title: "status", value: (step) => (step.status === "awaiting-approval" ? "waits for you" : step.status) },
+  { title: "status", value: status },
   { title: "job", value: (step) => visible(step.attempts.at(-1)?.job_id ?? "–"), flexible: true },
   { title: "cost", value: cost, align: "right" },
   { title: "time", value: time, align: "right" },
   { title: "result", value: result, flexible: true },
 ];
+
+function status({ status: said, approval }: Step): string {
+  if (said !== "awaiting-approval") return said;
+  return approval === null ? "waits for you" : "decided";
+}
 
 function cost(step: Step): string {
   const costs = step.attempts.map((attempt) => attempt.cost).filter((one) => one !== null);
@@ -36,7 +41,13 @@ function result(step: Step): string {
   if (outputs.length > 0) return visible(outputs.join(", "));
   if (step.reason !== null) return visible(step.reason);
   if (step.chosen !== null) return `output ${step.chosen.index} of ${visible(step.chosen.step)}`;
+  if (step.approval !== null) return visible(decisionText(step.approval));
   return step.value === null ? "" : shorten(visible(JSON.stringify(step.value)), LONGEST_VALUE);
+}
+
+/** `rejected: too dark`. */
+export function decisionText({ approved, note }: NonNullable<Step["approval"]>): string {
+  return `${approved ? "approved" : "rejected"}${note === null ? "" : `: ${note}`}`;
 }
 
 /** The steps of a run with job, cost, time and result. */
@@ -62,7 +73,7 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
       `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
     );
     for (const line of overchargeLines(report)) output.tell(line);
-    for (const line of expiryLines(report, Date.now())) output.print(line);
+    for (const line of missingLines(report, Date.now())) output.print(line);
     output.print("");
     output.tell(stepTable(report, io.stdout.columns));
     if (report.next !== null) output.next(commandLine(report.next));

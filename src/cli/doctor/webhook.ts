@@ -2,13 +2,15 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Client } from "../../api/index.ts";
+import { redactUrl } from "../../clean-text.ts";
+import { fetchForOperator } from "../../network/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import { visible } from "../text/escape.ts";
-import { type Finding, failed, fine, unknown } from "./finding.ts";
+import { type Finding, failed, fine, unknown } from "./storage.ts";
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export interface WebhookFlags {
   /** The address at which the service would reach this machine. */
@@ -49,7 +51,7 @@ async function defaultWebhook({ io }: Context, client: Client): Promise<Finding>
   try {
     const { url, enabled } = await client.webhooks.default.get();
     if (!url) return fine("webhooks", "no default webhook is set; runs follow their jobs by stream and poll");
-    const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(url)}`;
+    const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(redactUrl(url))}`;
     return {
       ...fine("webhooks", said),
       next: enabled ? "showrunner webhooks test   (has the service send one there)" : null,
@@ -74,12 +76,11 @@ async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
   try {
     await new Promise<void>((done, refused) => server.once("error", refused).listen(port, "127.0.0.1", done));
     const { port: own } = server.address() as AddressInfo;
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const answer = await fetch(url, {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await fetchForOperator(url, {
       method: "POST",
       headers: { "x-showrunner-doctor": word },
       signal,
-      redirect: "manual",
     });
     await answer.body?.cancel();
     return isHeard

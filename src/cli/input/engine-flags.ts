@@ -11,18 +11,11 @@ function refuse(misplaced: readonly Misplaced[], where: string): void {
   throw new CliError("USAGE", `${flag} means nothing ${where}`, { next });
 }
 
-const RESUMED = "showrunner resume RUN   once the wallet is filled";
-
-/** Flags of `worker` that belong to the other way of driving runs. */
+/** Flags of `worker` that mean nothing beside others. */
 export function checkWorkerFlags(flags: {
   readonly engine?: unknown;
   readonly engineUrl?: unknown;
-  readonly pipelines?: unknown;
-  readonly slices?: unknown;
-  readonly localWork?: unknown;
-  readonly drain?: unknown;
   readonly once?: unknown;
-  readonly waitForFunds?: unknown;
   readonly schedules?: unknown;
   readonly host?: unknown;
   readonly healthPort?: unknown;
@@ -31,30 +24,15 @@ export function checkWorkerFlags(flags: {
   if (flags.healthPort === undefined && flags.webhooks === undefined) {
     refuse([["--host", flags.host, "add --health-port 8080"]], "without --health-port or --webhooks");
   }
+  const { once } = flags;
   if (flags.schedules !== undefined) {
-    refuse(
-      [["--once", flags.once, "leave out --once: schedules go on until the worker is stopped"]],
-      "with --schedules",
-    );
+    refuse([["--once", once, "leave out --once: schedules continue until the worker is stopped"]], "with --schedules");
   }
-  if (flags.engine !== undefined) {
-    const once = "showrunner worker --once   drives what could go on without an engine; SIGTERM ends this one";
-    return refuse(
-      [
-        ["--once", flags.once, once],
-        ["--wait-for-funds", flags.waitForFunds, RESUMED],
-      ],
-      "with --engine: a run that rests holds no worker",
-    );
+  if (flags.engine === undefined || flags.engine === "timers") {
+    return refuse([["--engine-url", flags.engineUrl, "add --engine pg-boss"]], "without an engine of several machines");
   }
-  const { engineUrl, pipelines, slices, localWork, drain } = flags;
-  const given = Object.entries({ "--engine-url": engineUrl, "--pipelines": pipelines, "--slices": slices });
-  const more = Object.entries({ "--local-work": localWork, "--drain": drain });
-  const next = "add --engine timers, or --engine pg-boss";
-  refuse(
-    [...given, ...more].map(([flag, value]) => [flag, value, next]),
-    "without --engine",
-  );
+  const next = "showrunner worker --once   drives what could continue without an engine; SIGTERM ends this one";
+  refuse([["--once", once, next]], "with an engine of several machines");
 }
 
 /** Flags of `run` that say who drives it. */
@@ -69,6 +47,6 @@ export function checkRunFlags(flags: {
   }
   if (flags.detach !== true)
     refuse([["--engine", flags.engine, "add --detach"]], "without --detach: this process drives the run");
-  const next = "leave it out: the workers go on by themselves once the next day has begun";
+  const next = "leave it out: the workers continue by themselves once the next day has begun";
   refuse([["--wait-for-cap", flags.waitForCap, next]], "with --engine");
 }

@@ -1,4 +1,4 @@
-import { parseUsd } from "../../index.ts";
+import { parseUsd } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
 
@@ -58,7 +58,7 @@ export function readDuration(flag: string, text: string, examples: string): numb
   throw new CliError("USAGE", `${flag} ${visible(text)} is no duration`, { next: `write it as ${flag} ${examples}` });
 }
 
-export { formatDuration as duration } from "../../index.ts";
+export { formatDuration as duration } from "../../internal.ts";
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -1,8 +1,12 @@
-import type { Pipeline } from "../../index.ts";
+import type { Pipeline, Quote, RunOptions, Showrunner } from "../../internal.ts";
+import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
-import type { ServiceFlags } from "../context.ts";
+import type { Context, ServiceFlags } from "../context.ts";
 import type { EngineFlags } from "../engine.ts";
 import { visible } from "../text/escape.ts";
+import { repeatedCommand } from "../text/next-line.ts";
+import { isAgreed } from "./confirm.ts";
+import { checkAmount, giveUpAfter, tagsOf, waitForCap } from "./flag-values.ts";
 import type { InputFlags } from "./read-input.ts";
 
 /** Flags that change what a plan is and costs. */
@@ -23,9 +27,9 @@ export interface RunFlags extends QuoteFlags {
   readonly giveUpAfter?: string;
   readonly waitForCap?: string;
   readonly tag?: readonly string[];
-  /** Goes on in a process of its own. */
+  /** Continues in a process of its own. */
   readonly detach?: boolean;
-  /** Goes on in the workers of an engine. */
+  /** Continues in the workers of an engine. */
   readonly engine?: EngineFlags["engine"];
   readonly engineUrl?: EngineFlags["engineUrl"];
   /** A file with one row a run. */
@@ -38,16 +42,16 @@ export function withProfileService<F extends ServiceFlags & { readonly profile?:
   flags: F,
   { profiles }: Pipeline,
 ): F {
-  const { profile, baseUrl } = flags;
+  const { profile, service, baseUrl } = flags;
   const isThere = profile !== undefined && Object.hasOwn(profiles, profile);
   const wantsLocal = isThere && profiles[profile]?.service === "local";
-  return wantsLocal && baseUrl === undefined ? { ...flags, local: true } : flags;
+  return wantsLocal && service === undefined && baseUrl === undefined ? { ...flags, local: true } : flags;
 }
 
 /** `8`, or limits by name: `total=8,video=2,some-model=1`. */
 export function parseConcurrency(text: string): number | Readonly<Record<string, number>> {
   if (/^\d+$/.test(text)) return atLeastOne(text, text);
-  const limits: Record<string, number> = {};
+  const limits: Record<string, number> = Object.create(null);
   for (const part of text.split(",")) {
     const [name = "", count = ""] = part.split("=");
     limits[name.trim()] = atLeastOne(count, text);
@@ -72,4 +76,44 @@ export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency 
     reuse,
     concurrency: concurrency === undefined ? undefined : parseConcurrency(concurrency),
   };
+}
+
+/** What the flags say of a run. */
+export function runOptions(
+  flags: RunFlags,
+  loaded: { readonly file: string; readonly exportName: string },
+): RunOptions {
+  checkAmount("--budget", flags.budget);
+  checkAmount("--max-unquoted", flags.maxUnquoted);
+  return {
+    source: { file: loaded.file, exportName: loaded.exportName },
+    ...quoteOptions(flags),
+    ...giveUpAfter(flags.giveUpAfter),
+    ...waitForCap(flags.waitForCap),
+    tags: tagsOf(flags.tag),
+    id: flags.id,
+    onExisting: flags.onExisting,
+    outDir: flags.out,
+  };
+}
+
+/** Real money needs a cap or a yes: the price agreed to on the terminal becomes the budget. Null at the local service. */
+export async function agreedPrice(
+  show: Showrunner,
+  quote: Pick<Quote, "totalMicros">,
+  context: Context,
+): Promise<string | null> {
+  if (show.service.kind === "local") return null;
+  const { io } = context;
+  const most = quote.totalMicros.max ?? quote.totalMicros.min;
+  const amount = dollars(most).slice(1);
+  if (io.ask === null || quote.totalMicros.max === null) {
+    throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
+      next: repeatedCommand(context, "--budget", amount),
+    });
+  }
+  if (await isAgreed(io, `Start, spending at most $${amount}?`)) return amount;
+  throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {
+    next: repeatedCommand(context, "--budget", amount),
+  });
 }

@@ -87,6 +87,9 @@ async function readValue(name: string, path: string, cwd: string): Promise<unkno
   }
 }
 
+/** Nothing that is meant lies deeper. */
+const MOST_LEVELS = 100;
+
 async function assign(target: Record<string, unknown>, assignment: string, cwd: string): Promise<void> {
   const found = /^([^=:]+?)(:?=)([\s\S]*)$/.exec(assignment);
   const [, path = "", sign, text = ""] = found ?? [];
@@ -100,6 +103,12 @@ async function assign(target: Record<string, unknown>, assignment: string, cwd: 
   const read = async () => (file === undefined ? text : await readValue(file, path, cwd));
   const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : await read();
   const keys = path.split(".");
+  if (keys.length > MOST_LEVELS) {
+    throw wrong(
+      `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; at most ${MOST_LEVELS} are read`,
+      "set the whole value with :=",
+    );
+  }
   const last = keys.pop() ?? "";
   let parent = target;
   for (const key of keys) parent = childObject(parent, key, path);

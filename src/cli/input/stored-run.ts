@@ -9,7 +9,7 @@ import {
   type Showrunner,
   type StoredEvent,
   traitsOf,
-} from "../../index.ts";
+} from "../../internal.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";

@@ -1,4 +1,4 @@
-import { type RunUpdate, RunView, type StepView } from "../../index.ts";
+import { type RunUpdate, RunView, type StepView } from "../../internal.ts";
 
 /** How far the job that counts is, where that is known. */
 export interface StepProgress {

@@ -1,4 +1,4 @@
-import { makespan, type PlanStep, type RunView, type StepView, traitsOf } from "../../index.ts";
+import { expectedSpanMs, type PlanStep, type RunView, type StepView, traitsOf } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { duration } from "../input/flag-values.ts";
 import type { CommandOutput } from "../output.ts";
@@ -35,11 +35,10 @@ export function remainingOf(
   const left = new Map(open.map((step) => [step.path, stepLeft(step, live, options)]));
   const steps = open.map(({ plan }): PlanStep => ({ ...plan, needs: plan.needs.filter((path) => left.has(path)) }));
   const durationMs = ({ path }: PlanStep) => left.get(path) ?? 0;
-  const isRunning = ({ path }: PlanStep) => live.view?.step(path)?.current?.submittedAt != null;
   const isLeast = open.some((step) => left.get(step.path) === null || isUnplanned(step, all));
   const plan = { version: 1, pipeline: "", steps, returns: {} } as const;
   const limits = state?.planned.limits;
-  return { ms: limits === undefined ? 0 : makespan(plan, durationMs, limits, undefined, isRunning), isLeast };
+  return { ms: limits === undefined ? 0 : expectedSpanMs(plan, durationMs, limits), isLeast };
 }
 
 /** Whether a step will add steps that are not planned yet. */

@@ -1,11 +1,12 @@
+import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { extname, relative, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { Pipeline } from "../../index.ts";
+import type { Pipeline } from "../../internal.ts";
+import { installCommand } from "../../own-version.ts";
 import { CliError } from "../cli-error.ts";
-import { stamp } from "../input/run-retries.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";
 import { GENERATION, shareOwnModules } from "./same-instance.ts";
@@ -67,7 +68,9 @@ function importAdvice(missing: string): string {
   const isFile = /^[./]|^file:/.test(missing);
   return isFile
     ? "check the import; relative imports need their ending, e.g. ./models.ts"
-    : `npm install ${visible(missing)}`;
+    : missing === "showrunner-local"
+      ? installCommand(missing)
+      : `npm install ${visible(missing)}`;
 }
 
 /** A file that takes longer to load than this waits for something that does not come. */
@@ -82,7 +85,7 @@ export async function importFile(
   const { timeoutMs = LOAD_TIMEOUT_MS, generation = 0 } = options;
   const url = pathToFileURL(file);
   if (generation > 0) url.searchParams.set(GENERATION, String(generation));
-  const { whileLoading } = await import("../../index.ts");
+  const { whileLoading } = await import("../../internal.ts");
   const over = new AbortController();
   const onEmpty = Promise.withResolvers<never>();
   const onBeforeExit = () => onEmpty.reject(neverLoaded(file, cwd, "(nothing is left that could end it)"));
@@ -115,7 +118,7 @@ const endings = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
 export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPipeline> {
   const { file, exportName } = await locate(spec, cwd);
   shareOwnModules();
-  const { isPipeline } = await import("../../index.ts");
+  const { isPipeline } = await import("../../internal.ts");
   const exports = await importFile(file, cwd, { generation: nextGeneration(file) });
   const pipelines = Object.entries(exports).filter((entry): entry is [string, Pipeline] => isPipeline(entry[1]));
   const [name, pipeline] = choose(pipelines, exportName, { exports, shown: visible(relative(cwd, file) || file) });
@@ -212,4 +215,10 @@ function listed(exports: Record<string, unknown>): string {
 
 function notFound(message: string, next: string): CliError {
   return new CliError("PIPELINE_NOT_FOUND", message, { next });
+}
+
+/** Changes when the file does. */
+function stamp(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;
 }

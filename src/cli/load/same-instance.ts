@@ -1,4 +1,5 @@
 import { registerHooks } from "node:module";
+import { own } from "../../own.ts";
 
 /** Our own modules as they run now: sources under `src`, or what was built from them. */
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
@@ -36,7 +37,7 @@ export function shareOwnModules(): void {
   installed = true;
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const url = ours[specifier];
+      const url = own(ours, specifier);
       if (url !== undefined) return { url, shortCircuit: true };
       if (!fallbacks.has(specifier)) return inGeneration(nextResolve(specifier, context), context.parentURL);
       try {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import type { MigrationDecisions, Question } from "../../migrate/index.ts";
+import type { Decision, MigrationDecisions } from "../../migrate/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { visible } from "../text/escape.ts";
@@ -38,18 +38,24 @@ export async function keepDecisions(
 }
 
 /** Asks a person for each open model, voice and loss, once; returns what was decided. Asks nothing where nobody is. */
-export async function askOpen(questions: readonly Question[], { io, output }: Context): Promise<MigrationDecisions> {
+export async function askOpen(decisions: readonly Decision[], { io, output }: Context): Promise<MigrationDecisions> {
   const map: [string, string][] = [];
   const leaveOut: string[] = [];
   const { ask } = io;
   if (ask === null) return { map: {}, leaveOut };
-  for (const { key, about, question, choices } of questions) {
-    output.say(visible(question));
+  const asked = new Set<string>();
+  for (const { answer: requested, where, question, choices: offered } of decisions) {
+    if (requested === null || asked.has(requested.key)) continue;
+    const { about, key } = requested;
+    asked.add(key);
+    output.say(visible(`${where[0]}: ${question}`));
     if (about === "loss") {
       const answer = await ask("leave it out (y, empty keeps it open): ");
       if (/^y(?:es)?$/i.test(answer.trim())) leaveOut.push(key);
       continue;
     }
+    // A voice may also be chosen when the pipeline is run, which comes first; a name in parentheses is no part of an id.
+    const choices = offered.slice(about === "voice" ? 1 : 0).map((choice) => choice.replace(/ \(.*\)$/, ""));
     for (const [index, choice] of choices.entries()) output.say(`  ${index + 1}  ${visible(choice)}`);
     const hint = about === "model" ? "number or id, empty keeps the first" : "number or id, empty leaves it open";
     const answer = (await ask(`${about} (${hint}): `)).trim();

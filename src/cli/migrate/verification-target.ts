@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Catalog, Showrunner } from "../../index.ts";
+import type { ServiceName } from "../../deployments.ts";
+import type { Catalog, Showrunner } from "../../internal.ts";
 import { loadLocalService } from "../../load-local-service.ts";
 
 /** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
@@ -16,17 +17,19 @@ export interface VerificationTarget {
 }
 
 interface HostedFlags {
+  readonly service?: ServiceName | undefined;
   readonly baseUrl?: string | undefined;
   /** File of model families, absolute. */
   readonly families?: string | undefined;
 }
 
 /** The hosted service that flags or environment name. */
-export async function hostedTarget({ baseUrl, families }: HostedFlags): Promise<VerificationTarget> {
-  const { createMemoryJournal, openShowrunner } = await import("../../index.ts");
+export async function hostedTarget({ service, baseUrl, families }: HostedFlags): Promise<VerificationTarget> {
+  const { createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const show = await openShowrunner({
-    ...(baseUrl !== undefined && { baseUrl }),
+    service,
+    baseUrl,
     families,
     journal: createMemoryJournal(),
     mediaDir: join(folder, "media"),
@@ -44,7 +47,7 @@ const PLAY_MONEY_USD = 1_000_000;
 
 /** A local service of its own, which makes tiny media at once. `catalog` null: the models that it brings along. */
 export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
-  const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
+  const { createClient, createMemoryJournal, openShowrunner } = await import("../../internal.ts");
   const { startLocalService } = await loadLocalService();
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const service = await startLocalService({
@@ -57,7 +60,9 @@ export async function localTarget(catalog: Catalog | null, families?: string): P
   });
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
   const show = await openShowrunner({
-    ...{ client, families, journal: createMemoryJournal() },
+    client,
+    families,
+    journal: createMemoryJournal(),
     mediaDir: join(folder, "media"),
   });
   const close = async () => {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { DEPLOYMENTS } from "../../deployments.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 
@@ -12,6 +13,7 @@ export type Act = (load: () => Promise<Perform>) => (...given: unknown[]) => Pro
 export function withService(command: Command): Command {
   return command
     .option("--local", "use the local service on this machine, whatever the environment says")
+    .addOption(serviceOption())
     .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
     .option(
       "--journal <place>",
@@ -22,6 +24,12 @@ export function withService(command: Command): Command {
       "where media are kept (default: SHOWRUNNER_MEDIA, then media beside the journal)",
     )
     .option("--json", "print one JSON document on stdout");
+}
+
+export function serviceOption(): Option {
+  return new Option("--service <name>", "a hosted service by name (default: SHOWRUNNER_SERVICE)").choices(
+    Object.keys(DEPLOYMENTS),
+  );
 }
 
 /** The key's limit, for commands that send or foretell many requests. */
@@ -55,15 +63,14 @@ export function withSpending(command: Command): Command {
     .option("--wallet-floor <usd>", "what must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)");
 }
 
-const WAIT_FOR_CAP =
-  "when the cap of a day is reached, stay and go on with the next day, for this long at most: 30h, 7d";
+const WAIT_FOR_CAP = "when a daily cap is reached, wait for the next day, for this long at most: 30h, 7d";
 
 /** For commands that drive one run and could stay for it. */
 export function withWaitForCap(command: Command): Command {
   return command.option("--wait-for-cap <duration>", WAIT_FOR_CAP);
 }
 
-/** Who is told, for commands that drive runs. */
+/** Who is notified, for commands that drive runs. */
 export function withNotify(command: Command): Command {
   const said =
     "where to send a notification when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off";
@@ -74,6 +81,20 @@ export function withNotify(command: Command): Command {
 export function withFamilies(command: Command): Command {
   const said = "rules, prices and durations of model families, over the built-in ones";
   return command.option("--families <file>", `${said} (default: SHOWRUNNER_FAMILIES)`);
+}
+
+/** For commands that make plans: what is known of models, and what inputs may have this machine read. */
+export function withPlanning(command: Command): Command {
+  return withFamilies(command)
+    .option(
+      "--inside <origin>",
+      "an origin of your own network, or of this machine, that inputs may name URLs of: http://assets.corp:8080; repeatable",
+      collect,
+    )
+    .option(
+      "--files <folder>",
+      "the folder that uploaded files must lie in (default: any; of mcp: that of the pipelines)",
+    );
 }
 
 /** `-i` may be given again and again. */

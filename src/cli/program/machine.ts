@@ -1,21 +1,21 @@
 import { Argument, type Command, Option } from "commander";
 import {
   type Act,
+  collect,
   engineOption,
   engineUrlOption,
   hostOption,
   withFamilies,
   withNotify,
+  withPlanning,
   withRateLimit,
   withService,
   withSpending,
 } from "./flags.ts";
 
-const repeated = (one: string, others: readonly string[] = []) => [...others, one];
-
 /** Commands that serve on this machine. */
 export function addServing(program: Command, act: Act): void {
-  withFamilies(withService(program.command("dashboard [files...]")))
+  withPlanning(withService(program.command("dashboard [files...]")))
     .description("watch and control runs in a browser; pipelines named here can be planned and started there")
     .option(
       "--port <number>",
@@ -25,32 +25,26 @@ export function addServing(program: Command, act: Act): void {
     .option(
       "--allow-host <name>",
       "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
-      repeated,
+      collect,
     )
     .option("--viewers", "print a second address too, for looking only: its holder changes nothing")
-    .option("--user-header <name>", "header in which a reverse proxy says who asks, as X-Forwarded-User")
-    .option("--proxy <address>", "address of that proxy; may be repeated (default: this machine)", repeated)
-    .option("--operator <user>", "user of the proxy who may act; others see only; may be repeated", repeated)
     .action(act(async () => (await import("../commands/dashboard.ts")).dashboard));
-  withFamilies(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))
-    .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
-    .option("--once", "leave when nothing is left that could go on; exit 3 when a run could not be driven")
+  withPlanning(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))
+    .description("run all resumable runs of the journal, as decisions come in")
+    .option("--once", "exit when no resumable run is left; exit code 3 if a run could not be driven")
     .option(
       "--wait-for-funds <duration>",
       "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
     )
-    .addOption(engineOption("drive runs in slices, beside other workers; timers: those of this process"))
+    .addOption(engineOption("what hands runs to workers (default: timers, those of this process)"))
     .addOption(engineUrlOption())
-    .option(
-      "--pipelines <dir>",
-      "with --engine: folder of the pipeline files of runs with functions (default: this one)",
-    )
-    .option("--slices <n>", "with --engine: runs driven at a time (default: 16)")
+    .option("--pipelines <dir>", "folder of the pipeline files of runs with functions (default: this one)")
+    .option("--slices <n>", "runs driven at a time (default: 16)")
     .addOption(
-      new Option(
-        "--local-work <where>",
-        "with --engine: functions run as jobs of their own, or inline in the slice",
-      ).choices(["delegated", "inline"]),
+      new Option("--local-work <where>", "functions run as jobs of their own, or inline in the slice").choices([
+        "delegated",
+        "inline",
+      ]),
     )
     .option("--health-port <number>", "answers /healthz, /readyz and /metrics there")
     .option("--schedules <file>", "starts runs at the times of the schedules that this file exports")
@@ -60,7 +54,7 @@ export function addServing(program: Command, act: Act): void {
         "address that --health-port and --webhooks listen on; beyond this machine only when you say so (default: 127.0.0.1)",
       ),
     )
-    .option("--drain <duration>", "with --engine: time for what is under way when it is stopped (default: 30s)")
+    .option("--drain <duration>", "time for what is under way when it is stopped (default: 30s)")
     .action(act(async () => (await import("../commands/worker.ts")).worker));
   addSchedules(program, act);
   addAgents(program, act);
@@ -101,14 +95,16 @@ export function addServing(program: Command, act: Act): void {
   program
     .command("init [file]")
     .description(
-      "write a pipeline to begin with, and what the folder needs to run it: package.json, tsconfig.json; overwrites nothing",
+      "write a pipeline for the models of the service that is there, and what the folder needs to run it: package.json, tsconfig.json; overwrites nothing",
     )
+    .option("--recipe [name]", "copy a recipe with what it needs instead; without a name, list the recipes")
     .option("--json", "print one JSON document on stdout")
     .action(act(async () => (await import("../commands/init.ts")).init));
   program
     .command("completion")
     .description("print the script that completes commands and flags in a shell: source <(showrunner completion bash)")
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
+    .argument("[words...]", "what was typed so far, after --; prints what may follow")
     .action(act(async () => (await import("../commands/completion.ts")).completion));
 }
 
@@ -125,13 +121,13 @@ function addSchedules(program: Command, act: Act): void {
     )
     .option("--json", "print one JSON document on stdout")
     .action(act(async () => (await import("../commands/schedule.ts")).listSchedules));
-  withFamilies(withNotify(withSpending(withRateLimit(withService(group.command("run <file>"))))))
+  withPlanning(withNotify(withSpending(withRateLimit(withService(group.command("run <file>"))))))
     .description("start runs at their times and drive them here, beside any number of processes that do the same")
     .action(act(async () => (await import("../commands/schedule.ts")).runScheduleFile));
 }
 
 function addAgents(program: Command, act: Act): void {
-  withFamilies(withNotify(withSpending(withService(program.command("mcp <folder>")))))
+  withPlanning(withNotify(withSpending(withService(program.command("mcp <folder>")))))
     .description("offer the pipelines of a folder to an AI agent by the Model Context Protocol, on stdin and stdout")
     .option(
       "--budget <usd>",
@@ -140,7 +136,6 @@ function addAgents(program: Command, act: Act): void {
     .option("--run-budget <usd>", "what one of them may cost (default: its quote)")
     .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each")
     .option("--allow-approve", "let it decide what runs ask of a person")
-    .option("--files <dir>", "folder that inputs may name files of (default: that of the pipelines)")
     .option("--http", "serve streamable HTTP on this machine instead, behind a token")
     .option("--port <number>", "port for --http; 0 takes a free one (default: 8789)")
     .action(act(async () => (await import("../commands/mcp.ts")).mcp));

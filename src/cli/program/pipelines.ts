@@ -4,9 +4,9 @@ import {
   collect,
   engineOption,
   engineUrlOption,
-  withFamilies,
   withInput,
   withNotify,
+  withPlanning,
   withRateLimit,
   withService,
   withSpending,
@@ -15,7 +15,7 @@ import {
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, act: Act): void {
-  withFamilies(
+  withPlanning(
     withService(
       withRateLimit(withNotify(withWaitForCap(withSpending(withInput(program.command("run <file[#export]>")))))),
     ),
@@ -43,14 +43,14 @@ export function addRunning(program: Command, act: Act): void {
     )
     .option(
       "--each <file>",
-      "one run for each row of a .csv, .tsv or .jsonl file; repeating it goes on, and starts no row twice",
+      "one run for each row of a .csv, .tsv or .jsonl file; repeating the command continues, and starts no row twice",
     )
     .option("--at-once <n>", "with --each: runs at a time (default: 4)")
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
     .addOption(engineOption("with --detach: leave the run to the workers of this engine"))
     .addOption(engineUrlOption())
     .action(act(async () => (await import("../commands/run.ts")).run));
-  withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
+  withPlanning(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")
     .option("--concurrency <limits>", "jobs at a time for the forecast: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
@@ -59,8 +59,8 @@ export function addRunning(program: Command, act: Act): void {
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
     .action(act(async () => (await import("../commands/plan.ts")).plan));
-  withFamilies(withService(withRateLimit(withNotify(withWaitForCap(withSpending(program.command("resume <run-id>")))))))
-    .description("go on with a run that was killed, stopped or paused")
+  withPlanning(withService(withRateLimit(withNotify(withWaitForCap(withSpending(program.command("resume <run-id>")))))))
+    .description("resume a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget, replacing the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
     .option(
@@ -103,7 +103,7 @@ export function addRunning(program: Command, act: Act): void {
     .option("--yes", "agree to what --all adopts")
     .action(act(async () => (await import("../commands/adopt.ts")).adopt));
   withService(program.command("approve <run-id> [step]"))
-    .description("let a step that waits for a person go on; without a step, list those that wait")
+    .description("approve a waiting step; without a step, list those that wait")
     .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step")
     .option("--note <text>", "stored in the journal with the decision")
     .option("--resume", "resume the run at once, when no process drives it")
@@ -115,7 +115,7 @@ export function addRunning(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/decide.ts")).reject));
   withService(program.command("stop <run-id>"))
     .description("let a run submit nothing more, wherever it runs")
-    .action(act(async () => (await import("../commands/stop.ts")).stop));
+    .action(act(async () => (await import("../commands/resume.ts")).stop));
 }
 
 /** Commands that read what ran. */
@@ -140,12 +140,12 @@ export function addInspecting(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/report.ts")).report));
   withService(program.command("events <run-id>"))
     .description("print what happened to a run")
-    .option("--follow", "go on printing until the run ends or pauses")
+    .option("--follow", "keep printing until the run ends or pauses")
     .action(act(async () => (await import("../commands/events.ts")).events));
   withService(program.command("reconcile [run-id]"))
     .description("list where the journal and the service differ: unknown jobs, unclaimed outputs, missing refunds")
     .action(act(async () => (await import("../commands/reconcile.ts")).reconcile));
-  withFamilies(withService(withInput(program.command("explain <run-id|file> <step>"))))
+  withPlanning(withService(withInput(program.command("explain <run-id|file> <step>"))))
     .description("say why a step runs, or reuses the result of an earlier run")
     .option("--profile <name>", "one of the pipeline's profiles")
     .action(act(async () => (await import("../commands/explain.ts")).explain));

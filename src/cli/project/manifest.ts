@@ -1,9 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { glob, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import { ownVersion } from "../../own-version.ts";
+import { isPublished, ownRange, ownVersion } from "../../own-version.ts";
 
 const FIELDS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const;
+
+const ownNames = ["showrunner", "showrunner-local"];
 
 type Packages = Readonly<Record<string, string>>;
 type Field = (typeof FIELDS)[number];
@@ -14,48 +16,64 @@ interface Manifest extends Readonly<Partial<Record<Field, Packages>>> {
 }
 
 export interface Project {
-  /** What became of package.json. */
+  /** What becomes of package.json. */
   readonly manifest: "written" | "changed" | "as it was" | "not readable";
   /** Packages that it names now and did not before, to be installed. */
   readonly added: readonly string[];
-  /** What Node takes the project's `.ts` files for; `detected`: modules, because of their imports. */
-  readonly modules: "esm" | "commonjs" | "detected";
+  /** Our own packages that it does not name, and whose names on npm are not ours yet. */
+  readonly lacking: readonly string[];
+  /** Whether its `.ts` files are ES modules. */
+  readonly isEsm: boolean;
   readonly isNowEsm: boolean;
+  /** Writes package.json, where something changes. */
+  write(): Promise<void>;
 }
 
-/** What a pipeline imports, and the local service that it runs on without a key. */
-function needed(): readonly (readonly [Field, string, string])[] {
+/** What a pipeline imports, the local service that it runs on without a key, and types of Node for its functions. */
+function needed(more: readonly string[]): readonly (readonly [Field, string, string])[] {
   const own = `^${ownVersion()}`;
   return [
     ["dependencies", "showrunner", own],
     ["dependencies", "zod", "^4.0.0"],
     ["devDependencies", "showrunner-local", own],
+    ["devDependencies", "@types/node", ">=22"],
+    ...more.map((name) => ["dependencies", name, ownRange(name)] as const),
   ];
 }
 
 /**
- * Completes the package.json of a project, or begins one. A project without code of its own becomes one of ES modules, which
- * pipelines are; one with code keeps the kind that it has.
+ * What the package.json of a project lacks, or a new one. One whose programs are ES modules already, or that has none, becomes a
+ * project of ES modules, which pipelines are; another keeps the kind that it has. `more`: packages that a recipe imports.
  */
-export async function completeManifest(path: string): Promise<Project> {
+export async function manifestFor(path: string, more: readonly string[] = []): Promise<Project> {
   const text = await readFile(path, "utf8").catch(() => null);
   const before: Manifest | null = text === null ? {} : parsed(text);
-  if (before === null) return { manifest: "not readable", added: [], modules: "detected", isNowEsm: false };
+  if (before === null) {
+    const left = { manifest: "not readable", added: [], isEsm: false, isNowEsm: false } as const;
+    return { ...left, lacking: isPublished() ? [] : ownNames, write: async () => {} };
+  }
   // A clone of Showrunner has all of it.
-  const missing =
-    before.name === "showrunner" ? [] : needed().filter(([, name]) => !FIELDS.some((field) => before[field]?.[name]));
-  const isNowEsm = before.type !== "module" && !(await hasCode(dirname(path)));
+  const absent =
+    before.name === "showrunner"
+      ? []
+      : needed(more).filter(([, name]) => !FIELDS.some((field) => before[field]?.[name]));
+  const isOurs = (name: string) => !isPublished() && ownNames.includes(name);
+  const missing = absent.filter(([, name]) => !isOurs(name));
+  const isNowEsm = before.type !== "module" && !(await hasOtherCode(dirname(path)));
   let after: Manifest = { ...(text === null && { private: true }), ...before, ...(isNowEsm && { type: "module" }) };
   for (const [field, name, version] of missing)
     after = { ...after, [field]: sorted({ ...after[field], [name]: version }) };
   const isChanged = isNowEsm || missing.length > 0;
   const indent = /^\{\s*\n([ \t]+)"/.exec(text ?? "")?.[1] ?? "  ";
-  if (isChanged) await writeDurably(path, `${JSON.stringify(after, null, indent)}\n`);
   return {
     manifest: text === null ? "written" : isChanged ? "changed" : "as it was",
     added: missing.map(([, name]) => name),
-    modules: after.type === "module" ? "esm" : after.type === "commonjs" ? "commonjs" : "detected",
+    lacking: absent.map(([, name]) => name).filter(isOurs),
+    isEsm: after.type === "module",
     isNowEsm,
+    write: async () => {
+      if (isChanged) await writeDurably(path, `${JSON.stringify(after, null, indent)}\n`);
+    },
   };
 }
 
@@ -72,12 +90,25 @@ function sorted(packages: Packages): Packages {
   return Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Whether a folder holds programs, in itself or in the folders in which they usually lie. */
-async function hasCode(folder: string): Promise<boolean> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  return entries.some((entry) =>
-    entry.isDirectory()
-      ? /^(src|lib|app|apps|packages|pages|server|scripts|test|tests)$/.test(entry.name)
-      : /\.[cm]?[jt]sx?$/.test(entry.name),
-  );
+/** More programs than these are not read: such a project has its kind. */
+const MOST_READ = 200;
+
+/**
+ * Whether a folder holds programs that "type": "module" would break: those that are no ES modules as Node runs them. Names that say
+ * what they are (`.mjs`, `.cts`) do not count.
+ */
+export async function hasOtherCode(folder: string): Promise<boolean> {
+  let read = 0;
+  const exclude = (name: string) => /(^|[\\/])(node_modules|\.[^\\/]+|dist|out)$/.test(name);
+  for await (const file of glob("**/*.{js,jsx,ts,tsx}", { cwd: folder, exclude })) {
+    if (file.endsWith(".d.ts")) continue;
+    if (++read > MOST_READ || !isModule(await readFile(join(folder, file), "utf8"))) return true;
+  }
+  return false;
+}
+
+/** An import without an ending is resolved by other tools than Node. */
+function isModule(text: string): boolean {
+  if (!/^\s*(?:import|export)\b/m.test(text)) return false;
+  return !/\b(?:require\s*\(|module\.exports\b)|(?:from|import)\s+["']\.{1,2}\/(?:[^"']*\/)?[^"'./]+["']/.test(text);
 }

@@ -1,5 +1,50 @@
+import type { Catalog, Json, Pipeline, Showrunner } from "../../internal.ts";
+import { type Choice, chooseModels, STANDING_IN, STARTER_ROLES } from "./choose-models.ts";
+
+/** The models of the first pipeline, each with its input. */
+export interface Starter {
+  readonly picture: Pick<Choice, "model" | "input">;
+  readonly film: Pick<Choice, "model" | "input">;
+}
+
+/** For the local service; what {@link chooseStarter} finds there. */
+export const LOCAL_STARTER: Starter = {
+  picture: { model: "image-1", input: { prompt: "", aspect_ratio: "16:9" } },
+  film: {
+    model: "video-1",
+    input: { start_image: STANDING_IN.image, prompt: "", aspect_ratio: "16:9", resolution: "720p", duration_ms: 3000 },
+  },
+};
+
+/** The cheapest models of a service that the first pipeline can be made with, as its own plan says; null when there are none. */
+export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise<Starter | null> {
+  const ranked = {
+    picture: [...(await chooseModels(show.client, catalog, STARTER_ROLES.picture))],
+    film: [...(await chooseModels(show.client, catalog, STARTER_ROLES.film))],
+  };
+  for (;;) {
+    const [picture, film] = [ranked.picture[0], ranked.film[0]];
+    if (picture === undefined || film === undefined) return null;
+    const { ok, problems } = await show.quote(await planned({ picture, film }), {});
+    if (ok) return { picture, film };
+    ranked[problems.some(({ step }) => step === "film") ? "film" : "picture"].shift();
+  }
+}
+
+async function planned({ picture, film }: Starter): Promise<Pipeline> {
+  const [{ pipeline }, { z }] = await Promise.all([import("../../internal.ts"), import("zod")]);
+  return pipeline("first-film", {
+    input: z.object({}),
+    build({ job }) {
+      const drawn = job("picture", picture.model, picture.input);
+      return { film: job("film", film.model, { ...film.input, start_image: drawn }) };
+    },
+  });
+}
+
 /** What `showrunner init` writes: a pipeline of two steps that runs as it is. */
-export const STARTER = `import { pipeline } from "showrunner";
+export function starterSource({ picture, film }: Starter): string {
+  return `import { pipeline } from "showrunner";
 import { z } from "zod";
 
 /** Draws a picture, then sets it in motion. Prices: npx showrunner plan <this file>. Try it: npx showrunner run <this file> --local */
@@ -10,31 +55,26 @@ export default pipeline("first-film", {
   }),
   build({ input, job }) {
     // Steps have a name, a model and its input. \`npx showrunner models pull\` writes typed models to use in place of ids.
-    const picture = job("picture", "image-1", { prompt: input.scene, aspect_ratio: "16:9" });
+${step("picture", picture, { prompt: "input.scene" })}
     // Using a step inside another step's input is what makes it wait for that step.
-    const film = job("film", "video-1", {
-      start_image: picture,
-      prompt: input.motion,
-      aspect_ratio: "16:9",
-      resolution: "720p",
-      duration_ms: 3000,
-    });
+${step("film", film, { start_image: "picture", prompt: "input.motion" })}
     // What is returned becomes named files in out/<run id>.
     return { picture, film };
   },
 });
 `;
-
-/** Settings under which pipelines type-check as Node runs them. */
-export const TSCONFIG = `{
-  "compilerOptions": {
-    "target": "es2024",
-    "module": "nodenext",
-    "strict": true,
-    "noEmit": true,
-    "allowImportingTsExtensions": true,
-    "erasableSyntaxOnly": true,
-    "verbatimModuleSyntax": true
-  }
 }
-`;
+
+function step(name: string, { model, input }: Starter["film"], code: Readonly<Record<string, string>>): string {
+  const fields = Object.entries(input).map(([field, value]) => `${keyOf(field)}: ${code[field] ?? literal(value)}`);
+  const line = `    const ${name} = job("${name}", ${literal(model)}, { ${fields.join(", ")} });`;
+  if (line.length <= 120) return line;
+  const lines = fields.map((field) => `      ${field},\n`);
+  return `    const ${name} = job("${name}", ${literal(model)}, {\n${lines.join("")}    });`;
+}
+
+/** Text from a service, within source that a person reads. */
+export const literal = (value: Json) =>
+  JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const keyOf = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name));

@@ -7,7 +7,7 @@ import {
   type Quote,
   type QuoteOptions,
   type Showrunner,
-} from "../../index.ts";
+} from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";

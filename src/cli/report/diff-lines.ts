@@ -1,4 +1,4 @@
-import type { FieldChange, PlanDiff } from "../../index.ts";
+import type { FieldChange, PlanDiff } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
 
 /** Characters that mark what was left out. */

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Json, type Plan, type Reference, type RunReport, type StepReport, traitsOf } from "../../index.ts";
+import { type Json, type Plan, type Reference, type RunReport, type StepReport, traitsOf } from "../../internal.ts";
 import { type Context, journalFolderOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
 
 /** A result of a step that a person reviews. */
@@ -18,8 +18,8 @@ export type ReviewFiles = (result: Reviewed) => Promise<string>;
 
 /** Copies stand in a folder of their own beside the journal: the store's are shared, and an editor must not change them. */
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
-  const { fileExtension, openMedia } = await import("../../index.ts");
-  const store = await openMedia(mediaOptionsOf(io, flags));
+  const { fileExtension, openMedia } = await import("../../internal.ts");
+  const store = await openMedia({ ...mediaOptionsOf(io, flags), isReadOnly: true });
   const folder = join(journalFolderOf(io, flags), "review");
   return async ({ runId, step, index, sha256, contentType }) => {
     const name = `${step.replaceAll("/", "_")}-${index + 1}-${sha256.slice(0, 8)}`;

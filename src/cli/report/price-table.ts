@@ -1,4 +1,4 @@
-import type { Quote, RerunScope } from "../../index.ts";
+import type { Quote, RerunScope } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
@@ -6,46 +6,19 @@ import { type Column, table } from "../text/table.ts";
 
 const MOST_RISKS = 8;
 
-type Requests = NonNullable<Quote["requests"]>;
-
-/** What is known before a run: its time and requests by polling, by stream and by webhook, and what somebody should act on. */
-export function forecastLines({
-  requests,
-  risks,
-  forecastMs,
-}: Pick<Quote, "requests" | "risks" | "forecastMs">): readonly string[] {
-  if (requests === null) return [];
+/** What is known before a run: about how long it takes, and what somebody should act on. */
+export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "forecastMs">): readonly string[] {
   // An output with a local copy is uploaded again at no cost, which needs no action.
   const lost = risks.filter(({ heals }) => !heals);
   return [
-    timeLine(requests, forecastMs),
-    requestLine(requests, forecastMs),
+    forecastMs === null
+      ? "No forecast of time yet: not every model of the longest chain has run here"
+      : `Expected to take about ${duration(forecastMs)}`,
     ...lost.slice(0, MOST_RISKS).map(({ why }) => {
       return `May have expired when it is needed: ${visible(why)}; it would have to be produced, and paid for, again`;
     }),
     ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may have expired`] : []),
   ];
-}
-
-function timeLine(
-  { byStrategy: { poll, stream }, perMinute, expansions }: Requests,
-  forecastMs: number | null,
-): string {
-  const rate = perMinute === null ? "" : ` at ${perMinute} requests/min`;
-  const grown = expansions.map(({ step, maxSteps }) => `${visible(step)} (up to ${maxSteps} steps)`).join(", ");
-  const upTo = grown === "" ? "" : `, up to about ${duration(poll.makespanAtMostMs)} depending on ${grown}`;
-  if (forecastMs === null) return `No forecast of time yet: not every model of the longest chain has run here${upTo}`;
-  return poll.makespanMs === stream.makespanMs
-    ? `Expected to take ${duration(stream.makespanMs)}${rate}${upTo}`
-    : `Expected to take ${duration(poll.makespanMs)}${rate} by polling, ${duration(stream.makespanMs)} by stream${upTo}`;
-}
-
-function requestLine({ byStrategy }: Requests, forecastMs: number | null): string {
-  const { poll, stream, webhook } = byStrategy;
-  const range = ({ requests, requestsAtMost }: Requests["byStrategy"]["poll"]) =>
-    requestsAtMost > requests ? `${requests} to ${requestsAtMost}` : `${requests}`;
-  const about = forecastMs === null ? "about " : "";
-  return `API requests: ${about}${range(poll)} by polling, ${range(stream)} by stream, ${range(webhook)} by webhook`;
 }
 
 /** Steps that run again with their prices, and what that adds to what was spent. */
@@ -79,10 +52,10 @@ function amount(price: Price): string {
 
 function remark(price: Price): string {
   switch (price.basis) {
-    case "provisional":
-      return price.anew === undefined
-        ? "provisional: quoted again when its media exist"
-        : `provisional; ${visible(price.anew)}`;
+    case "provisional": {
+      const when = price.anew === undefined ? "provisional: quoted again when its media exist" : "provisional";
+      return [when, price.anew, price.reason].flatMap((part) => (part == null ? [] : visible(part))).join("; ");
+    }
     case "unquotable": {
       const cap = price.maxCostMicros === null ? "" : `at most ${dollars(price.maxCostMicros)}: `;
       return `${cap}${visible(price.reason ?? "cannot be quoted in advance")}`;

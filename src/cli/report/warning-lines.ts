@@ -1,4 +1,4 @@
-import type { Problem, RunReport } from "../../index.ts";
+import type { Missing, Problem, RunReport } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
 
 /** Every problem on a line of its own: step, field, what is wrong, what is accepted. */
@@ -21,32 +21,32 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
   if (over_budget === null) return lines;
   return [
     ...lines,
-    `The budget of $${budget} was passed by $${over_budget}: showrunner reconcile ${visible(id)} lists the jobs`,
+    `$${over_budget} more than the budget of $${budget} are spent: showrunner reconcile ${visible(id)} lists the jobs`,
   ];
 }
 
 const HOUR_MS = 3_600_000;
 
-/** Warnings of a paused run about the 48 hours of the service; none for outputs with a local copy. */
-export function expiryLines(report: RunReport, now: number): readonly string[] {
-  if (report.status !== "paused") return [];
+/** What a run lacks besides what its table of steps says, and what is no longer at the service. */
+export function missingLines(report: RunReport, now: number): readonly string[] {
+  const lines = report.missing.filter(({ what }) => !toldBySteps.has(what)).map((one) => lineOf(one, now));
   const removed = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
   const healed =
     removed.length === 0
       ? []
       : [`${count(removed.length)} no longer at the service; copies here go back for free when they are needed.`];
-  return [...report.expiring.filter(({ copied }) => !copied).map((one) => lineOf(one, now)), ...healed];
+  return [...lines, ...healed];
 }
 
-function lineOf({ step, index, expires_at, needed_by }: RunReport["expiring"][number], now: number): string {
-  const what = `Output ${index} of ${visible(step)}`;
-  const users = needed_by.length === 0 ? "" : ` (needed by ${needed_by.map(visible).join(", ")})`;
-  const leftMs = Date.parse(expires_at) - now;
-  const at = `${expires_at.slice(0, 16).replace("T", " ")} UTC`;
-  if (leftMs <= 0)
-    return `${what} was kept at the service only, until ${at}${users}: it may have to be produced again.`;
+const toldBySteps: ReadonlySet<Missing["what"]> = new Set(["decision", "job", "result"]);
+
+function lineOf({ what, until, text }: Missing, now: number): string {
+  const said = visible(text);
+  if (what !== "file" || until === null) return `${said}.`;
+  const leftMs = Date.parse(until) - now;
+  if (leftMs <= 0) return `${said}: that is over, and it may have to be produced again.`;
   const left = leftMs < HOUR_MS ? "less than an hour" : `${Math.floor(leftMs / HOUR_MS)} h`;
-  return `${what} is at the service only, until ${at}, ${left} from now${users}: resume before then.`;
+  return `${said}: resume before then, ${left} from now.`;
 }
 
 function count(n: number): string {

@@ -13,15 +13,16 @@ import { readInput } from "../input/read-input.ts";
 import { redrawOn } from "../live/redraw.ts";
 import { visible } from "../text/escape.ts";
 import { counted, shorten } from "../text/table.ts";
+import { type Call, type CallFlags, type Perform, some, textFlag } from "./call.ts";
 import { columns } from "./present.ts";
-import { type Call, type CallFlags, type Perform, some, textFlag } from "./spec.ts";
 
 /** Milliseconds between two pictures on a terminal, and between two lines elsewhere. */
 const frameMs = 250;
+const firstLineMs = 1_000;
 const lineMs = 10_000;
 
 /**
- * Waits for long work and says that it goes on: a line that is redrawn on a terminal, now and then a line elsewhere.
+ * Waits for long work and says that it continues: a line that is redrawn on a terminal, now and then a line elsewhere.
  * `detail` is called each time for the text beside the time.
  */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
@@ -29,8 +30,12 @@ export async function whileWorking<T>({ io, output }: Context, work: Promise<T>,
   const began = performance.now();
   const line = () => `${detail()}  ${duration(performance.now() - began)}`;
   if (!canRedraw) {
+    const first = setTimeout(() => output.say(line()), firstLineMs);
     const timer = setInterval(() => output.say(line()), lineMs);
-    return work.finally(() => clearInterval(timer));
+    return work.finally(() => {
+      clearTimeout(first);
+      clearInterval(timer);
+    });
   }
   const lines = redrawOn(io.stderr);
   const timer = setInterval(() => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
@@ -110,7 +115,10 @@ export const listModels: Perform = async ({ client, flags }) => {
 
 export const showModel: Perform = async ({ client, args: [id = ""] }) => {
   try {
-    return { type: "one", value: await client.model(id) };
+    const value = await client.model(id);
+    // Which fields go together is published here; the schema above is cut.
+    const words = value.inputSchema?.description;
+    return { type: "one", value, ...(typeof words === "string" && { text: words }) };
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "NOT_FOUND") throw error;
     throw await unknownModel(client, id, error);
@@ -118,7 +126,7 @@ export const showModel: Perform = async ({ client, args: [id = ""] }) => {
 };
 
 async function unknownModel(client: Client, id: string, cause: Error): Promise<CliError> {
-  const { suggest } = await import("../../index.ts");
+  const { suggest } = await import("../../internal.ts");
   const known = (await some(client.models(), "1000")).map((model) => model.id);
   const [first, ...others] = suggest(id, known);
   const message = `There is no model ${visible(id)}`;
@@ -134,11 +142,15 @@ export const estimate: Perform = async ({ client, args: [model = ""], flags, con
 
 /** Writes what the catalog is now, and its types; models that are gone stay known as retired. */
 export const pullModels: Perform = async ({ client, flags, context }) => {
-  const { generateModels, pullCatalog, readSnapshot, writeSnapshot } = await import("../../index.ts");
+  const { generateModels, pullCatalog, readSnapshot, writeSnapshot } = await import("../../internal.ts");
   const folder = resolve(context.io.cwd, textFlag(flags, "out") ?? ".");
   const snapshot = join(folder, "catalog.json");
   const previous = existsSync(snapshot) ? await readSnapshot(snapshot) : null;
-  const catalog = await pullCatalog(client, previous);
+  let progress = "reading the catalog";
+  const onProgress = (read: number, all: number) => {
+    progress = `read ${read} of ${counted(all, "model")} one by one`;
+  };
+  const catalog = await whileWorking(context, pullCatalog(client, previous, { onProgress }), () => progress);
   await mkdir(folder, { recursive: true });
   await writeSnapshot(snapshot, catalog);
   await writeDurably(join(folder, "models.ts"), generateModels(catalog));
@@ -193,7 +205,7 @@ export const createKey: Perform = async ({ client, flags }) => ({
   value: await client.keys.create({
     name: textFlag(flags, "name"),
     scopes: scopesOf(flags),
-    kind: flags.service === true ? "service" : undefined,
+    kind: flags.forWorkspace === true ? "service" : undefined,
     expiresAt: textFlag(flags, "expires"),
   }),
 });
@@ -222,9 +234,8 @@ export const chat: Perform = async (call) => {
 };
 
 function scopesOf(flags: CallFlags): Scope[] | undefined {
-  return textFlag(flags, "scopes")
-    ?.split(",")
-    .map((scope) => scope.trim() as Scope);
+  const said = textFlag(flags, "scopes");
+  return said === "none" ? [] : said?.split(",").map((scope) => scope.trim() as Scope);
 }
 
 function seconds(flags: CallFlags, name: string): number | undefined {

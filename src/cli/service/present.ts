@@ -1,13 +1,20 @@
+import { redactUrls } from "../../clean-text.ts";
+import type { Showrunner } from "../../internal.ts";
 import { dollars } from "../../money.ts";
+import { ExitCode } from "../cli-error.ts";
+import { type Context, withShowrunner } from "../context.ts";
 import { visible } from "../text/escape.ts";
 import { shorten, table } from "../text/table.ts";
+import type { CallFlags, Columns, Perform, WireName } from "./call.ts";
 
 /**
  * A value of the client in the form that programs get: snake_case names as in the API, amounts as decimal strings
- * (`costMicros: 290000` becomes `cost: "0.29"`).
+ * (`costMicros: 290000` becomes `cost: "0.29"`). An address is whole where one was asked for, in a field such as `url`; in
+ * other texts it has no query.
  */
-export function wireForm(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(wireForm);
+export function wireForm(value: unknown, key = ""): unknown {
+  if (typeof value === "string") return /url$/i.test(key) ? value : redactUrls(value);
+  if (Array.isArray(value)) return value.map((item) => wireForm(item, key));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
@@ -15,10 +22,21 @@ export function wireForm(value: unknown): unknown {
       const name = snake(money ? key.slice(0, -"Micros".length) : key);
       return [
         name,
-        money && typeof inner === "number" ? dollars(inner).replace("$", "") : verbatim(key) ? inner : wireForm(inner),
+        money && typeof inner === "number"
+          ? dollars(inner).replace("$", "")
+          : verbatim(key)
+            ? withoutQueries(inner)
+            : wireForm(inner, key),
       ];
     }),
   );
+}
+
+function withoutQueries(value: unknown): unknown {
+  if (typeof value === "string") return redactUrls(value);
+  if (Array.isArray(value)) return value.map(withoutQueries);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutQueries(inner)]));
 }
 
 /** Documents of others, whose names are not ours to change. */
@@ -28,18 +46,6 @@ function verbatim(key: string): boolean {
 
 function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
-  : "";
-
-export type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
-
-/** Rows, and those of their fields (names as in the wire form) that fit a table. */
-export interface Columns {
-  readonly items: readonly object[];
-  readonly fields: readonly string[];
 }
 
 /** A field that the rows do not have in the wire form does not compile. */
@@ -71,4 +77,50 @@ const longest = 400;
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "–";
   return shorten(visible(typeof value === "object" ? JSON.stringify(value) : String(value)), longest);
+}
+
+/**
+ * Performs one call of the API and shows its answer; `given` are its arguments and flags. `keyOptional`: it is tried without a key
+ * where none is set, as some services show their catalog to everybody.
+ */
+export async function performCall(
+  perform: Perform,
+  context: Context,
+  given: readonly unknown[],
+  { keyOptional }: { readonly keyOptional: boolean },
+): Promise<ExitCode> {
+  const { io, output } = context;
+  const args = given.slice(0, -1).map(String);
+  const flags = given.at(-1) as CallFlags;
+  const call = async (show: Showrunner) => {
+    const answer = await perform({ client: show.client, args, flags, context, kind: show.service.kind });
+    switch (answer.type) {
+      case "list":
+        if (flags.json) output.printJson(wireForm(answer.items));
+        else if (answer.items.length > 0) output.print(listText(answer, io.stdout.columns));
+        else output.say("none");
+        return ExitCode.done;
+      case "one":
+        if (flags.json) output.printJson(wireForm(answer.value));
+        else {
+          const { value, rows, text } = answer;
+          const whole = Object.entries(value).filter(([name]) => name !== rows?.of);
+          output.print(oneText(Object.fromEntries(whole)));
+          if (rows !== undefined) output.print(`\n${listText(rows, io.stdout.columns)}`);
+          if (text !== undefined) output.print(`\n${text.split("\n").map(visible).join("\n")}`);
+        }
+        return ExitCode.done;
+      case "lines":
+        for await (const { text, value } of answer.lines)
+          output.print(flags.json ? JSON.stringify(wireForm(value)) : text);
+        return ExitCode.done;
+      case "done":
+        if (flags.json) output.printJson({ ok: true });
+        output.say(visible(answer.said));
+        return ExitCode.done;
+      default:
+        return answer satisfies never;
+    }
+  };
+  return withShowrunner(flags, call, { keyOptional });
 }

@@ -50,18 +50,21 @@ function typedAgain(word: string): string {
   return shellWord(withoutPassword(word));
 }
 
-/** Which journal and service a command was told to use, as words for the command that goes on from it. */
+/** Which journal and service a command was given, as words for the command that continues from it. */
 export function serviceFlags({
   local,
+  service,
   baseUrl,
   journal,
 }: {
   readonly local?: boolean | undefined;
+  readonly service?: string | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
 }): readonly string[] {
   return [
     ...(journal === undefined ? [] : [`--journal ${typedAgain(journal)}`]),
+    ...(service === undefined ? [] : [`--service ${shellWord(service)}`]),
     ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
     ...(local ? ["--local"] : []),
   ];

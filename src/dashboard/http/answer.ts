@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { isShowrunnerError } from "../../index.ts";
+import { isShowrunnerError } from "../../internal.ts";
 import { Refusal } from "./route.ts";
 
 const title = "This dashboard is locked";
@@ -21,7 +21,7 @@ export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly
 }
 
 /**
- * What every answer says: no script but our own, no frames, no guessing of types, nothing told to other sites. Media may also
+ * What every answer says: no script but our own, no frames, no guessing of types, nothing revealed to other sites. Media may also
  * come from `mediaOrigin`.
  */
 export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {

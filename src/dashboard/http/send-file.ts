@@ -33,20 +33,20 @@ export interface MediaHeaders {
 }
 
 /** The type to send for bytes that the service called so. */
-export function mediaHeaders(claimed: string | null): MediaHeaders {
-  const type = essence(claimed);
+export function mediaHeaders(declared: string | null): MediaHeaders {
+  const type = essence(declared);
   if (SHOWN.has(type)) return { contentType: type, disposition: "inline" };
   return { contentType: "application/octet-stream", disposition: "attachment" };
 }
 
-export function kindOfType(claimed: string | null): "image" | "video" | "audio" | "other" {
-  const type = essence(claimed);
+export function kindOfType(declared: string | null): "image" | "video" | "audio" | "other" {
+  const type = essence(declared);
   if (!SHOWN.has(type)) return "other";
   return type.slice(0, type.indexOf("/")) as "image" | "video" | "audio";
 }
 
-function essence(claimed: string | null): string {
-  return (claimed ?? "").split(";", 1)[0]!.trim().toLowerCase();
+function essence(declared: string | null): string {
+  return (declared ?? "").split(";", 1)[0]!.trim().toLowerCase();
 }
 
 /** Bytes from `start` to `end`, both included. */

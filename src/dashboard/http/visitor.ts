@@ -1,5 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { hostname, networkInterfaces } from "node:os";
 import type { VisitorView } from "../views/action-wire.ts";
 import { Refusal, readForm } from "./route.ts";
 
@@ -14,16 +15,6 @@ export interface Session {
   roleOfCookies(cookies: string | undefined): Role | null;
   /** `Set-Cookie` for one who showed a token. */
   cookie(role: Role): string;
-}
-
-/** A reverse proxy that asks people who they are, and says so in a header. */
-export interface UserHeader {
-  /** Lower case. */
-  readonly name: string;
-  /** Addresses of the proxy; from any other the header counts for nothing. */
-  readonly from: readonly string[];
-  /** Who may act; everybody else that the proxy lets through sees only. */
-  readonly operators: readonly string[];
 }
 
 const LEAST_LENGTH = 16;
@@ -77,7 +68,6 @@ export async function visitorOf(
     url,
   }: { readonly incoming: IncomingMessage; readonly response: ServerResponse; readonly url: URL },
   session: Session,
-  userHeader: UserHeader | null,
 ): Promise<VisitorView | null> {
   const given = url.searchParams.get("token");
   if (given !== null && incoming.method === "GET" && !url.pathname.startsWith("/api/")) {
@@ -86,11 +76,9 @@ export async function visitorOf(
   if (incoming.method === "POST" && url.pathname === "/login") {
     return letIn(response, session, (await readForm(incoming)).get("token")?.trim() ?? "", "/");
   }
-  const user = userHeader === null ? null : userOf(incoming, userHeader);
-  if (user !== null) return { role: userHeader!.operators.includes(user) ? "operator" : "viewer", user };
   const role = session.roleOfCookies(incoming.headers.cookie);
   if (role === null) throw locked();
-  return { role, user: null };
+  return { role };
 }
 
 function letIn(response: ServerResponse, session: Session, token: string, path: string): null {
@@ -102,15 +90,6 @@ function letIn(response: ServerResponse, session: Session, token: string, path: 
   return null;
 }
 
-const MOST_USER = 200;
-
-function userOf(incoming: IncomingMessage, { name, from }: UserHeader): string | null {
-  const address = (incoming.socket.remoteAddress ?? "").replace(/^::ffff:/, "");
-  const value = incoming.headers[name];
-  if (!from.includes(address) || typeof value !== "string" || value === "" || value.length > MOST_USER) return null;
-  return value;
-}
-
 /** A path of this server, never another site's (`//elsewhere`). */
 function safePath(path: string): string {
   return `/${path.replace(/^[/\\]+/, "")}`;
@@ -118,4 +97,71 @@ function safePath(path: string): string {
 
 function locked(): Refusal {
   return new Refusal(401, "LOCKED", "Open the address that `showrunner dashboard` printed; it holds the token.");
+}
+
+/** Where the dashboard listens, and as what browsers may call it. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Further names and addresses. */
+  readonly allowed?: readonly string[];
+  /** This machine's own name and addresses, for a server that listens on all of them. */
+  readonly own?: readonly string[];
+}
+
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+const EVERYWHERE = ["0.0.0.0", "[::]"];
+
+const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
+
+/** Values of `Host` that mean this server, the one to print first: anything else is another site's name pointed at this machine. */
+export function allowedHosts({ host, port, allowed = [], own: machine = [] }: ServerAddress): readonly string[] {
+  const bare = bracketed(host);
+  const bound = EVERYWHERE.includes(bare)
+    ? [...LOOPBACK, ...machine]
+    : LOOPBACK.includes(bare)
+      ? [bare, ...LOOPBACK]
+      : [bare];
+  const withPort = (name: string) => (port === 80 ? [`${name}:80`, name] : [`${name}:${port}`]);
+  const own = [...bound, ...allowed].map(bracketed).flatMap(withPort);
+  return [...new Set([...own, ...proxiedHosts(allowed)])];
+}
+
+/** What browsers send as `Host` for these names behind a proxy that speaks TLS: no port, or that of https. */
+export function proxiedHosts(allowed: readonly string[] = []): readonly string[] {
+  return allowed.map(bracketed).flatMap((name) => [name, `${name}:443`]);
+}
+
+/** What this machine is called in its networks. */
+export function ownNames(): readonly string[] {
+  const name = hostname();
+  const addresses = Object.values(networkInterfaces()).flatMap((ones = []) => ones.map(({ address }) => address));
+  return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
+}
+
+/**
+ * Accepts requests that a page of this server, or a person's own navigation, may send.
+ * @throws Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
+ */
+export function checkSender(
+  method: string,
+  headers: IncomingHttpHeaders,
+  { hosts, proxied }: { readonly hosts: readonly string[]; readonly proxied: readonly string[] },
+): void {
+  const host = headers.host?.toLowerCase() ?? "";
+  if (!hosts.includes(host)) throw new Refusal(403, "HOST", "This address does not belong to the dashboard.");
+  const { origin } = headers;
+  const isSafe = method === "GET" || method === "HEAD";
+  const isOwn = origin === `http://${host}` || (proxied.includes(host) && origin === `https://${host}`);
+  const isForeign = origin === undefined ? !isSafe : !isOwn;
+  if (isForeign || !isOwnSite(headers["sec-fetch-site"], headers["sec-fetch-mode"], isSafe)) {
+    throw new Refusal(403, "ORIGIN", "Only the dashboard's own page may ask for this.");
+  }
+}
+
+/** Browsers say where a request comes from; following a link from elsewhere is fine, loading parts is not. */
+function isOwnSite(site: unknown, mode: unknown, isSafe: boolean): boolean {
+  if (site === undefined || site === "same-origin") return true;
+  if (site === "none") return isSafe;
+  return isSafe && mode === "navigate";
 }

@@ -1,4 +1,4 @@
-import type { Showrunner } from "../../index.ts";
+import type { Showrunner } from "../../internal.ts";
 import type { Gauges } from "../views/action-wire.ts";
 import { cut } from "../views/truncate.ts";
 
@@ -16,7 +16,7 @@ export class GaugeReader {
   /** Requests sent so far, as of earlier reads within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
-  /** `onLost` is told when the service did not say what is in the wallet. */
+  /** `onLost` is called when the service did not say what is in the wallet. */
   constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
     this.#show = show;
     this.#onLost = onLost;

@@ -8,7 +8,7 @@ import {
   statusNow,
   touchedSteps,
   traitsOf,
-} from "../../index.ts";
+} from "../../internal.ts";
 import type { EventStream } from "../http/answer.ts";
 import { notFound } from "../http/route.ts";
 import type { Drivers } from "../runs/driven-runs.ts";
@@ -71,7 +71,8 @@ function stepsToSend(
     return [...paths].slice(0, MOST_WHOLE).flatMap((path) => view.step(path) ?? []);
   }
   const isDecision = ({ plan }: StepView) => traitsOf(plan).standsFor.length > 0;
-  return view.steps.filter((step) => touched === "all" || touched.has(step.path) || isDecision(step));
+  if (touched === "all") return [...view.steps, ...view.removed];
+  return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
 }
 
 /** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */

@@ -1,16 +1,17 @@
 import { type ComponentChildren, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Gauges, VisitorView } from "../views/action-wire.ts";
+import type { Gauges } from "../views/action-wire.ts";
+import type { InlinedRun } from "../views/run-wire.ts";
 import { RunScreen } from "./run/screen.tsx";
 import { CostsScreen } from "./screens/costs.tsx";
 import { PlanScreen } from "./screens/plan.tsx";
 import { RunsScreen } from "./screens/runs.tsx";
-import { ServiceScreen } from "./screens/service.tsx";
+import { inlined } from "./state/inlined.ts";
 import { type Connection, connection, follow, gauges, visitor } from "./state/live.ts";
 import { type Route, useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
 import { Empty, Icon, Link, Mark, Meter } from "./ui/bits.tsx";
-import { usd } from "./ui/format.ts";
+import { dateTime, usd } from "./ui/format.ts";
 import "./style/index.css";
 
 export function App() {
@@ -19,8 +20,9 @@ export function App() {
   const runId = route.screen === "run" ? route.id : null;
   useEffect(() => follow(runId), [runId]);
   useEffect(() => {
-    document.title = runId === null ? "Showrunner" : `${runId} · Showrunner`;
+    if (inlined === null) document.title = runId === null ? "Showrunner" : `${runId} · Showrunner`;
   }, [runId]);
+  if (inlined !== null) return <Report run={inlined} />;
   return <Shell route={route}>{isLocked ? <Locked /> : <Screen />}</Shell>;
 }
 
@@ -35,8 +37,6 @@ function Screen() {
       return <PlanScreen />;
     case "costs":
       return <CostsScreen />;
-    case "service":
-      return <ServiceScreen />;
     case "unknown":
       return (
         <Empty title="There is nothing here" isAll>
@@ -60,6 +60,28 @@ function Locked() {
   );
 }
 
+/** The screen of one run, as it was when the file was written. */
+function Report({ run: { patch, version, writtenAt } }: { readonly run: InlinedRun }) {
+  const { head } = patch;
+  return (
+    <>
+      <header class="top">
+        <span class="brand">
+          <Mark />
+          <span>Showrunner</span>
+        </span>
+        <span class="quiet push">
+          {head.status === "running" ? "As it was on" : "Written on"} {dateTime(writtenAt)}
+          <span class="unseen">by Showrunner {version}</span>
+        </span>
+      </header>
+      <main id="main">
+        <Screen />
+      </main>
+    </>
+  );
+}
+
 export type Theme = "system" | "light" | "dark";
 
 const KEY = "showrunner.theme";
@@ -78,12 +100,12 @@ const screens = [
   { name: "Runs", href: "/", screens: ["runs", "run"] },
   { name: "Plan", href: "/plan", screens: ["plan"] },
   { name: "Costs", href: "/costs", screens: ["costs"] },
-  { name: "Service", href: "/service", screens: ["service"] },
 ] as const;
 
 /** What every screen has around it. */
 export function Shell({ route, children }: { readonly route: Route; readonly children: ComponentChildren }) {
   const state = useStore(connection);
+  const { role } = useStore(visitor);
   return (
     <>
       <a class="skip" href="#main">
@@ -106,7 +128,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
           ))}
         </nav>
         <GaugeBar gauges={useStore(gauges)} />
-        <Who visitor={useStore(visitor)} />
+        {role === "viewer" && <span class="who">read only</span>}
         <Beacon state={state} />
         <ThemeButton />
       </header>
@@ -139,12 +161,6 @@ function GaugeBar({ gauges }: { readonly gauges: Gauges | null }) {
       </div>
     </div>
   );
-}
-
-/** Nothing of a person who came with the address that the terminal printed. */
-function Who({ visitor: { role, user } }: { readonly visitor: VisitorView }) {
-  const text = [user, role === "viewer" && "read only"].filter(Boolean).join(" · ");
-  return text === "" ? null : <span class="who">{text}</span>;
 }
 
 const beacons: Readonly<Record<Connection, string>> = {
@@ -188,5 +204,5 @@ function ThemeButton() {
   );
 }
 
-applyTheme();
+if (inlined === null) applyTheme();
 render(<App />, document.getElementById("app")!);

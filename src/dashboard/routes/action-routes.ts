@@ -1,12 +1,28 @@
-import { plannedStep, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
+import {
+  type Drift,
+  plannedStep,
+  type Quote,
+  type RerunScope,
+  type ResumeOptions,
+  type RunState,
+  statusNow,
+  traitsOf,
+} from "../../internal.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
-import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/action-wire.ts";
+import type {
+  CandidateView,
+  DriftView,
+  OfferedView,
+  PlanView,
+  RerunView,
+  ResumePreview,
+  WhyView,
+} from "../views/action-wire.ts";
 import { inputForm } from "../views/input-form.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
-import { codeOf, neededCode, resumePreview } from "./resume-preview.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -100,15 +116,19 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
     const found = await context.show.candidates(params.run!, query.get("step") ?? "");
     return found.map(({ jobId, status, createdAt, prompt, match, costMicros }) => ({
-      ...{ jobId, status: String(status), createdAt, match, costMicros },
+      jobId,
+      status: String(status),
+      createdAt,
+      match,
+      costMicros,
       prompt: prompt === null ? null : cut(prompt, 300),
     }));
   };
 
   const why = async ({ params, query }: Call): Promise<WhyView> => {
     await cache.get(params.run!);
-    const told = await context.show.explain(params.run!, query.get("step") ?? "");
-    return { why: cut(told.why, 1000), nearest: told.nearest?.runId ?? null };
+    const { why } = await context.show.explain(params.run!, query.get("step") ?? "");
+    return { why: cut(why, 1000) };
   };
 
   const adopt = async ({ params, json }: Call) => {
@@ -177,26 +197,79 @@ function planView(quote: Quote): PlanView {
       const reason = price?.reason == null ? null : cut(price.reason, 300);
       return {
         ...stepView(null, plannedStep(step)),
-        quoteMicros: price?.costMicros ?? null,
-        basis: price?.basis ?? null,
+        quote: price === undefined ? null : { costMicros: price.costMicros, basis: price.basis },
         reason,
       };
     }),
     minMicros: quote.totalMicros.min,
     maxMicros: quote.totalMicros.max,
     forecastMs: quote.forecastMs,
-    requests:
-      quote.requests === null
-        ? null
-        : {
-            perMinute: quote.requests.perMinute,
-            stream: quote.requests.byStrategy.stream.requests,
-            poll: quote.requests.byStrategy.poll.requests,
-          },
     risks: quote.risks
       .filter(({ heals }) => !heals)
       .slice(0, MOST_RISKS)
       .map(({ why, heals }) => ({ why: cut(why, 500), heals })),
     criticalPath: quote.criticalPath,
+  };
+}
+
+type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
+
+/** The code of a run with local functions, which it needs to continue; null for any other run. */
+export async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
+  const { plan } = state.planned;
+  const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
+  return isNeeded ? codeOf(context, state) : null;
+}
+
+/** The code that a run was planned with, as it is now; null where it is not found. */
+export async function codeOf({ loadPipeline }: DashboardContext, state: RunState): Promise<Code> {
+  const { source } = state.planned;
+  return source === null ? null : loadPipeline(source);
+}
+
+/** What resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
+export async function resumePreview(
+  context: DashboardContext,
+  state: RunState,
+  { rerun, requestId }: { readonly rerun: readonly string[]; readonly requestId: string | undefined },
+): Promise<ResumePreview> {
+  const { show } = context;
+  const { runId } = state;
+  if (rerun.length > 0) {
+    return { drift: null, rerunScope: rerunView(await show.rerunQuote(runId, rerun, { requestId })) };
+  }
+  const code = await codeOf(context, state);
+  const drift = code === null ? null : await show.drift(runId, code);
+  return drift === null || drift.isSame
+    ? { drift: null, rerunScope: null }
+    : { drift: driftView(drift), rerunScope: rerunView(drift) };
+}
+
+const MOST_LISTED = 100;
+
+function rerunView({ runId, problems, totalMicros, committedMicros, budgetMicros, ...lists }: RerunScope): RerunView {
+  return {
+    runId,
+    totalMicros,
+    committedMicros,
+    budgetMicros,
+    staleCount: lists.stale.length,
+    stale: lists.stale.slice(0, MOST_LISTED),
+    prices: lists.prices.slice(0, MOST_LISTED),
+    seenThroughFirst: lists.seenThroughFirst.slice(0, MOST_LISTED),
+    problems: problems
+      .slice(0, MOST_LISTED)
+      .map(({ step, message }) => cut(step === null ? message : `${step}: ${message}`, 500)),
+  };
+}
+
+function driftView({ changed, added, removed, renamed }: Drift): DriftView {
+  return {
+    changed: changed
+      .slice(0, MOST_LISTED)
+      .map(({ path, fields }) => ({ step: path, fields: fields.slice(0, 20).map(({ field }) => field) })),
+    added: added.slice(0, MOST_LISTED),
+    removed: removed.slice(0, MOST_LISTED),
+    renamed: renamed.slice(0, MOST_LISTED),
   };
 }

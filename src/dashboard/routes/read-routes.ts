@@ -1,15 +1,24 @@
-import { type JournalStore, type RunRow, type StepView, statusNow, type TimelineSpan } from "../../index.ts";
+import {
+  type FoldedRun,
+  type JournalStore,
+  type RunRow,
+  type RunView,
+  type StepView,
+  statusNow,
+} from "../../internal.ts";
+import { own } from "../../own.ts";
 import { openEventStream, sendStreamHead } from "../http/answer.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
 import type { DashboardContext } from "../options.ts";
 import type { KnownRun, RunCache } from "../runs/run-cache.ts";
+import { isBilled } from "../views/run-costs.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
-import { runSummary, unreadable } from "../views/run-head.ts";
-import type { EventLine, RunSummary, RunsPage, StepsPage, TimelineView } from "../views/run-wire.ts";
-import { eventLine, stepDetail } from "../views/step-detail.ts";
+import { summaryView, unreadable } from "../views/run-head.ts";
+import type { EventLine, GivenView, RunSummary, RunsPage, StepsPage, TimelineView } from "../views/run-wire.ts";
+import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
-import { isBilled } from "./cost-routes.ts";
+import { cut, cutJson } from "../views/truncate.ts";
 
 export interface RunQuery {
   /** Part of the run's or the pipeline's name. */
@@ -64,7 +73,7 @@ export class RunList {
   async #read(row: RunRow): Promise<RunSummary> {
     try {
       const { view, groups } = await this.#cache.upTo(row);
-      return runSummary(view.state, row, groups?.counts());
+      return summaryView(view.state, row, groups?.counts());
     } catch (error) {
       return unreadable(row, error instanceof Error ? error.message : String(error));
     }
@@ -79,9 +88,9 @@ function isWanted({ runId, pipeline, status, tags }: RunRow, query: RunQuery): b
   return search === "" || texts.some((text) => text.toLowerCase().includes(search));
 }
 
-/** Steps of a run by group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
+/** Steps of a run by path, group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
 export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number): StepsPage {
-  const [group, phase, having] = ["group", "phase", "with"].map((name) => query.get(name));
+  const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
   const has: Readonly<Record<string, (step: StepView) => boolean>> = {
     attempts: ({ attempts }) => attempts.some(isBilled),
@@ -90,15 +99,19 @@ export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, li
   };
   const found = view.steps.filter(
     (step) =>
+      (path == null || step.path === path) &&
       (group == null || groups?.isIn(step.path, group) === true) &&
       (phase == null || step.phase === phase) &&
-      (having == null || has[having]?.(step) === true),
+      (having == null || own(has, having)?.(step) === true),
   );
   return { total: found.length, steps: found.slice(0, limit).map((step) => stepView(view.state, step)) };
 }
 
+const MOST_INCIDENTS = 300;
+
 /** The rows that begin first. */
-export function timelineView(spans: readonly TimelineSpan[], rows: number): TimelineView {
+export function timelineView({ view, history }: FoldedRun, rows: number): TimelineView {
+  const { spans } = history;
   const steps = new Set(spans.map(({ step }) => step));
   const shown = new Set([...steps].slice(0, rows));
   const ends = spans.flatMap(({ to }) => to ?? []);
@@ -107,7 +120,17 @@ export function timelineView(spans: readonly TimelineSpan[], rows: number): Time
     from: spans[0]?.from ?? 0,
     to: ends.length === 0 ? null : ends.reduce((latest, end) => Math.max(latest, end)),
     spans: spans.filter(({ step }) => shown.has(step)),
+    incidents: history
+      .incidents(view!.state)
+      .slice(0, MOST_INCIDENTS)
+      .map((one) => ({ ...one, why: cut(one.why, 2000) })),
   };
+}
+
+/** What a run was given. */
+export function givenView({ state }: RunView): GivenView {
+  const { value, isCut } = cutJson(state.planned.input);
+  return { input: value, isCut };
 }
 
 const PAGE_ROWS = 50;
@@ -134,8 +157,10 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
 
   const timeline = async ({ params, query }: Call): Promise<TimelineView> => {
     const { row } = await cache.get(params.run!);
-    return timelineView((await cache.timeline(row)).spans(), whole(query, "rows") ?? TIMELINE_ROWS);
+    return timelineView(await cache.history(row), whole(query, "rows") ?? TIMELINE_ROWS);
   };
+
+  const given = async ({ params }: Call) => givenView((await cache.get(params.run!)).view);
 
   const steps = async ({ params, query }: Call): Promise<StepsPage> => {
     return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
@@ -143,9 +168,11 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
 
   const step = async ({ params, query }: Call) => {
     const { view } = await cache.get(params.run!);
-    const found = await stepDetail(journal, view, query.get("path") ?? "");
-    if (found === null) throw notFound("This step");
-    return found;
+    const path = query.get("path") ?? "";
+    const found = view.step(path) ?? view.removed.find((one) => one.path === path);
+    if (found === undefined) throw notFound("This step");
+    const events = await eventsOf(journal, view.state, found);
+    return stepDetail(view, found, { events: events.map(eventLine), usedBy: usersOf(view) });
   };
 
   const live = async ({ incoming, response, query }: Call): Promise<void> => {
@@ -172,6 +199,7 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     { method: "GET", path: "/api/runs/:run", handle: ({ params }) => runPatch(context, params.run!, 0) },
     { method: "GET", path: "/api/runs/:run/events", handle: events },
     { method: "GET", path: "/api/runs/:run/timeline", handle: timeline },
+    { method: "GET", path: "/api/runs/:run/given", handle: given },
     { method: "GET", path: "/api/runs/:run/step", handle: step },
     { method: "GET", path: "/api/runs/:run/steps", handle: steps },
     { method: "GET", path: "/api/live", handle: live },

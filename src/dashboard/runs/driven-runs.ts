@@ -1,4 +1,4 @@
-import type { RunHandle } from "../../index.ts";
+import type { RunHandle } from "../../internal.ts";
 
 /** Runs that this dashboard drives, and what went wrong with those that it drove. */
 export class Drivers {

@@ -1,12 +1,12 @@
 import {
+  FoldedRun,
   type JournalStore,
   loadRun,
   type RunRow,
   RunView,
   type StoredEvent,
-  Timeline,
   touchedSteps,
-} from "../../index.ts";
+} from "../../internal.ts";
 import { notFound } from "../http/route.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
@@ -27,7 +27,7 @@ const EVENTS_READ_AT_ONCE = 5000;
 export class RunCache {
   readonly #journal: JournalStore;
   readonly #views = new Map<string, KnownView>();
-  readonly #timelines = new Map<string, { readonly createdAt: number; seq: number; readonly timeline: Timeline }>();
+  readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
   /** Two requests for one run wait for each other: both would add the same events to one state. */
   readonly #loading = new Map<string, Promise<KnownView>>();
 
@@ -69,20 +69,20 @@ export class RunCache {
     return current;
   }
 
-  /** When its steps did what; only events that came since are read. */
-  async timeline({ runId, createdAt }: RunRow): Promise<Timeline> {
-    let known = this.#timelines.get(runId);
-    if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, timeline: new Timeline() };
-    this.#timelines.clear();
-    this.#timelines.set(runId, known);
+  /** With its past; only events that came since are read. */
+  async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
+    let known = this.#histories.get(runId);
+    if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };
+    this.#histories.clear();
+    this.#histories.set(runId, known);
     for (;;) {
       const afterSeq = known.seq;
       const events = await this.#journal.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
       for (const stored of events.filter(({ seq }) => seq > known.seq)) {
-        known.timeline.add(stored);
+        known.run.add(stored);
         known.seq = stored.seq;
       }
-      if (events.length < EVENTS_READ_AT_ONCE) return known.timeline;
+      if (events.length < EVENTS_READ_AT_ONCE) return known.run;
     }
   }
 

@@ -1,6 +1,7 @@
+import type { RerunScope } from "../../internal.ts";
 import type { StepView } from "./run-wire.ts";
 
-/** What server and page say to each other apart from runs: service, plans, and what is done to runs. Types only. */
+/** What server and page say to each other apart from runs: gauges, plans, and what is done to runs. Types only. */
 
 export interface Gauges {
   readonly balanceMicros: number | null;
@@ -17,36 +18,15 @@ export interface Gauges {
   };
 }
 
-/** Who looks: a viewer sees everything and changes nothing. `user`: as a reverse proxy names the person. */
+/** Who looks: a viewer sees everything and changes nothing. */
 export interface VisitorView {
   readonly role: "operator" | "viewer";
-  readonly user: string | null;
 }
 
 /** What the page asks for first. */
 export interface WelcomeView extends VisitorView {
   /** What people type to start the command line. */
   readonly launcher: string;
-}
-
-export interface ServiceView {
-  readonly kind: "hosted" | "local";
-  readonly baseUrl: string;
-  readonly keyId: string | null;
-  /** The local service's own counts; null when another one is used. */
-  readonly local: LocalView | null;
-}
-
-export interface LocalView {
-  readonly jobs: number;
-  readonly runningJobs: number;
-  readonly byModel: { readonly [model: string]: number };
-  readonly chargedMicros: number;
-  readonly refundedMicros: number;
-  readonly replayedSubmits: number;
-  readonly openStreams: number;
-  readonly requests: readonly { readonly route: string; readonly count: number; readonly failed: number }[];
-  readonly faults: readonly { readonly kind: string; readonly text: string; readonly struck: number }[];
 }
 
 export interface PlanView {
@@ -64,8 +44,6 @@ export interface PlanView {
   /** Null when a step has neither a price nor a maximum. */
   readonly maxMicros: number | null;
   readonly forecastMs: number | null;
-  /** API requests that a run sends, by how its jobs are followed. */
-  readonly requests: { readonly perMinute: number | null; readonly stream: number; readonly poll: number } | null;
   /** Outputs that may have expired at the service when they are needed. */
   readonly risks: readonly { readonly why: string; readonly heals: boolean }[];
   /** Steps of the longest chain, in order. */
@@ -118,8 +96,6 @@ export interface CandidateView {
 /** Why a step was made, or reused from an earlier run. */
 export interface WhyView {
   readonly why: string;
-  /** The run with the step that is most like it; null when there is none. */
-  readonly nearest: string | null;
 }
 
 /** How the code differs from the run's plan. */
@@ -130,20 +106,10 @@ export interface DriftView {
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** Steps to run again, and their price. */
-export interface RerunView {
-  readonly stale: readonly string[];
+/** Steps to run again, and their price; the first ones of each list. */
+export interface RerunView extends Omit<RerunScope, "problems"> {
   readonly staleCount: number;
   readonly problems: readonly string[];
-  readonly prices: readonly { readonly step: string; readonly costMicros: number | null }[];
-  readonly minMicros: number;
-  /** Null when a step has neither a price nor a maximum. */
-  readonly maxMicros: number | null;
-  /** Spent and reserved so far; the price comes on top. */
-  readonly committedMicros: number;
-  readonly budgetMicros: number | null;
-  /** Jobs at the service that are completed first. */
-  readonly seenThroughFirst: readonly string[];
 }
 
 /** What resuming would do. Both are null when it only continues. */

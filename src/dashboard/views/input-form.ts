@@ -45,7 +45,7 @@ function controlOf(schema: Schema, levels: number): Control {
   const { type, minLength = 0, maxLength = null, minimum: min = null, maximum: max = null } = schema;
   if (type === "string") return { type: "text", minLength, maxLength };
   if (type === "integer" || type === "number") {
-    // Every integer of the schema language has these bounds; nobody needs to be told.
+    // Every integer of the schema language has these bounds; nobody needs to read them.
     const bounded = (limit: number | null) =>
       limit !== null && Number.isSafeInteger(limit + Math.sign(limit)) ? limit : null;
     return { type: "number", isInteger: type === "integer", min: bounded(min), max: bounded(max) };

@@ -1,7 +1,7 @@
-import type { RunView, StepView } from "../../index.ts";
+import type { RunView, StepPhase, StepView } from "../../internal.ts";
 import { kindOfType } from "../http/send-file.ts";
 import { groupsOf, LEAST_MEMBERS } from "./groups.ts";
-import type { GroupView, StepCounts, StepPhase } from "./run-wire.ts";
+import type { GroupView, StepCounts } from "./run-wire.ts";
 
 /** A run of more steps is shown by its groups, and its steps as somebody looks at them. */
 export const MOST_WHOLE = 2000;
@@ -20,7 +20,11 @@ interface Tally {
 
 const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
 const doneOf: Partial<Readonly<Record<StepPhase, keyof StepCounts>>> = {
-  ...{ succeeded: "done", partial: "done", failed: "failed", skipped: "skipped", cancelled: "skipped" },
+  succeeded: "done",
+  partial: "done",
+  failed: "failed",
+  skipped: "skipped",
+  cancelled: "skipped",
   waiting: "waiting",
 };
 
@@ -31,14 +35,13 @@ export class RunGroups {
   readonly #phases = new Map<string, StepPhase>();
 
   constructor({ steps }: RunView) {
-    const groups = groupsOf(steps, true);
-    const keyOf = new Map(groups.flatMap(({ key, members }) => members.map(({ path }) => [path, key] as const)));
-    for (const { key, members } of groups) {
-      const needs = new Set(members.flatMap(({ plan }) => plan.needs.map((need) => keyOf.get(need))));
-      needs.delete(key);
+    for (const { key, members, needs } of groupsOf(steps, true, ({ plan }) => plan.needs)) {
       const tally: Tally = {
-        ...{ key, count: members.length, phases: new Map(), pictures: [] },
-        needs: [...needs].filter((need) => need !== undefined),
+        key,
+        count: members.length,
+        phases: new Map(),
+        pictures: [],
+        needs,
         first: members.slice(0, LEAST_MEMBERS).map(({ path }) => path),
       };
       this.#groups.set(key, tally);

@@ -1,35 +1,27 @@
-import { INTERRUPTED, nextCommand, type RunRow, type RunState, type StepState } from "../../index.ts";
-import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./run-wire.ts";
+import { missing, type RunRow, type RunState, runSummary, type StepState } from "../../internal.ts";
+import type { MediaView, RunHead, RunSummary, StepCounts } from "./run-wire.ts";
 import { mediaOf } from "./step-view.ts";
 import { cut } from "./truncate.ts";
 
 const MOST_COVERS = 4;
+const MOST_MISSING = 200;
 
 /** A run in the list. */
-export function runSummary(
+export function summaryView(
   state: RunState,
   row: Pick<RunRow, "updatedAt" | "status">,
   counts: StepCounts = countSteps(state),
 ): RunSummary {
-  const { planned, pause } = state;
   // Another process may have written since the row was read: then a process drives it.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
+  const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
   return {
-    id: state.runId,
-    pipeline: planned.plan.pipeline,
-    tags: tagList(planned.tags),
-    status: isInterrupted ? "interrupted" : state.status,
-    createdAt: state.createdAt,
+    ...same,
+    tags: tagList(tags),
     updatedAt: row.updatedAt,
-    finishedAt: state.finishedAt,
-    spentMicros: state.spentMicros,
-    heldMicros: state.heldMicros,
-    budgetMicros: state.budgetMicros,
-    quoteMicros: planned.quoteMicros,
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
-    message: isInterrupted ? INTERRUPTED : state.message === null ? null : cut(state.message, 500),
-    next: nextCommand(state, { isInterrupted }),
+    message: message === null ? null : cut(message, 500),
     counts,
     covers: coversOf(state),
   };
@@ -45,7 +37,7 @@ export function unreadable({ runId, pipeline, tags, status, createdAt, updatedAt
     id: runId,
     pipeline,
     tags: tagList(tags),
-    status: status as RunStatus,
+    status: status as RunSummary["status"],
     createdAt,
     updatedAt,
     finishedAt: null,
@@ -77,8 +69,10 @@ export interface HeadFacts {
 /** A run as its own screen shows it. */
 export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts): RunHead {
   const { planned } = state;
+  const summary = summaryView(state, row, counts);
   return {
-    ...runSummary(state, row, counts),
+    ...summary,
+    missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
     tookMs: state.activeTime.ms,

@@ -1,47 +1,17 @@
+import type {
+  AttemptView as Attempt,
+  Incident,
+  OutputState as Output,
+  StepView as Step,
+  StepPhase,
+  RunSummary as Summary,
+  TimelineSpan,
+} from "../../internal.ts";
+
 /**
  * What server and page say to each other. Types only, so that the page can share them. Money is micro-dollars, instants
  * are epoch milliseconds; texts of users are cut to a length that can be shown.
  */
-
-/** Of the journal, and `interrupted`: under way there, although no process drives it. */
-export type RunStatus =
-  | "planned"
-  | "running"
-  | "interrupted"
-  | "paused"
-  | "succeeded"
-  | "partial"
-  | "failed"
-  | "cancelled";
-
-/** The activity of a step, as shown to people. */
-export type StepPhase =
-  | "waiting"
-  | "uploading"
-  | "pricing"
-  | "submitting"
-  | "queued"
-  | "rendering"
-  | "downloading"
-  | "asking"
-  | "working"
-  | "choosing"
-  | "planning"
-  | "approval"
-  | "unresolved"
-  | "succeeded"
-  | "partial"
-  | "failed"
-  | "skipped"
-  | "cancelled";
-
-export interface PauseView {
-  readonly reason: string;
-  readonly message: string;
-  readonly fundingUrl: string | null;
-  readonly requiredMicros: number | null;
-  readonly balanceMicros: number | null;
-}
 
 /** How many steps are where. */
 export interface StepCounts {
@@ -54,19 +24,18 @@ export interface StepCounts {
 }
 
 /** One output, or one uploaded file, that can be looked at. */
-export interface MediaView {
+export interface MediaView
+  extends Omit<Output, "index" | "status" | "voiceId" | "contentType" | "error" | "phase" | "copy" | "uncopied"> {
   readonly step: string;
   /** Position in the step's outputs; `upload` for an upload's file. */
   readonly index: number | "upload";
   readonly kind: "image" | "video" | "audio" | "other";
+  readonly contentType: string | null;
   /** Where its bytes are; null while there is no copy on this machine. */
   readonly url: string | null;
-  readonly contentType: string | null;
   readonly sizeBytes: number | null;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly durationMs: number | null;
-  readonly fps: number | null;
+  /** Of its copy here; null without one. */
+  readonly sha256: string | null;
   readonly state: string;
   readonly error: string | null;
   /** What the pipeline calls it, where it returns it. */
@@ -75,23 +44,11 @@ export interface MediaView {
   readonly file: string | null;
 }
 
-export interface RunSummary {
-  readonly id: string;
-  readonly pipeline: string;
+/** A run in the list. */
+export interface RunSummary extends Omit<Summary, "tags" | "unconfirmedMicros"> {
   /** `key=value` each. */
   readonly tags: readonly string[];
-  readonly status: RunStatus;
-  readonly createdAt: number;
   readonly updatedAt: number;
-  readonly finishedAt: number | null;
-  readonly spentMicros: number;
-  readonly heldMicros: number;
-  readonly budgetMicros: number | null;
-  readonly quoteMicros: number | null;
-  readonly pause: PauseView | null;
-  readonly message: string | null;
-  /** The command that takes it on; null when nothing is left to do or a process is at it. */
-  readonly next: { readonly command: string; readonly note: string | null } | null;
   readonly counts: StepCounts;
   /** Up to four results, newest last. */
   readonly covers: readonly MediaView[];
@@ -105,7 +62,19 @@ export interface RunsPage {
   readonly byStatus: { readonly [status: string]: number };
 }
 
+/** As `missing` in the run's report. */
+export interface MissingView {
+  readonly step: string;
+  readonly output: number | null;
+  readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
+  /** ISO-8601; null: nothing ends. */
+  readonly until: string | null;
+  readonly text: string;
+}
+
 export interface RunHead extends RunSummary {
+  /** What it lacks, the first 200: as every view of the run names it. */
+  readonly missing: readonly MissingView[];
   readonly seq: number;
   readonly startedAt: number | null;
   /** Active time up to its last pause, milliseconds. */
@@ -124,53 +93,35 @@ export interface RunHead extends RunSummary {
   readonly drivenHere: boolean;
 }
 
-export interface AttemptView {
-  readonly n: number;
-  readonly phase: string;
-  readonly model: string | null;
-  readonly jobId: string | null;
-  readonly quoteMicros: number | null;
-  readonly basis: string | null;
-  readonly holdMicros: number;
-  readonly costMicros: number | null;
-  readonly money: string;
-  readonly error: string | null;
-  readonly submittedAt: number | null;
-  readonly completedAt: number | null;
-  /** True when the step was rerun since. */
-  readonly superseded: boolean;
+export interface AttemptView extends Omit<Attempt, "input" | "outputs" | "error"> {
+  readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-export interface StepView {
-  readonly path: string;
-  readonly kind: string;
+/** A step without what is long, or looked at elsewhere, and with what can be seen of it. */
+export interface StepView
+  extends Omit<
+    Step,
+    "plan" | "quote" | "current" | "attempts" | "error" | "outputs" | "value" | "chosen" | "approval"
+  > {
+  /** Of the attempt that counts; of a plan, its price. */
+  readonly quote: { readonly costMicros: number | null; readonly basis: string } | null;
   /** What a person calls a step of its kind. */
   readonly noun: string;
   readonly icon: "media" | "file" | "decision" | "group" | "value";
   /** Whether it yields pictures of its own, or film. */
   readonly hasPicture: boolean;
-  readonly model: string | null;
   /** Media kind, `voice` or `value`; null where that is not known beforehand. */
   readonly yields: string | null;
   readonly needs: readonly string[];
-  readonly status: string;
-  readonly phase: StepPhase;
-  readonly reason: string | null;
   /** The prompt or text in short. */
   readonly ask: string | null;
-  readonly startedAt: number | null;
-  readonly finishedAt: number | null;
-  readonly quoteMicros: number | null;
-  readonly basis: string | null;
-  readonly costMicros: number | null;
-  readonly heldMicros: number;
   readonly attempts: readonly AttemptView[];
   readonly media: readonly MediaView[];
   readonly voiceId: string | null;
   /** Only of approvals and picks. */
   readonly decision: DecisionView | null;
-  /** The run whose result it reuses. */
-  readonly reusedFrom: string | null;
+  /** True of a step that the plan no longer has: what it made and cost stays listed. */
+  readonly isRemoved: boolean;
 }
 
 export interface DecisionView {
@@ -234,6 +185,8 @@ export interface StepsPage {
 export interface ModelCosts {
   readonly name: string;
   readonly count: number;
+  /** Null where none of its steps has a price. */
+  readonly quoted: number | null;
   readonly held: number;
   readonly cost: number;
 }
@@ -244,27 +197,26 @@ export interface RunCosts {
   readonly spent: readonly { readonly at: number; readonly sumMicros: number }[];
 }
 
-/** What was charged on one day (UTC, its first instant) for jobs of one model in runs of one pipeline with the same tags. */
-export interface CostRow {
-  readonly day: number;
-  readonly pipeline: string;
-  readonly tags: readonly string[];
-  readonly model: string;
-  readonly jobs: number;
+interface Share {
+  readonly name: string;
   readonly costMicros: number;
 }
 
-/** What runs cost in a period; `from` and `to` are its first and last day. */
+/** What runs cost in a period that begins at `from`, the first instant of a day (UTC). */
 export interface AllCosts {
   readonly from: number;
-  readonly to: number;
-  readonly rows: readonly CostRow[];
-  /** Older runs that were not read. */
+  /** Charged for what was reserved on each of its days, micro-dollars. */
+  readonly days: readonly number[];
+  /** Of runs that moved since then, with what they had cost before. */
+  readonly pipelines: readonly Share[];
+  readonly tags: readonly Share[];
+  /** As the service counts them, jobs outside of runs too; none where it does not say. */
+  readonly models: readonly Share[];
+  /** Older runs that are not among those of `pipelines`. */
   readonly runsLeftOut: number;
 }
 
 export interface StepDetail {
-  readonly step: StepView;
   /** The input as it was (or is to be) sent; long texts are cut. */
   readonly input: unknown;
   readonly inputIsCut: boolean;
@@ -280,13 +232,25 @@ export interface TimelineView {
   readonly from: number;
   /** Null while nothing has ended. */
   readonly to: number | null;
-  readonly spans: readonly SpanView[];
+  readonly spans: readonly TimelineSpan[];
+  /** Retries, waits, refusals and pauses; the first ones. */
+  readonly incidents: readonly Incident[];
 }
 
-export interface SpanView {
-  readonly step: string;
-  readonly attempt: number;
-  readonly phase: string;
-  readonly from: number;
-  readonly to: number | null;
+/** What a run was given; long texts are cut. */
+export interface GivenView {
+  readonly input: unknown;
+  readonly isCut: boolean;
+}
+
+/** A run within a report: what its page would ask a server for, as of one moment. */
+export interface InlinedRun {
+  /** The moment; epoch milliseconds. */
+  readonly now: number;
+  readonly writtenAt: number;
+  /** Showrunner's, that wrote it. */
+  readonly version: string;
+  readonly patch: RunPatch;
+  /** By what follows the run's name in their address, such as `costs` or `step?path=…`. */
+  readonly answers: { readonly [path: string]: unknown };
 }

@@ -1,43 +1,70 @@
 import {
   eventText,
   type JournalStore,
+  type PlanStep,
   type RunState,
   type RunView,
   type StepView,
   type StoredEvent,
-} from "../../index.ts";
+  traitsOf,
+} from "../../internal.ts";
 import type { EventLine, StepDetail } from "./run-wire.ts";
-import { stepView } from "./step-view.ts";
 import { cut, cutJson } from "./truncate.ts";
 
 const MOST_LINES = 100;
 const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
 
-/** All about one step; null when the run has none of this name. */
-export async function stepDetail(journal: JournalStore, view: RunView, path: string): Promise<StepDetail | null> {
-  const { state } = view;
-  const found = view.step(path);
-  if (found === undefined) return null;
-  const { plan } = found;
-  const own = await eventsOf(journal, state, found);
+/** What is said of one step beyond what every list says. `mostText`: characters of each text that are kept. */
+export function stepDetail(
+  { state }: RunView,
+  { path, plan, value }: StepView,
+  {
+    events,
+    usedBy,
+    mostText,
+  }: { readonly events: readonly EventLine[]; readonly usedBy: UsedBy; readonly mostText?: number },
+): StepDetail {
   const sent = state.steps[path]!.attempts.at(-1)?.input;
-  const { value, isCut } = cutJson(sent ?? ("input" in plan ? plan.input : null));
+  const { value: input, isCut } = cutJson(sent ?? requested(plan), mostText);
   return {
-    step: stepView(state, found),
-    input: value,
+    input,
     inputIsCut: isCut,
-    value: cutJson(found.value).value,
+    value: cutJson(value, mostText).value,
     needs: plan.needs.slice(0, MOST_NEIGHBOURS),
-    usedBy: state.planned.plan.steps
-      .flatMap((step) => (step.needs.includes(path) ? [step.path] : []))
-      .slice(0, MOST_NEIGHBOURS),
-    events: own.slice(-MOST_LINES).map(eventLine),
+    usedBy: (usedBy.get(path) ?? []).slice(0, MOST_NEIGHBOURS),
+    events: events.slice(-MOST_LINES),
   };
 }
 
+const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "policy", "when", "outputs", "model"]);
+
+/** What a step asks for: its input, or the fields of its kind. */
+function requested(plan: PlanStep): unknown {
+  if ("input" in plan && plan.input !== null) return plan.input;
+  // What is to be decided stands above it.
+  if (traitsOf(plan).standsFor.length > 0) return null;
+  const fields = Object.entries(plan).filter(([name, value]) => !ownFields.has(name) && value !== null);
+  return fields.length === 0 ? null : Object.fromEntries(fields);
+}
+
+type UsedBy = ReadonlyMap<string, readonly string[]>;
+
+/** Steps that use a step, by its path. */
+export function usersOf({ state }: RunView): UsedBy {
+  const users = new Map<string, string[]>();
+  for (const { path, needs } of state.planned.plan.steps) {
+    for (const need of needs) {
+      const known = users.get(need);
+      if (known === undefined) users.set(need, [path]);
+      else known.push(path);
+    }
+  }
+  return users;
+}
+
 /** Events of a step. Of very many, those about its start and its end are read, found by their time. */
-async function eventsOf(
+export async function eventsOf(
   journal: JournalStore,
   { runId, seq }: RunState,
   step: StepView,

@@ -8,7 +8,7 @@ import {
   type StepView as Step,
   type StepState,
   traitsOf,
-} from "../../index.ts";
+} from "../../internal.ts";
 import { kindOfType } from "../http/send-file.ts";
 import type { AttemptView, DecisionView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
@@ -65,40 +65,29 @@ function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
   const step = state.steps[path];
   const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
   if (step !== undefined && output !== undefined) return outputView(state, step, output);
-  const nothing = { contentType: null, sizeBytes: null, width: null, height: null, durationMs: null, fps: null };
-  return {
-    step: path,
-    index,
-    kind: "other",
-    url: null,
-    ...nothing,
-    state: "pending",
-    error: null,
-    name: null,
-    file: null,
-  };
+  return { ...blank(path, index), state: "pending" };
 }
 
 /** A step as the page shows it; without a state, as it is planned. */
 export function stepView(state: RunState | null, step: Step): StepView {
-  const { plan, path, kind, model, status, phase, startedAt, finishedAt, quote, costMicros, heldMicros } = step;
-  const own = state?.steps[path];
+  const { plan, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
+  const own = state?.steps[step.path];
   const { noun, icon, decision, expansion } = traitsOf(plan);
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
-    ...{ path, kind, model, status, phase, startedAt, finishedAt, costMicros, heldMicros },
-    ...{ noun, icon, hasPicture: isVisual && decision === null && expansion === null },
+    ...same,
+    noun,
+    icon,
+    hasPicture: isVisual && decision === null && expansion === null,
     yields: plan.yields,
     needs: state === null ? plan.needs : linksOf(state, plan),
     reason: reasonOf(step),
     ask: askOf(plan),
-    quoteMicros: quote?.costMicros ?? null,
-    basis: quote?.basis ?? null,
-    attempts: step.attempts.filter((attempt) => attempt.kind !== "try").map(attemptView),
+    attempts: attempts.map(attemptView),
     media: state === null || own === undefined ? [] : mediaOf(state, own),
-    voiceId: step.outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
+    voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    reusedFrom: step.reusedFrom?.runId ?? null,
+    isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
 
@@ -114,7 +103,7 @@ function linksOf(state: RunState, plan: PlanStep): readonly string[] {
 }
 
 function returnedBy(state: RunState, path: string): readonly string[] {
-  const expanded = state.steps[path]!.expanded ?? [];
+  const expanded = state.steps[path]?.expanded ?? [];
   return expanded.length === 0 ? [path] : expanded.flatMap(({ $ref }) => returnedBy(state, $ref.step));
 }
 
@@ -127,17 +116,8 @@ function expansionAround(state: RunState, path: string): string | null {
   return null;
 }
 
-function attemptView({ quote, error, sentAt, submittedAt, endedAt, isSuperseded, ...attempt }: Attempt): AttemptView {
-  const { n, phase, model, jobId, holdMicros, costMicros, money } = attempt;
-  return {
-    ...{ n, phase, model, jobId, holdMicros, costMicros, money },
-    quoteMicros: quote?.costMicros ?? null,
-    basis: quote?.basis ?? null,
-    error: error === null ? null : `${error.code}: ${cut(error.message, 500)}`,
-    submittedAt: submittedAt ?? sentAt,
-    completedAt: endedAt,
-    superseded: isSuperseded,
-  };
+function attemptView({ input, outputs, error, ...attempt }: Attempt): AttemptView {
+  return { ...attempt, error: error === null ? null : { code: error.code, message: cut(error.message, 500) } };
 }
 
 function reasonOf({ reason, status, error }: Step): string | null {
@@ -161,37 +141,29 @@ function askOf(plan: PlanStep): string | null {
 
 /** Everything of a step that a person can look at. */
 export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
-  if (step.upload !== null) {
-    const { contentType, sizeBytes, sha256 } = step.upload;
-    return [
-      { ...blank(step.path, "upload"), ...bytes(state.runId, step.path, "upload", { contentType, sizeBytes, sha256 }) },
-    ];
-  }
+  if (step.upload !== null)
+    return [{ ...blank(step.path, "upload"), ...stored(state, step.path, "upload", step.upload) }];
   return outputsOf(step)
     .filter(({ voiceId }) => voiceId === null)
     .map((output) => outputView(state, step, output));
 }
 
-export function outputView(state: RunState, step: StepState, output: OutputState): MediaView {
-  const { index, copy, contentType } = output;
-  const placed = placedFile(state, step.path, index);
+export function outputView(state: RunState, { path }: StepState, output: OutputState): MediaView {
+  const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
+  const placed = placedFile(state, path, index);
   return {
-    ...blank(step.path, index),
-    kind: kindOfType(contentType),
-    contentType,
-    width: output.width,
-    height: output.height,
-    durationMs: output.durationMs,
-    fps: output.fps,
-    state: output.phase,
-    error: output.error === null ? null : cut(output.error.message, 300),
+    ...blank(path, index),
+    ...facts,
+    kind: kindOfType(facts.contentType),
+    state: phase,
+    error: error === null ? null : cut(error.message, 300),
     name: placed?.name ?? null,
     file: placed?.file ?? null,
-    ...(copy !== null && bytes(state.runId, step.path, index, copy)),
+    ...(copy !== null && stored(state, path, index, copy)),
   };
 }
 
-function blank(step: string, index: number | "upload"): MediaView {
+function blank(step: string, index: MediaView["index"]): MediaView {
   return {
     step,
     index,
@@ -199,6 +171,8 @@ function blank(step: string, index: number | "upload"): MediaView {
     url: null,
     contentType: null,
     sizeBytes: null,
+    sha256: null,
+    assetId: null,
     width: null,
     height: null,
     durationMs: null,
@@ -210,14 +184,15 @@ function blank(step: string, index: number | "upload"): MediaView {
   };
 }
 
-interface Copy {
-  readonly sha256: string;
-  readonly sizeBytes: number;
-  readonly contentType: string;
-}
+type Copy = NonNullable<OutputState["copy"]>;
 
 /** The hash in the address only tells two versions apart; what is sent is looked up in the journal. */
-function bytes(runId: string, step: string, index: number | "upload", { contentType, sizeBytes, sha256 }: Copy) {
+function stored(
+  { runId }: RunState,
+  step: string,
+  index: MediaView["index"],
+  { contentType, sizeBytes, sha256 }: Copy,
+) {
   const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?v=${sha256.slice(0, 12)}`;
-  return { kind: kindOfType(contentType), contentType, sizeBytes, url };
+  return { kind: kindOfType(contentType), contentType, sizeBytes, sha256, url };
 }

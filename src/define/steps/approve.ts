@@ -22,7 +22,7 @@ export type Approved<H> =
 
 export interface ApproveMethod {
   /**
-   * A gate: shows a result to a person and lets the run go on once it is approved. Stands for what it shows, so that what
+   * A gate: shows a result to a person and lets the run continue once it is approved. Stands for what it shows, so that what
    * uses it waits. `showrunner approve` and `reject` decide; nothing is paid meanwhile that depends on it.
    */
   <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;

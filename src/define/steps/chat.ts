@@ -11,7 +11,7 @@ export type ChatInput = ChatPrompt | ChatMessages;
 
 interface ChatPrompt extends ChatSettings {
   readonly prompt: OrValue<string>;
-  /** What the model is told beforehand. */
+  /** Instructions that precede the request. */
   readonly system?: OrValue<string> | undefined;
   readonly messages?: undefined;
 }
@@ -108,8 +108,8 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
     checkMessages(messages, report);
     return { messages, ...settings };
   }
-  const told = system === undefined ? [] : [{ role: "system", content: system }];
-  return { messages: [...told, { role: "user", content: prompt ?? "" }], ...settings };
+  const instructions = system === undefined ? [] : [{ role: "system", content: system }];
+  return { messages: [...instructions, { role: "user", content: prompt ?? "" }], ...settings };
 }
 
 function checkMessages(messages: unknown, report: Report): void {

@@ -128,7 +128,14 @@ function draftOf<T, M>(
   }
   const { steps: drafted, problems, functions, groups, parts } = recording;
   return {
-    ...{ pipeline: path, steps: drafted, problems, functions, groups, parts },
-    ...{ returns, parsedInput: null, onFailure: null },
+    pipeline: path,
+    steps: drafted,
+    problems,
+    functions,
+    groups,
+    parts,
+    returns,
+    parsedInput: null,
+    onFailure: null,
   };
 }

@@ -1,12 +1,13 @@
 import type { DraftJson } from "../../plan/draft.ts";
 import type { StepPolicy } from "../../plan/plan.ts";
+import { didYouMean } from "../../plan/suggest.ts";
 import type { JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
-import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
+import { type InputOf, type MaxOutputsOf, MissingModel, type ModelOrId, type YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
-import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
+import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 
-export interface JobOptions extends PaidOptions {
+export interface JobOptions extends PaidOptions, MediaOptions {
   /** Copy all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
@@ -29,7 +30,7 @@ export interface JobMethod {
   ): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
 
-export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent"];
+export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect"];
 
 export function jobMethod(recorder: Recorder): JobMethod {
   return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: JobOptions) => {
@@ -38,6 +39,7 @@ export function jobMethod(recorder: Recorder): JobMethod {
     read.only("a job", JOB_OPTIONS);
     const [after, when] = [read.after(), read.when()];
     const planned = recorder.json(input, { step: path, field: "input" });
+    checkModel(recorder, path, model);
     addJob(recorder, { path, model, input: planned, policy: read.policy(), after, when, seed: null });
     return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), recorder.build);
   };
@@ -57,7 +59,20 @@ export function addJob(recorder: Recorder, { model, ...job }: Job): void {
   recorder.add({ kind: "job", ...job, model: idOf(model) });
 }
 
-/** A model that is none gets a name that no catalog has, so that the plan says so. */
+/** Reports what is no model, such as a name that `models.ts` does not have. */
+export function checkModel({ report }: Recorder, step: string, model: ModelOrId | MissingModel | undefined): void {
+  const say = (message: string) => report({ code: "unknown-model", step, field: "model", message });
+  if (model instanceof MissingModel) {
+    const { id, known } = model;
+    const others = didYouMean(id, known) ?? `for example ${known.slice(0, 3).join(", ")}`;
+    say(`models.ts has no \`${id}\`; \`showrunner models pull\` wrote ${known.length} others; ${others}`);
+  } else if (typeof model !== "string" && typeof model?.id !== "string") {
+    const next = "give one of models.ts, which `showrunner models pull` writes, or an id";
+    say(`${model === undefined ? "undefined" : "what is given"} is no model; ${next}`);
+  }
+}
+
+/** A model that is none gets a name that no catalog has. */
 function idOf(model: ModelOrId | undefined): string {
   return typeof model === "string" ? model : String(model?.id);
 }

@@ -1,12 +1,13 @@
 import { parseUsd } from "../../money.ts";
 import type { DraftCondition, DraftReference } from "../../plan/draft.ts";
 import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
+import { webOrigin } from "../../web-origin.ts";
 import { isWhenCondition, type When } from "../condition.ts";
 import type { Handle } from "../handle.ts";
 import { pointerOf } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
 
-/** What every step may be told. */
+/** Options of every step. */
 export interface StepOptions {
   /** Steps that must be over before this one begins although it uses none of their results. */
   readonly after?: Handle | readonly Handle[] | undefined;
@@ -17,7 +18,7 @@ export interface StepOptions {
   readonly when?: When | undefined;
 }
 
-/** What a step that can fail may be told. */
+/** Options of a step that can fail. */
 export interface WorkOptions extends StepOptions {
   /** Tries at most. Default 1; of a paid step, more only repeats what cost nothing, or what is worth paying for again. */
   readonly attempts?: number | undefined;
@@ -30,7 +31,16 @@ export interface WorkOptions extends StepOptions {
   readonly prune?: boolean | undefined;
 }
 
-/** What a paid step may be told. */
+/** Options of a step that makes media. */
+export interface MediaOptions {
+  /**
+   * What the plan cannot know of the media that the step makes, in milliseconds. It is held against what the models that
+   * take them accept, and a price is asked with it. Default: what the input says, or a guess by the length of the text.
+   */
+  readonly expect?: { readonly durationMs: number } | undefined;
+}
+
+/** Options of a paid step. */
 export interface PaidOptions extends WorkOptions {
   /** The most that one attempt may cost, a decimal of US dollars such as `"1.50"`. Needed when the model has no quote. */
   readonly maxCost?: string | undefined;
@@ -98,6 +108,15 @@ export class OptionReader {
     return null;
   }
 
+  origin(field: string): string | null {
+    const text = this.string(field);
+    if (text === null) return null;
+    const origin = webOrigin(text);
+    if (origin !== null) return origin;
+    this.bad(field, `${field} is ${say(text)}; give an origin such as "http://assets.corp:8080", without a path`);
+    return null;
+  }
+
   policy(): StepPolicy {
     const keep = this.#options.keep ?? true;
     if (typeof keep !== "boolean") this.bad("keep", "keep is neither true nor false");
@@ -105,6 +124,7 @@ export class OptionReader {
     const prune = this.#options.prune ?? this.#recorder.prune;
     if (typeof prune !== "boolean") this.bad("prune", "prune is neither true nor false");
     const consent = this.string("consent");
+    const durationMs = this.#expectedMs();
     return {
       attempts: this.count("attempts", { least: 1, most: 100, preset: 1 }),
       maxCostMicros: this.usd("maxCost"),
@@ -112,7 +132,17 @@ export class OptionReader {
       ...(onFailure !== null && { onFailure }),
       ...(prune === false && { prune }),
       ...(consent !== null && { consent }),
+      ...(durationMs !== null && { expect: { durationMs } }),
     };
+  }
+
+  #expectedMs(): number | null {
+    const given = this.#options.expect;
+    if (given === undefined) return null;
+    const durationMs = typeof given === "object" && given !== null && "durationMs" in given ? given.durationMs : null;
+    if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs > 0) return durationMs;
+    this.bad("expect", `expect is ${say(given)}; give milliseconds, such as { durationMs: 2500 }`);
+    return null;
   }
 
   failure(): FailurePolicy | null {

@@ -4,7 +4,7 @@ import { type StepPointer, takesHandle } from "../handle-value.ts";
 import type { InputOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { addChoice, type ChooseOptions } from "./choose.ts";
-import { addJob, JOB_OPTIONS, type JobOptions, yieldOf } from "./job.ts";
+import { addJob, checkModel, JOB_OPTIONS, type JobOptions, yieldOf } from "./job.ts";
 import { OptionReader } from "./options.ts";
 
 export interface TakesOptions extends JobOptions, Pick<ChooseOptions, "version" | "message"> {
@@ -38,6 +38,7 @@ export function takesMethod(recorder: Recorder): TakesMethod {
     const given = typeof seedOf(input) === "number" ? unseeded : input;
     // Written down once: what is wrong with it is wrong once, however many takes there are.
     const planned = recorder.json(given, { step: path, field: "input" });
+    checkModel(recorder, path, model);
     const takes: string[] = [];
     for (let take = 0; take < (Number.isNaN(count) ? 1 : count); take++) {
       const before = takes.at(-1);

@@ -25,22 +25,39 @@ export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infe
     ? KindOfPath<F>
     : "unknown";
 
+export interface UploadOptions extends StepOptions {
+  /**
+   * An origin such as `http://assets.corp:8080` that lies within your own network, or on this machine, and that the URL may be
+   * of. Default: none; a URL then has to lead to the open internet.
+   */
+  readonly inside?: string | undefined;
+}
+
 export interface UploadMethod {
   /**
    * Adds a file that is sent to the service, free of charge: a path, `{ path, kind }` as a `file()` field of the input gives
    * it, bytes, or a URL that this machine fetches. The handle goes wherever an input takes media of its kind.
    */
-  <const F extends Uploadable>(name: string, file: F, options?: StepOptions): UploadHandle<KindOfUpload<F>>;
+  <const F extends Uploadable>(name: string, file: F, options?: UploadOptions): UploadHandle<KindOfUpload<F>>;
 }
 
 export function uploadMethod(recorder: Recorder): UploadMethod {
-  return <const F extends Uploadable>(name: string, given: F, options?: StepOptions) => {
+  return <const F extends Uploadable>(name: string, given: F, options?: UploadOptions) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("an upload", []);
+    read.only("an upload", ["inside"]);
     const { file, bytes, media } = readUpload(given);
     if (file === "") recorder.report(noFile(path));
-    recorder.add({ kind: "upload", path, file, bytes, media, after: read.after(), when: read.when() });
+    recorder.add({
+      kind: "upload",
+      path,
+      file,
+      bytes,
+      media,
+      inside: read.origin("inside"),
+      after: read.after(),
+      when: read.when(),
+    });
     const from = { file: withoutQuery(file), build: recorder.build };
     return uploadHandle(path, media ?? "unknown", from) as UploadHandle<KindOfUpload<F>>;
   };

@@ -4,7 +4,7 @@ import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError } from "../errors.ts";
-import { type JobMatch, likeness, matchOf, type SentRequest, stepMethods, unambiguous } from "./likeness.ts";
+import { type JobMatch, matchOf, type SentRequest, similarity, stepMethods, unambiguous } from "./similarity.ts";
 
 /** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */
 export async function checkAdoption(
@@ -51,7 +51,7 @@ export interface AdoptionCandidate extends JobSummary {
   readonly prompt: string | null;
   readonly match: JobMatch;
   /** From 0, no word in common with the step's prompt, to 1; null where there is none to compare. */
-  readonly likeness: number | null;
+  readonly similarity: number | null;
 }
 
 /** A step whose submit was never answered, with all that may help a person to say what became of it. */
@@ -71,7 +71,7 @@ export interface UnresolvedStep {
   readonly candidates: readonly AdoptionCandidate[];
   /** The job that it surely made: its own key, or its words, and nothing else that they could mean. */
   readonly certain: string | null;
-  /** What somebody said already, which the run takes in when it goes on. */
+  /** What somebody said already, which the run takes in when it continues. */
   readonly decided: { readonly jobId: string | null } | null;
 }
 
@@ -108,8 +108,14 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
     const [from, to] = [new Date(window.from), new Date(window.to)];
     const last = said.findLast(({ step }) => step === path);
     listed.push({
-      ...{ step: path, attempt: attempt.n, model: attempt.model!, prompt: stepMethods(attempt.input!)[0] ?? null },
-      ...{ holdMicros: attempt.holdMicros, reason, sentFrom: from.toISOString(), sentTo: to.toISOString() },
+      step: path,
+      attempt: attempt.n,
+      model: attempt.model!,
+      prompt: stepMethods(attempt.input!)[0] ?? null,
+      holdMicros: attempt.holdMicros,
+      reason,
+      sentFrom: from.toISOString(),
+      sentTo: to.toISOString(),
       candidates: await jobs.judged(requestOf(path, attempt, events), nearby),
       decided: last === undefined ? null : { jobId: last.jobId },
     });
@@ -196,12 +202,12 @@ class JobBook {
     const jobs = named === null ? nearby : [named, ...nearby];
     const judged = await Promise.all(
       jobs.map(async (job): Promise<AdoptionCandidate> => {
-        const told = await this.#detail(job.jobId);
-        const match = matchOf(request, { jobId: job.jobId, ...told });
-        return { ...job, prompt: told.prompt, match, likeness: likeness(request.input, told.prompt) };
+        const detail = await this.#detail(job.jobId);
+        const match = matchOf(request, { jobId: job.jobId, ...detail });
+        return { ...job, prompt: detail.prompt, match, similarity: similarity(request.input, detail.prompt) };
       }),
     );
-    return judged.toSorted((a, b) => rank(a) - rank(b) || (b.likeness ?? 0) - (a.likeness ?? 0));
+    return judged.toSorted((a, b) => rank(a) - rank(b) || (b.similarity ?? 0) - (a.similarity ?? 0));
   }
 
   async #summary(jobId: string): Promise<JobSummary | null> {

@@ -8,7 +8,7 @@ import type { Showrunner } from "../showrunner/showrunner.ts";
 
 /** One run of a bulk start. */
 export interface BulkRow {
-  /** Of its run: the same row has the same one, so that a repeated start goes on with it. */
+  /** Of its run: the same row has the same one, so that a repeated start continues with it. */
   readonly id: string;
   readonly input: unknown;
   readonly tags?: RunOptions["tags"];

@@ -15,6 +15,8 @@ export interface BulkOptions extends Omit<RunOptions, "id" | "budget" | "onExist
   readonly atOnce?: number | undefined;
   /** Folder of the runs' folders, each named after its run. Default `out`. */
   readonly outDir?: string | undefined;
+  /** Hands each run to an engine, whose workers drive it, in place of driving it here; `atOnce` does not count then. */
+  readonly wake?: ((runId: string) => Promise<void>) | undefined;
   readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
 }
 
@@ -22,8 +24,8 @@ export interface RowOutcome {
   /** Position of the row, from 0. */
   readonly index: number;
   readonly id: string;
-  /** `refused`: its run could not be driven. `waiting`: not started, see `message`. */
-  readonly status: RunResult["status"] | "refused" | "waiting";
+  /** `refused`: its run could not be driven. `waiting`: not started, see `message`. `handed`: an engine has it. */
+  readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
   /** Why it is paused, failed, was refused, or waits; null where it succeeded. */
   readonly message: string | null;
@@ -36,7 +38,7 @@ const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAK
 
 /**
  * One run a row, in order, so many at a time. A row is started only while all that was started, at its highest price, leaves
- * room for it in the budget; each run gets its price as its own. Rows whose runs are there already go on. Answers in
+ * room for it in the budget; each run gets its price as its own. Rows whose runs are there already continue. Answers in
  * the order of the rows.
  */
 export async function runEach(
@@ -92,7 +94,7 @@ class Bulk {
     if (this.#failure !== null) throw this.#failure;
     for (const [index, { row }] of this.#rows.entries()) {
       if (this.#outcomes[index] !== undefined) continue;
-      this.#told({ index, id: row.id, status: "waiting", costMicros: 0, message: this.#stopped });
+      this.#report({ index, id: row.id, status: "waiting", costMicros: 0, message: this.#stopped });
     }
     return this.#outcomes as readonly RowOutcome[];
   }
@@ -117,20 +119,28 @@ class Bulk {
 
   async #drive(index: number, quoted: QuotedRow): Promise<void> {
     const { row, known, mostMicros } = quoted;
-    const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, ...options } = this.#settings;
+    const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, wake, ...options } = this.#settings;
     const isLimited = Number.isFinite(budgetMicros) && known === null;
     const { budget: ___, ...rest } = options;
     if (known === null) this.#committedMicros += mostMicros;
     try {
-      const handle = await this.#show.run(this.#pipeline, row.input, {
+      const how = {
         ...rest,
-        ...{ id: row.id, outDir: join(outDir, row.id), tags: { ...tags, ...row.tags } },
+        id: row.id,
+        outDir: join(outDir, row.id),
+        tags: { ...tags, ...row.tags },
         ...(isLimited && { budget: formatUsd(mostMicros) }),
-      });
+      };
+      if (wake !== undefined) {
+        await this.#show.start(this.#pipeline, row.input, how);
+        await wake(row.id);
+        return this.#report({ index, id: row.id, status: "handed", costMicros: 0, message: null });
+      }
+      const handle = await this.#show.run(this.#pipeline, row.input, how);
       const result = await handle.result();
       this.#committedMicros += mostOf(result.report) - mostMicros;
       const message = result.pause?.message ?? result.report.message;
-      this.#told({ index, id: row.id, status: result.status, costMicros: result.cost.micros, message });
+      this.#report({ index, id: row.id, status: result.status, costMicros: result.cost.micros, message });
       const isForAll = result.pause !== null && (FOR_ALL.has(result.pause.reason) || result.pause.flag !== null);
       if (isForAll) this.#stopped ??= `${row.id}: ${result.pause.message}`;
     } catch (error) {
@@ -141,14 +151,14 @@ class Bulk {
   #failed(index: number, id: string, error: unknown): void {
     const code = isShowrunnerError(error) ? error.code : null;
     const message = error instanceof Error ? error.message : String(error);
-    this.#told({ index, id, status: "refused", costMicros: 0, message });
+    this.#report({ index, id, status: "refused", costMicros: 0, message });
     if (code !== null && OF_ONE.has(code)) return;
     this.#stopped ??= `${id}: ${message}`;
-    // A wallet that is short is no failure of the bulk: what was started goes on.
+    // A wallet that is short is no failure of the bulk: what was started continues.
     if (code !== "WALLET_SHORT") this.#failure ??= error;
   }
 
-  #told(outcome: RowOutcome): void {
+  #report(outcome: RowOutcome): void {
     this.#outcomes[outcome.index] = outcome;
     this.#settings.onRow?.(outcome);
   }

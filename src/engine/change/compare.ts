@@ -1,9 +1,8 @@
 import type { RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
-import { diffPlans, expansionsIn, type FieldChange, type PlanDiff } from "../../plan/index.ts";
-import type { Plan, Problem } from "../../plan/plan.ts";
+import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
+import type { Json, Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
-import { formatChanges } from "../reuse/explain.ts";
 
 /** A step of the new plan for which the earlier run has no valid result. */
 export interface StaleStep {
@@ -12,7 +11,7 @@ export interface StaleStep {
    * `changed`: has another request. `new`: was not there. `uses`: takes in a stale step. `unmade`: the same, but the
    * earlier run did not make it.
    */
-  readonly because: "changed" | "new" | "uses" | "unmade";
+  readonly cause: "changed" | "new" | "uses" | "unmade";
   /** In words: `voice changed: input.name was "a", is "b"`. */
   readonly why: string;
   /** The differences of the requests; empty unless `changed`. */
@@ -38,6 +37,25 @@ export interface Comparison {
   readonly summary: string;
 }
 
+const MOST_CHANGES = 3;
+const LONGEST_VALUE = 60;
+
+/** Changes in words: `input.name was "a", is "b"; input.seed was left out, is 7`. */
+function formatChanges(fields: readonly FieldChange[]): string {
+  const texts = fields
+    .slice(0, MOST_CHANGES)
+    .map(({ field, before, after }) => `${field} was ${formatValue(before)}, is ${formatValue(after)}`);
+  const more = fields.length - texts.length;
+  return [...texts, ...(more > 0 ? [`${more} more`] : [])].join("; ");
+}
+
+function formatValue(value: Json | undefined): string {
+  if (value === undefined) return "left out";
+  if (isReference(value)) return `the result of ${value.$ref.step}`;
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+}
+
 export type RunDifference = Pick<Comparison, "diff" | "stale">;
 
 /** The steps of the new plan for which the run has no valid result, and why. */
@@ -48,8 +66,8 @@ export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   const names = new Map(diff.renamed.map(({ from, to }) => [to, from]));
   const stale = new Map<string, StaleStep>();
   for (const { path, needs } of plan.steps) {
-    const note = (because: StaleStep["because"], why: string, fields: readonly FieldChange[] = []) =>
-      void stale.set(path, { path, because, why, fields });
+    const note = (cause: StaleStep["cause"], why: string, fields: readonly FieldChange[] = []) =>
+      void stale.set(path, { path, cause, why, fields });
     const fields = changed.get(path);
     const used = needs.find((needed) => stale.has(needed));
     const status = run.steps[names.get(path) ?? path]?.status;
@@ -72,8 +90,7 @@ export function notCompared(against: string, problems: readonly Problem[]): Comp
 
 /** The one line that says it all. */
 export function summaryOf({ diff, stale }: RunDifference, plan: Plan, total: Comparison["totalMicros"]): string {
-  const of = (because: StaleStep["because"]) =>
-    stale.filter((step) => step.because === because).map(({ path }) => path);
+  const of = (cause: StaleStep["cause"]) => stale.filter((step) => step.cause === cause).map(({ path }) => path);
   const parts = [
     said(of("changed"), "changed"),
     said(of("new"), "new"),

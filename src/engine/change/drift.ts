@@ -2,8 +2,10 @@ import canonicalize from "canonicalize";
 import type { Pipeline } from "../../define/index.ts";
 import type { RerunRequest, RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
+import { own } from "../../own.ts";
 import { type PlanDiff, traitsOf } from "../../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { committedMicros } from "../../run/headroom.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
@@ -168,11 +170,6 @@ function said(what: string, paths: readonly string[]): string | null {
   return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
 }
 
-/** Spent, held and unconfirmed. */
-export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
-  return spentMicros + heldMicros + unconfirmedMicros;
-}
-
 /** Keys and bills are identified by step name and attempt: a name belongs to one kind of step, and to one history. */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   if (changed.length + added.length + renamed.length === 0) return [];
@@ -187,11 +184,11 @@ function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: 
     return [problem(path, `was a step of kind ${before} in this run; give the new one another name`)];
   });
   const again = added.flatMap((path) => {
-    const now = state.formerNames[path];
+    const now = own(state.formerNames, path);
     return now === undefined ? [] : [problem(path, `is what ${now} was called in this run; use another name`)];
   });
   const onto = renamed.flatMap(({ from, to }) => {
-    const free = state.steps[to] === undefined && (state.formerNames[to] ?? from) === from;
+    const free = state.steps[to] === undefined && (own(state.formerNames, to) ?? from) === from;
     return free ? [] : [problem(to, `had another step of this run for a while; call ${from} something else`)];
   });
   return [...otherKind, ...again, ...onto];

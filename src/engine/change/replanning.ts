@@ -1,4 +1,4 @@
-import { corrected, type Drafted, draft, type Pipeline, redraft } from "../../define/index.ts";
+import { corrected, type Drafted, draft, outdatedInput, type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
 import { diffPlans, expansionsIn, outerPaths, type PlanDiff, plainJson, traitsOf } from "../../plan/index.ts";
@@ -49,6 +49,8 @@ export async function replanRun(
   if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
     return { ok: true, plan: planned.plan, input: drafted.parsedInput, expanded: {}, diff: noDiff(planned.plan), code };
   }
+  const outdated = "whole" in input ? [] : outdatedInput(pipeline, drafted.parsedInput);
+  if (outdated.length > 0) return { ok: false, problems: outdated };
   const produced = await make();
   // What the input's schema asks for newly may be why.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };

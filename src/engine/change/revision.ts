@@ -3,10 +3,12 @@ import canonicalize from "canonicalize";
 import type { Pipeline } from "../../define/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RerunRequest, type RunState } from "../../journal/state.ts";
+import { own } from "../../own.ts";
 import { fingerprint, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
 import { matchesPattern } from "../../plan/profile.ts";
 import { suggest } from "../../plan/suggest.ts";
+import { committedMicros } from "../../run/headroom.ts";
 import { readiness } from "../../run/readiness.ts";
 import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import { type RequestedRerun, type Revised, revisionEvents } from "../../run/revise.ts";
@@ -14,15 +16,7 @@ import { functionsFor } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
-import {
-  changedRoots,
-  committedMicros,
-  computeRerunScope,
-  type Drift,
-  driftFrom,
-  type RerunQuote,
-  type RerunScope,
-} from "./drift.ts";
+import { changedRoots, computeRerunScope, type Drift, driftFrom, type RerunQuote, type RerunScope } from "./drift.ts";
 import { type Replanning, replanRun } from "./replanning.ts";
 
 /** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
@@ -128,8 +122,10 @@ export async function revise(
     ],
     events: (now) =>
       revisionEvents(now, {
-        ...{ replanned: replannedOf(replanned, rerunScope, how), request },
-        ...{ roots, prices: rerunScope.prices },
+        replanned: replannedOf(replanned, rerunScope, how),
+        request,
+        roots,
+        prices: rerunScope.prices,
       }),
   };
 }
@@ -183,7 +179,7 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
 function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): RerunRoots {
   if (roots.size === 0) return roots;
   const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
-  return new Map([...roots, ...left.map((path) => [path, "the run goes on"] as const)]);
+  return new Map([...roots, ...left.map((path) => [path, "the run continues"] as const)]);
 }
 
 function checkGoesOn(state: RunState, plan: Plan, roots: RerunRoots): void {
@@ -218,7 +214,7 @@ export interface ResolvedRerun {
 }
 
 /**
- * A command that is repeated, because the one before was killed or its answer got lost, goes on with the request that is
+ * A command that is repeated, because the one before was killed or its answer got lost, continues with the request that is
  * under way. Under an id of the caller's own it does so however long ago that request was finished.
  */
 export function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
@@ -232,10 +228,10 @@ export function resolveRerunRequest(state: RunState, how: RerunOptions): Resolve
   const open = state.reruns.filter(({ isOpen }) => isOpen);
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
   if (how.rerunFailed === true && failed.length + open.length === 0) throw nothingFailed(state);
-  const goesOn = how.rerunFailed === true && failed.length === 0 ? open : [];
+  const continued = how.rerunFailed === true && failed.length === 0 ? open : [];
   const named = [...requested.flatMap((one) => namedBy(state, one)), ...failed];
-  const steps = [...new Set(named.map((path) => state.formerNames[path] ?? path))];
-  if (steps.length === 0) return { request: null, inProgress: goesOn };
+  const steps = [...new Set(named.map((path) => own(state.formerNames, path) ?? path))];
+  if (steps.length === 0) return { request: null, inProgress: continued };
   if (requestId !== undefined) {
     if (known === undefined) return { request: { requestId, steps }, inProgress: [] };
     checkSameSteps(known, steps);
@@ -258,8 +254,8 @@ function isPattern(name: string): boolean {
 function namedBy(state: RunState, name: string): readonly string[] {
   if (!isPattern(name)) return [name];
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
-  const through = fitting.filter(({ path }) => isStepFinal(state.steps[path]!.status));
-  if (through.length > 0) return through.map(({ path }) => path);
+  const finished = fitting.filter(({ path }) => isStepFinal(state.steps[path]!.status));
+  if (finished.length > 0) return finished.map(({ path }) => path);
   const why = fitting.length === 0 ? "no step has that name" : "none of its steps is finished";
   throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
 }

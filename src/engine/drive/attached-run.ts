@@ -23,7 +23,7 @@ const LATE_MS = 60_000;
 
 /** Whether a process drives the run, or will at once; or an engine does, which looks at it again when it is due. */
 export function isDriven({ status, lease, updatedAt, wakeAt }: RunRow, now: number): boolean {
-  if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder);
+  if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
   if (wakeAt !== null) return now <= wakeAt + LATE_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
@@ -52,7 +52,13 @@ export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal:
   return runHandle(runId, updates, { begin: () => follow(runId, lastSeq, parts, updates), stop }, signal);
 }
 
-async function follow(runId: string, lastSeq: number, parts: AttachedParts, updates: Updates): Promise<RunResult> {
+/** Follows a run that another process drives, and takes it over should that one die. */
+export async function follow(
+  runId: string,
+  lastSeq: number,
+  parts: AttachedParts,
+  updates: Updates,
+): Promise<RunResult> {
   const { store, clock } = parts;
   for (let afterSeq = lastSeq; ; ) {
     const row = await store.run(runId);

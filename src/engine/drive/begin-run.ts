@@ -6,12 +6,15 @@ import type { Plan } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { resumeEvents } from "../../run/rerun.ts";
+import { quotedEvents } from "../../run/revise.ts";
 import { driftMessage } from "../change/drift.ts";
 import { planId, type Revision } from "../change/revision.ts";
 import type { Code } from "../effects/functions.ts";
 import type { AccountMove } from "../money/account-move.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
+import type { RunResult } from "./run-result.ts";
+import type { Updates } from "./updates.ts";
 
 export interface Start extends ResumeOptions {
   /** Prices of a run that begins. */
@@ -26,8 +29,8 @@ export interface Start extends ResumeOptions {
   readonly move?: AccountMove | undefined;
   /** A paused run stays paused: what its inbox says is taken in all the same. */
   readonly staysPaused?: boolean | undefined;
-  /** How often the jobs that the revision waits for were polled. */
-  readonly polls?: number | undefined;
+  /** Follows the run where another process was faster to drive it; a worker finds one as soon as it is written down. */
+  readonly elsewhere?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
 export type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
@@ -37,7 +40,7 @@ interface Beginning {
   /** The revision to apply once the service has finished the jobs that it waits for. */
   readonly pending: RerunRevision | null;
   /** True when nothing at all is to be done. */
-  readonly rests: boolean;
+  readonly isIdle: boolean;
 }
 
 /** First prices, a paused run set going again, or what whoever resumes it changes. */
@@ -45,21 +48,21 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   const revision = await current(state, how.revision ?? null);
   if (revision?.kind === "drifted") {
     const events = pauseForDrift(state, driftMessage(revision.drift));
-    return { events, pending: null, rests: true };
+    return { events, pending: null, isIdle: true };
   }
   const budget = budgetEvents(state, how);
   if (revision !== null) {
     const busy = revision.busy(state);
-    if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, rests: false };
+    if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, isIdle: false };
     const message = `jobs at the service are completed first (${busy.join(", ")}); then the changes are applied. If this is interrupted, resume with the same command.`;
-    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
+    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, isIdle: false };
   }
-  const rests = how.staysPaused !== true && isRunFinal(state.status) && !hasUncollectedWork(state);
-  const { before, after } = rests || how.staysPaused === true ? { before: [], after: [] } : resumeEvents(state);
+  const isIdle = how.staysPaused !== true && isRunFinal(state.status) && !hasUncollectedWork(state);
+  const { before, after } = isIdle || how.staysPaused === true ? { before: [], after: [] } : resumeEvents(state);
   return {
     events: [...before, ...budget, ...after],
     pending: null,
-    rests: false,
+    isIdle: false,
   };
 }
 
@@ -80,11 +83,9 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
 }
 
 /** What a run that begins knows of its prices: those that its steps need not ask for again. */
-export function quotedEvents(plan: Plan, prices: Quote["prices"]): readonly RunEvent[] {
-  return prices.flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
-    if (basis === "free" || basis === "reused" || traitsOf(stepNamed(plan, step)!).pricing.by !== "quote") return [];
-    return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
-  });
+export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEvent[] {
+  const quoted = prices.filter(({ step }) => traitsOf(stepNamed(plan, step)!).pricing.by === "quote");
+  return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
 function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): readonly RunEvent[] {

@@ -3,8 +3,8 @@ import type { RunState } from "../../journal/state.ts";
 import type { InboxMessage, Progress } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import { bucketAway } from "../effects/bucket-away.ts";
-import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
+import { type EffectContext, type EffectResult, perform, reportsProgress, usesService } from "../effects/index.ts";
+import { bucketAway } from "../effects/retry-or-pause.ts";
 import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
@@ -36,7 +36,7 @@ export class CommandRunner {
   /** Commands that are being handed to the engine. */
   #handing = 0;
   readonly service: ServiceWatch;
-  /** Effects that go on once what they emitted is in the journal. */
+  /** Effects that continue once what they emitted is in the journal. */
   readonly #waiting: (() => void)[] = [];
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
@@ -61,7 +61,7 @@ export class CommandRunner {
     return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
-  /** Whoever waited before this turn of the drive goes on after it. */
+  /** Whoever waited before this turn of the drive continues after it. */
   async awaiting<T>(turn: Promise<T>): Promise<T> {
     const waiting = this.#waiting.splice(0);
     try {
@@ -86,9 +86,9 @@ export class CommandRunner {
     return first === undefined ? null : first + DELEGATED_AGAIN_MS;
   }
 
-  /** For the next slice; of a run that rests, for its next drive. */
-  memo(rests: boolean): Json {
-    return this.memory.left(rests ? null : [this.service.memo(), this.#deps.spending.memo()]);
+  /** For the next slice; of a run that is idle, for its next drive. */
+  memo(isIdle: boolean): Json {
+    return this.memory.left(isIdle ? null : [this.service.memo(), this.#deps.spending.memo()]);
   }
 
   start(command: Command): void {
@@ -102,7 +102,7 @@ export class CommandRunner {
       priority: "step" in command ? this.#on.priority(command.step) : 0,
       emit: (events) => this.#on.answer(events),
       recorded: () => new Promise((resolve) => this.#waiting.push(resolve)),
-      progress: (progress) => this.#progress(progress, hearsService.has(command.type)),
+      progress: (progress) => this.#progress(progress, reportsProgress.has(command.type)),
       reportOutage: (serviceFailure) => this.recordOutage(id, serviceFailure),
     };
     void this.#perform(command, context);
@@ -116,7 +116,7 @@ export class CommandRunner {
   }
 
   /** What a message says of commands, beside the events that follow from it. */
-  hear(message: InboxMessage): void {
+  onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
     else if (message.type !== "performed") return;
     else if (this.memory.delegated.delete(message.command)) this.active.delete(message.command);
@@ -155,7 +155,7 @@ export class CommandRunner {
   #threw(command: Command, error: unknown): void {
     if (this.#interrupt.signal.aborted) return;
     const serviceFailure = bucketAway(error);
-    if (serviceFailure !== null) this.#ended(command, { events: [], serviceFailure });
+    if (serviceFailure !== null) this.#ended(command, { end: "unreachable", events: [], serviceFailure });
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
   }
 
@@ -172,22 +172,37 @@ export class CommandRunner {
     return true;
   }
 
-  #ended(command: Command, { events, againInMs, serviceFailure, refused, unsent, failure }: EffectResult): void {
+  #ended(command: Command, result: EffectResult): void {
     const id = commandId(command);
-    const { notBefore, unsent: unsentIds } = this.memory;
+    const { service } = this;
+    const { notBefore, unsent } = this.memory;
     const wait = (delayMs: number) => notBefore.set(id, this.#deps.now() + delayMs);
-    if (againInMs !== undefined) wait(againInMs);
-    if (unsent === true) unsentIds.add(id);
-    else unsentIds.delete(id);
-    this.#on.answer(events);
-    if (failure !== undefined) this.#on.fail(failure);
-    if (serviceFailure !== undefined) wait(this.recordOutage(id, serviceFailure));
-    else if (asksService.has(command.type)) this.#on.answer(this.service.answered(watchId(id)));
-    else this.#on.answer(this.service.passed(watchId(id)));
-    if (refused === undefined) return;
-    const delayMs = this.service.refused(id);
-    wait(delayMs);
-    if (delayMs === Number.POSITIVE_INFINITY) this.#on.answer(refused);
+    if (result.end === "unsent") unsent.add(id);
+    else unsent.delete(id);
+    this.#on.answer(result.events);
+    if (result.end === "unreachable" || result.end === "unsent") {
+      if (result.serviceFailure !== null) wait(this.recordOutage(id, result.serviceFailure));
+      return;
+    }
+    this.#on.answer(usesService.has(command.type) ? service.answered(watchId(id)) : service.passed(watchId(id)));
+    switch (result.end) {
+      case "done":
+        return;
+      case "again":
+        return void wait(result.inMs);
+      case "left":
+        return void wait(Number.POSITIVE_INFINITY);
+      case "failed":
+        return this.#on.fail(result.failure);
+      case "refused": {
+        const delayMs = service.refused(id);
+        wait(delayMs ?? Number.POSITIVE_INFINITY);
+        if (delayMs === null) this.#on.answer(result.otherwise);
+        return;
+      }
+      default:
+        return result satisfies never;
+    }
   }
 
   #progress(progress: Progress, isHeard: boolean): void {

@@ -6,10 +6,9 @@ import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import { type Headroom, minusHold } from "../../run/headroom.ts";
+import { committedMicros, type Headroom, minusHold } from "../../run/headroom.ts";
 import { inboxEvents } from "../../run/inbox.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
-import { committedMicros } from "../change/drift.ts";
 import { storedEvent } from "./run-writer.ts";
 
 export interface Decided {
@@ -71,7 +70,12 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
   };
   for (;;) {
     const decision = scheduler.decide({
-      ...{ now, active, notBefore, unsent, clockOffsetMs, idempotencyWindowMs },
+      now,
+      active,
+      notBefore,
+      unsent,
+      clockOffsetMs,
+      idempotencyWindowMs,
       order: around.order(),
       headrooms: around.headrooms.map((known) => minusHold(known.headroom, committedMicros(state) - known.ownMicros)),
     });

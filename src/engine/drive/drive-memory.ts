@@ -1,4 +1,6 @@
 import type { PlannedPoll } from "../../api/index.ts";
+import { isHolderDead } from "../../journal/host.ts";
+import type { LeaseHolder } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
 import { HINTED } from "../effects/poll.ts";
 import type { SpendingMemo } from "../money/spending.ts";
@@ -20,6 +22,8 @@ export class DriveMemory {
   readonly polls: Map<string, PlannedPoll>;
   /** Since when other jobs of the engine perform commands, by their ids. */
   readonly delegated: Map<string, number>;
+  /** The process that performs all of that, where it dies with it; null where an engine sees to it. */
+  worker: LeaseHolder | null;
   service: WatchMemo | null;
   spending: SpendingMemo | null;
 
@@ -29,6 +33,9 @@ export class DriveMemory {
     this.unsent = new Set(memo.unsent);
     this.polls = new Map(memo.polls);
     this.delegated = new Map(memo.delegated);
+    this.worker = memo.worker ?? null;
+    if (this.worker !== null && isHolderDead(this.worker)) this.delegated.clear();
+    if (this.delegated.size === 0) this.worker = null;
     this.service = memo.service ?? null;
     this.spending = memo.spending ?? null;
   }
@@ -54,9 +61,9 @@ export class DriveMemory {
     this.polls.set(id, { expectedAt: null, ...planned, dueAt: HINTED, read: "job" });
   }
 
-  /** For the next slice; for the next drive, where the run rests, only what goes on elsewhere. */
+  /** For the next slice; for the next drive, where the run is idle, only what continues elsewhere. */
   left(seen: readonly [WatchMemo, SpendingMemo] | null): Json {
-    if (seen === null) return new DriveMemory({ delegated: [...this.delegated] }).toJson();
+    if (seen === null) return new DriveMemory({ delegated: [...this.delegated], worker: this.worker }).toJson();
     [this.service, this.spending] = seen;
     return this.toJson();
   }
@@ -65,10 +72,13 @@ export class DriveMemory {
     const notBefore = [...this.notBefore].map(([id, at]) => [id, Number.isFinite(at) ? at : null] as const);
     const { service, spending } = this;
     const stored: StoredMemo = {
-      ...{ notBefore, service, spending },
+      notBefore,
+      service,
+      spending,
       unsent: [...this.unsent],
       polls: [...this.polls],
       delegated: [...this.delegated],
+      worker: this.worker,
     };
     return stored as unknown as Json;
   }
@@ -79,6 +89,7 @@ interface StoredMemo {
   readonly unsent: readonly string[];
   readonly polls: readonly (readonly [string, PlannedPoll])[];
   readonly delegated: readonly (readonly [string, number])[];
+  readonly worker?: LeaseHolder | null;
   readonly service: WatchMemo | null;
   readonly spending: SpendingMemo | null;
 }

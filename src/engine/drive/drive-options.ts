@@ -1,13 +1,10 @@
 import type { Clock } from "../../api/index.ts";
-import type { StoredEvent } from "../../journal/events.ts";
 import type { JournalStore, Progress } from "../../journal/store.ts";
-import type { Plan } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import type { EffectContext } from "../effects/index.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import type { DriveMemory } from "./drive-memory.ts";
 import type { DriveTools } from "./drive-tools.ts";
-import type { Schedule } from "./run-scheduler.ts";
 
 export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "recorded" | "progress" | "reportOutage"> {
@@ -15,12 +12,8 @@ export interface DriveDependencies
   readonly clock: Clock;
   /** What runs may spend together, beside each run's own budget. */
   readonly spending: SpendingWatch;
-  /** Delivers notifications of the journal's outbox; null: no target is set. */
-  readonly notifier: { poke(): void } | null;
   /** How long the run waits for an unavailable service before it pauses, milliseconds; Infinity: without limit. */
   readonly giveUpAfterMs: number;
-  /** How long a frozen holder keeps the run. */
-  readonly leaseMs: number;
   /** Reading the inbox that other processes write to, milliseconds. */
   readonly inboxEveryMs: number;
 }
@@ -43,17 +36,11 @@ export interface DriveOptions {
   /** Absent: the run is driven until it finishes, pauses or is stopped. */
   readonly slice?: SliceOptions;
   readonly tools: DriveTools;
+  /** How long a frozen holder keeps the run. */
+  readonly leaseMs: number;
   /** False where the inbox was just seen to be empty. */
   readonly hasMail: boolean;
-  /** Number of events that the run's snapshot does not hold. */
-  readonly tail: number;
-  /**
-   * Asked on every turn. Answers with the same object, and so the same `order`, until the plan has changed or finished
-   * steps have shown that others take longer or shorter than expected: a few times in a run, and never within a turn.
-   */
-  readonly schedule: (plan: Plan) => Schedule;
-  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
+  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run is parked. */
   readonly stop: AbortSignal;
-  readonly onEvents: (events: readonly StoredEvent[]) => void;
   readonly onProgress: (progress: Progress) => void;
 }

@@ -1,16 +1,28 @@
 import type { RunState } from "../../journal/state.ts";
-import { ResultRecorder } from "../../run/cache-lookup.ts";
+import { LongWork } from "../../long-work.ts";
+import { chainLengths } from "../../plan/critical-path.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
+import { ResultRecorder } from "../../run/result-recorder.ts";
 import { Scheduler } from "../../run/scheduler.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
-import { RunScheduler } from "./run-scheduler.ts";
+
+/** Which steps go first: those with the longest chain ahead of them. */
+export interface Schedule {
+  readonly plan: Plan;
+  /** Every step of the plan, the most urgent first. */
+  readonly order: readonly PlanStep[];
+  /** Priority of a step's requests. */
+  readonly priority: (step: string) => number;
+}
 
 /**
- * What a drive works out by a look at all steps of the run. The next slice goes on with it, where no other process had the
+ * What a drive works out by a look at all steps of the run. The next slice continues with it, where no other process had the
  * run meanwhile, so that a wake costs what changed.
  */
 export interface DriveTools {
   readonly scheduler: Scheduler;
-  readonly ranks: RunScheduler;
+  /** Asked on every turn: the same object until the plan is another one. */
+  readonly schedule: (plan: Plan) => Schedule;
   readonly results: ResultRecorder;
   /** Of the state when it was last written whole, or since somebody had to know; null: it was not counted. */
   weight: number | null;
@@ -19,7 +31,21 @@ export interface DriveTools {
 }
 
 export async function driveTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
-  const ranks = await RunScheduler.of(state, durations);
+  const { plan } = state.planned;
+  await durations.load(plan.steps);
+  let schedule = scheduleOf(plan, durations);
+  await new LongWork().pause(plan.steps.length);
+  const current = (now: Plan) => {
+    if (schedule.plan !== now) schedule = scheduleOf(now, durations);
+    return schedule;
+  };
   const results = new ResultRecorder(state);
-  return { scheduler: new Scheduler(state), ranks, results, weight: null, seq: state.seq };
+  return { scheduler: new Scheduler(state), schedule: current, results, weight: null, seq: state.seq };
+}
+
+function scheduleOf(plan: Plan, durations: ExpectedDurations): Schedule {
+  const lengths = chainLengths(plan, (step) => durations.expectedMs(step));
+  const order = plan.steps.toSorted((a, b) => lengths.get(b.path)! - lengths.get(a.path)!);
+  const longest = Math.max(1, lengths.get(order[0]?.path ?? "") ?? 0);
+  return { plan, order, priority: (path) => Math.round((50 * (lengths.get(path) ?? 0)) / longest) };
 }

@@ -1,34 +1,32 @@
 import type { RunEvent } from "../../journal/events.ts";
-import { apply } from "../../journal/fold.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
-import type { InboxEntry, Lease } from "../../journal/store.ts";
+import type { InboxEntry } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
-import { isSameLimit } from "../../run/headroom.ts";
+import { committedMicros, isSameLimit } from "../../run/headroom.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
-import { committedMicros } from "../change/drift.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
 import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
+import type { Schedule } from "./drive-tools.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
 import { Rest } from "./rest.ts";
-import type { Schedule } from "./run-scheduler.ts";
-import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
+import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
 /**
  * Drives one leased run until it finishes, pauses, or is stopped: decide, commit the decision, perform it, and feed the
  * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
- * A slice ends where only waiting is left, too. Resolves with when that is over, epoch milliseconds; null: the run rests.
+ * A slice ends where only waiting is left, too. Resolves with when that is over, epoch milliseconds; null: the run is idle.
  */
 export function drive(
   deps: DriveDependencies,
   state: RunState,
-  lease: Lease,
+  writer: RunWriter,
   options: DriveOptions,
 ): Promise<number | null> {
-  return new Driver(deps, state, lease, options).run();
+  return new Driver(deps, state, writer, options).run();
 }
 
 /** Milliseconds between two looks where nothing is under way and nothing is due. */
@@ -45,7 +43,6 @@ class Driver {
   readonly #state: RunState;
   readonly #scheduler: Scheduler;
   readonly #writer: RunWriter;
-  readonly #lease: Lease;
   readonly #options: DriveOptions;
   readonly #inbox: InboxReader;
   readonly #rest: Rest;
@@ -56,12 +53,11 @@ class Driver {
   /** The state holds what the journal does not. */
   #isBehind = false;
 
-  constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
+  constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
     this.#deps = deps;
     this.#state = state;
     this.#scheduler = options.tools.scheduler;
-    this.#writer = new RunWriter({ ...deps, ...options }, state, lease);
-    this.#lease = lease;
+    this.#writer = writer;
     this.#options = options;
     this.#inbox = new InboxReader(deps, state.runId, options.hasMail);
     this.#rest = new Rest(deps.clock);
@@ -77,7 +73,7 @@ class Driver {
 
   async run(): Promise<number | null> {
     const upkeep = new AbortController();
-    const keeping = keepRun(this.#deps, this.#lease, upkeep.signal, {
+    const keeping = keepRun({ ...this.#deps, leaseMs: this.#options.leaseMs }, this.#writer.lease, upkeep.signal, {
       lost: (failure) => {
         this.#failure ??= failure;
         this.#rest.wake();
@@ -177,14 +173,14 @@ class Driver {
   }
 
   /**
-   * A decision that exceeds the headroom is discarded, and decided again. One after which only waiting is left parks the run
+   * A decision that exceeds the headroom is discarded, and decided again. After one that leaves only waiting, the run is parked
    * with its events.
    */
   async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
     this.#rest.turn();
     const isBusy = this.#commands.working > 0 || this.#answers.length > 0;
     const inbox = await this.#inbox.read(isBusy, ({ message }) => this.#commands.waitsForAnswer(message));
-    for (const { message } of inbox) this.#commands.hear(message);
+    for (const { message } of inbox) this.#commands.onMessage(message);
     const answers: RunEvent[] = [];
     try {
       for (let headrooms = await this.#headrooms(inbox); ; ) {
@@ -195,7 +191,9 @@ class Driver {
         this.#recordWalletFailure();
         const parked = await this.#parkWith(decided, inbox);
         if (parked !== null) return { ...decided, parked };
-        const headroom = await this.#writer.commit(decided.events, inbox, this.#commands.isSubmitting);
+        const { spending } = this.#deps;
+        const { isSubmitting } = this.#commands;
+        const headroom = await this.#writer.commit(decided.events, inbox, { spending, isSubmitting });
         this.#recordWalletFailure();
         if (headroom === null) return { ...decided, parked: null };
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
@@ -227,8 +225,12 @@ class Driver {
 
   #decide(answers: readonly RunEvent[], inbox: readonly InboxEntry[], headrooms: readonly KnownHeadroom[]): Decided {
     return decideUntilStable(this.#state, this.#scheduler, {
-      ...{ answers, inbox, headrooms, active: this.#commands.active },
-      ...{ notBefore: this.#commands.memory.notBefore, unsent: this.#commands.memory.unsent },
+      answers,
+      inbox,
+      headrooms,
+      active: this.#commands.active,
+      notBefore: this.#commands.memory.notBefore,
+      unsent: this.#commands.memory.unsent,
       now: this.#deps.now(),
       order: () => this.#schedule().order,
       clockOffsetMs: this.#deps.client.clockOffsetMs(),
@@ -239,7 +241,7 @@ class Driver {
   }
 
   #schedule(): Schedule {
-    return this.#options.schedule(this.#state.planned.plan);
+    return this.#options.tools.schedule(this.#state.planned.plan);
   }
 
   async #reload(): Promise<void> {
@@ -249,16 +251,16 @@ class Driver {
 
   /** The balance is read within a commit, and is no command. */
   #recordWalletFailure(): void {
-    const serviceFailure = this.#deps.spending.takeAnswer();
-    if (serviceFailure === undefined) return;
-    if (serviceFailure === null) {
+    const judged = this.#deps.spending.takeAnswer();
+    if (judged === undefined) return;
+    if (judged === null) {
       const back = this.#commands.service.answered(WALLET);
       // Nothing new: a run that waits for the wallet is not woken by its own read of it.
       return back.length === 0 ? undefined : this.#answer(back);
     }
-    const { events, serviceFailure: away } = retryOrPause(serviceFailure, this.#deps);
-    this.#answer(events);
-    if (away !== undefined) this.#commands.recordOutage(WALLET, away);
+    const result = retryOrPause(judged, this.#deps);
+    this.#answer(result.events);
+    if (result.end === "unreachable") this.#commands.recordOutage(WALLET, result.serviceFailure);
   }
 
   #answer(events: readonly RunEvent[]): void {
@@ -284,7 +286,7 @@ class Driver {
     await this.#untilIdle();
     if (!(failure instanceof RunTakenOverError)) {
       await this.#commitAnswers().catch(() => {});
-      await this.#deps.store.releaseLease(this.#lease).catch(() => {});
+      await this.#deps.store.releaseLease(this.#writer.lease).catch(() => {});
     }
     throw failure;
   }
@@ -292,9 +294,6 @@ class Driver {
   /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
   async #commitAnswers(): Promise<void> {
     if (this.#isBehind) await this.#reload();
-    const at = this.#deps.now();
-    const answers = this.#answers.splice(0);
-    for (const event of answers) apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
-    await this.#writer.append(answers);
+    await this.#writer.record(this.#answers.splice(0));
   }
 }

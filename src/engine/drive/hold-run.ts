@@ -5,18 +5,16 @@ import { apply } from "../../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { JournalStore, Lease, LeaseHolder, LeaseOutcome } from "../../journal/store.ts";
+import type { JournalStore, LeaseHolder, LeaseOutcome } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
 import type { Json } from "../../plan/plan.ts";
 import { RunBusyError } from "../errors.ts";
-import { noticesOf } from "../notify/notifier.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
-import { learnedPrices } from "../price/learned-prices.ts";
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
 import type { DriveDependencies, SliceOptions } from "./drive-options.ts";
 import { type DriveTools, driveTools } from "./drive-tools.ts";
-import { storedEvent } from "./run-writer.ts";
+import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";
 
 /** First prices of a large plan are written down so many at a time: what is not is asked for again. */
@@ -36,10 +34,10 @@ export interface HolderParts {
 /** One holding of a run's lease. The state is brought up to date, and its own from now on. */
 interface Holding {
   readonly state: RunState;
-  readonly updates: Updates;
+  readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
   readonly how: Start;
-  /** Of a slice, from what the slice before it left. Absent: the run is driven until it rests. */
+  /** Of a slice, from what the slice before it left. Absent: the run is driven until it is idle. */
   readonly slice?: (memo: Json) => SliceOptions;
   /** What it works with, where that is there: as the slice before it left it, or of a run that was just planned. */
   readonly tools?: DriveTools | null;
@@ -48,7 +46,7 @@ interface Holding {
 interface Held {
   /** The revision to apply after that. */
   readonly pending: RerunRevision | null;
-  /** When a parked run goes on, epoch milliseconds; null: it rests. */
+  /** When a parked run continues, epoch milliseconds; null: it is idle. */
   readonly wakeAt: number | null;
   /** For its next slice; null: nothing was driven. */
   readonly tools: DriveTools | null;
@@ -56,9 +54,18 @@ interface Held {
 
 /** Takes the lease, drives the run until it is parked, and gives the lease back. Throws {@link RunBusyError}. */
 export async function driveAsHolder(parts: HolderParts, holding: Holding): Promise<Held> {
+  const { store } = parts;
   const holder = thisHolder(randomUUID());
   try {
-    return await hold(parts, holding, holder);
+    const outcome = await takeRun(parts, holding.state.runId, holder);
+    if (!outcome.acquired) throw new RunBusyError(holding.state.runId, outcome.heldBy, outcome.expiresAt);
+    try {
+      return await driveLeased(parts, holding, outcome);
+    } catch (error) {
+      // Events that this version cannot read, say: others need not wait for the lease to end.
+      await store.releaseLease(outcome.lease).catch(() => {});
+      throw error;
+    }
   } catch (error) {
     // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
     retireHolder(holder);
@@ -66,26 +73,24 @@ export async function driveAsHolder(parts: HolderParts, holding: Holding): Promi
   }
 }
 
-async function hold(parts: HolderParts, holding: Holding, holder: LeaseHolder): Promise<Held> {
-  const { store, clock, leaseMs: ttlMs } = parts;
-  const { runId } = holding.state;
-  const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
-  if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
-  try {
-    return await driveLeased(parts, holding, outcome);
-  } catch (error) {
-    // Events that this version cannot read, say: others need not wait for the lease to end.
-    await store.releaseLease(outcome.lease).catch(() => {});
-    throw error;
-  }
+function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: LeaseHolder): Promise<LeaseOutcome> {
+  return store.takeLease(runId, holder, { at: clock.now(), ttlMs: leaseMs, isDead: isHolderDead });
 }
 
-async function driveLeased(
-  parts: HolderParts,
-  holding: Holding,
-  outcome: LeaseOutcome & { readonly acquired: true },
-): Promise<Held> {
-  const { store, repository, clock } = parts;
+/** Writes down the first prices of a run that was just created, and hands it to its engine, unless that was faster. */
+export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
+  const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
+  // It asks for the prices itself.
+  if (!outcome.acquired) return;
+  apply(state, outcome.event);
+  const writer = new RunWriter({ ...parts, onEvents: () => {} }, state, outcome);
+  writer.take(quoted);
+  const isParked = await writer.park({ at: parts.clock.now(), memo: {} }, quoted);
+  if (!isParked) await parts.store.releaseLease(outcome.lease);
+}
+
+async function driveLeased(parts: HolderParts, holding: Holding, outcome: Taken): Promise<Held> {
+  const { store, repository, clock, leaseMs } = parts;
   const { state, updates, how } = holding;
   const { runId } = state;
   const { lease, event: taken, memo } = outcome;
@@ -96,74 +101,42 @@ async function driveLeased(
     known?.scheduler.note(event.event);
   }
   updates.push(since);
-  const write = (events: readonly RunEvent[], inbox: readonly number[] = []) =>
-    append(parts, holding, lease, { events, inbox });
+  const writer = new RunWriter({ ...parts, onEvents: (written) => updates.push(written) }, state, outcome);
+  writer.tools = known;
   const { move } = how;
-  if (move !== undefined && !repository.isOurs(state)) await write([move]);
-  const goesOn = holding.slice !== undefined && state.status === "running";
+  if (move !== undefined && !repository.isOurs(state)) await writer.record([move]);
   const work = new LongWork();
   const { quoted = [] } = how;
   for (let from = 0; from < quoted.length; from += QUOTED_AT_ONCE) {
-    await write(quoted.slice(from, from + QUOTED_AT_ONCE));
+    await writer.record(quoted.slice(from, from + QUOTED_AT_ONCE));
     await work.pause(QUOTED_AT_ONCE);
   }
-  const { events, pending, rests } = await beginRun(state, how);
+  const { events, pending, isIdle } = await beginRun(state, how);
   const outdated = new Set(how.outdatedStops);
   const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
-  await write(
-    events,
-    inbox.map(({ id }) => id),
-  );
-  if (rests) {
+  await writer.record(events, inbox);
+  if (isIdle) {
     await store.releaseLease(lease);
     return { pending, wakeAt: null, tools: null };
   }
-  if (!goesOn) await write(await learnedPrices(state, store));
   const { length } = state.planned.plan.steps;
   await work.pause(length);
   const slice = holding.slice?.(memo);
-  // Of work that another job of the engine seems to have lost, no step is told.
+  // Of work that another job of the engine seems to have lost, no step is notified.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
+  writer.tools = tools;
   const deps = parts.dependencies(state, how);
   await work.pause(length);
   const polls = slice === undefined ? {} : { polls: { planned: slice.memory.polls, webhooks: slice.webhooks } };
-  const wakeAt = await drive({ ...deps, ...polls }, state, lease, {
+  const wakeAt = await drive({ ...deps, ...polls }, state, writer, {
     ...(slice !== undefined && { slice }),
     tools,
+    leaseMs,
     hasMail: outcome.hasMail || state.seq > taken.seq,
-    tail: outcome.tail + state.seq - taken.seq,
-    schedule: (plan) => tools.ranks.schedule(plan),
     stop: holding.stop,
-    onEvents: (written) => {
-      tools.ranks.learn(written);
-      updates.push(written);
-    },
-    onProgress: (progress) => {
-      tools.ranks.estimate(progress);
-      updates.progress(progress);
-    },
+    onProgress: (progress) => updates.progress(progress),
   });
   tools.seq = state.seq;
   return { pending, wakeAt, tools };
-}
-
-async function append(
-  { store, clock, notifier }: HolderParts,
-  { state, updates }: Holding,
-  lease: Lease,
-  { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
-): Promise<void> {
-  if (events.length === 0 && inbox.length === 0) return;
-  const at = clock.now();
-  const { runId, seq: afterSeq } = state;
-  const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
-  for (const one of stored) apply(state, one);
-  const notices = notifier === null ? [] : noticesOf(state, stored);
-  const { status, pause } = state;
-  const row = { status, resumeAt: pause?.resumeAt ?? null };
-  const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, ...row });
-  if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
-  updates.push(stored);
-  if (notices.length > 0) notifier?.poke();
 }

@@ -13,7 +13,7 @@ interface Keeping {
 /** Milliseconds between two reads of the inbox by a run that has something to do on every turn. */
 const BUSY_EVERY_MS = 50;
 
-/** What others want of a run: a run that is busy reads it now and then, one that waits whenever it goes on. */
+/** What others want of a run: a run that is busy reads it now and then, one that waits whenever it continues. */
 export class InboxReader {
   readonly #from: Pick<Keeping, "store" | "now">;
   readonly #runId: string;

@@ -63,7 +63,7 @@ export interface RunPause {
   readonly requiredMicros: number | null;
   /** What the wallet held then; set for `funds`. */
   readonly balanceMicros: number | null;
-  /** From when on the run may go on without a person, epoch milliseconds; set for `cap`. */
+  /** From when on the run may continue without a person, epoch milliseconds; set for `cap`. */
   readonly resumeAt: number | null;
   /** The option that would have done, where a cap over several runs is reached. */
   readonly flag: string | null;
@@ -82,7 +82,7 @@ interface AnyRun {
   readonly report: RunReport;
   /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
   readonly drift: Drift | null;
-  /** Jobs that go on, and bill, at the service although this run stopped watching. */
+  /** Jobs that continue, and bill, at the service although this run stopped watching. */
   readonly openJobs: readonly OpenJob[];
 }
 

@@ -1,15 +1,16 @@
+import type { Clock } from "../../api/index.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
+import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease, LeaseOutcome } from "../../journal/store.ts";
 import type { Wake } from "../../journal/wakes.ts";
 import { LongWork } from "../../long-work.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
-import { chargesOf } from "../price/learned-prices.ts";
 import type { DriveTools } from "./drive-tools.ts";
 
 /** Another process took the run over: this one stopped and wrote nothing more. */
@@ -24,50 +25,48 @@ export class RunTakenOverError extends ShowrunnerError {
 
 export interface RunWriterParts {
   readonly store: JournalStore;
-  readonly spending: SpendingWatch;
-  readonly now: () => number;
+  readonly clock: Clock;
   /** Delivers notifications of the outbox; null: no target is set. */
   readonly notifier: { poke(): void } | null;
-  /** Told of events once they are in the journal. */
+  /** Called with events once they are in the journal. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
-  readonly tools: DriveTools;
-  /** Number of events that the run's snapshot does not hold. */
-  readonly tail: number;
 }
+
+/** A lease that was taken. */
+export type Taken = LeaseOutcome & { readonly acquired: true };
 
 /** An event as the one that follows `afterSeq`. */
 export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
   return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
 }
 
-/**
- * Writes a run's events under its lease. The state is the caller's and already holds them; throws
- * {@link RunTakenOverError} when another process holds the lease now.
- */
+/** Makes every commit of whoever holds a run's lease. Throws {@link RunTakenOverError} once another process holds it. */
 export class RunWriter {
+  readonly lease: Lease;
+  /** What the drive works with; null before it has that. */
+  tools: DriveTools | null = null;
   readonly #parts: RunWriterParts;
   readonly #state: RunState;
-  readonly #lease: Lease;
   /** Events that no snapshot holds. */
   #tail: number;
 
-  constructor(parts: RunWriterParts, state: RunState, lease: Lease) {
+  /** `tail`: how many events the run's snapshot does not hold. */
+  constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
+    this.lease = lease;
     this.#parts = parts;
     this.#state = state;
-    this.#lease = lease;
-    this.#tail = parts.tail;
+    this.#tail = tail;
   }
 
   /**
-   * Null once it is durable; else the headroom for its holds, and nothing was written. `submitting`: charges of
-   * this run are on their way.
+   * Writes events that the state holds already. Null once they are durable; else the headroom for their holds, and nothing was
+   * written. `isSubmitting`: charges of this run are on their way.
    */
   async commit(
     events: readonly RunEvent[],
     inbox: readonly InboxEntry[],
-    submitting: boolean,
+    { spending, isSubmitting }: { readonly spending: SpendingWatch; readonly isSubmitting: boolean },
   ): Promise<Headroom | null> {
-    const { spending } = this.#parts;
     const makesHold = ledgerChanges(events).some(({ type }) => type === "hold");
     if (!makesHold) {
       await this.#write(events, inbox);
@@ -83,17 +82,29 @@ export class RunWriter {
       }
       if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
       if (outcome.reason === "floor" && !fresh) continue;
-      return spending.headroom(outcome, guard!, submitting);
+      return spending.headroom(outcome, guard!, isSubmitting);
     }
   }
 
-  async append(events: readonly RunEvent[]): Promise<void> {
-    await this.#write(events, []);
+  /** Brings events that make no hold into the state, and writes them. */
+  async record(events: readonly RunEvent[], inbox: readonly InboxEntry[] = []): Promise<void> {
+    if (events.length === 0 && inbox.length === 0) return;
+    this.take(events);
+    await this.#write(events, inbox);
+  }
+
+  /** Brings events into the state that are written next. */
+  take(events: readonly RunEvent[]): void {
+    const at = this.#parts.clock.now();
+    for (const event of events) {
+      apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
+      this.tools?.scheduler.note(event);
+    }
   }
 
   /**
-   * Releases the lease with the last events, and with a snapshot where one is worth it; false, and nothing was written, when a
-   * message arrived in the inbox meanwhile.
+   * Releases the lease with the last events, which the state holds already, and with a snapshot where one is worth it; false, and
+   * nothing was written, when a message arrived in the inbox meanwhile.
    */
   async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
     return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
@@ -109,36 +120,34 @@ export class RunWriter {
     inbox: readonly InboxEntry[],
     more: Pick<Commit, "guard" | "park" | "wake"> = {},
   ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
-    const { store, now, notifier, onEvents, tools } = this.#parts;
+    const { store, clock, notifier, onEvents } = this.#parts;
+    const { tools } = this;
     const { runId, seq: lastSeq, status } = this.#state;
-    const at = now();
+    const at = clock.now();
     const afterSeq = lastSeq - events.length;
     const ledger = ledgerChanges(events);
-    const rests = more.park === true && (more.wake?.at ?? null) === null;
-    if (tools.results.asksForStored(events, rests)) {
+    const isIdle = more.park === true && (more.wake?.at ?? null) === null;
+    if (tools?.results.asksForStored(events, isIdle)) {
       tools.results.noteStored(this.#state, await store.results({ runId }, Number.MAX_SAFE_INTEGER));
     }
-    const produced = tools.results.due(this.#state, events, rests);
+    const produced = tools?.results.due(this.#state, events, isIdle) ?? [];
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
-    const leaving = rests ? "rests" : more.park === true ? "parks" : "goes on";
+    const leaving = isIdle ? "idle" : more.park === true ? "parked" : "continues";
     // To count the parts of a large state takes a while: each step is at least one.
-    const weight = tools.weight ?? this.#state.planned.plan.steps.length;
+    const weight = tools?.weight ?? this.#state.planned.plan.steps.length;
     const isDue = isSnapshotDue(this.#tail + events.length, weight, leaving);
     const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;
     const outcome = await store.commit({
-      ...{
-        lease: this.#lease,
-        afterSeq,
-        at,
-        events,
-        ledger,
-        status,
-        resumeAt: this.#state.pause?.resumeAt ?? null,
-        results: produced,
-        charges: chargesOf(this.#state, ledger),
-        notices,
-      },
+      lease: this.lease,
+      afterSeq,
+      at,
+      events,
+      ledger,
+      status,
+      resumeAt: this.#state.pause?.resumeAt ?? null,
+      results: produced,
+      notices,
       inbox: inbox.map((entry) => entry.id),
       ...(snapshot !== undefined && { snapshot }),
       ...more,
@@ -146,8 +155,8 @@ export class RunWriter {
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
     this.#tail = outcome.tail;
-    if (isDue) tools.weight = weightOf(this.#state);
-    tools.results.recorded(produced);
+    if (isDue && tools !== null) tools.weight = weightOf(this.#state);
+    tools?.results.recorded(produced);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
     return outcome;

@@ -13,7 +13,7 @@ const loading = new AsyncLocalStorage<true>();
 
 /**
  * Loads code that is only to be read, such as a file that exports a pipeline: `run` and `resume` called by it, at its top
- * level or in what it leaves going on, throw {@link RunWhileLoadingError} before anything is paid.
+ * level or in what it leaves running, throw {@link RunWhileLoadingError} before anything is paid.
  */
 export function whileLoading<T>(load: () => Promise<T>): Promise<T> {
   return loading.run(true, load);

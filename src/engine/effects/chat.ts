@@ -7,7 +7,7 @@ import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
-import { type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
@@ -34,10 +34,10 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const costMicros = await billOf(said.id, command, context);
   const bill = { step, attempt, jobId: said.id, costMicros };
   const read = readAnswer(said, schema);
-  if (read.ok) return { events: [{ type: "chat.answered", ...bill, value: read.value }] };
+  if (read.ok) return done({ type: "chat.answered", ...bill, value: read.value });
   const error: JournalError = { code: ownText("ANSWER_INVALID"), message: cleanText(read.message), retryable: true };
   const answer = schema === null ? {} : { answer: cleanText(said.content ?? "", 100_000) };
-  return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
+  return done({ type: "chat.failed", ...bill, error, ...answer });
 };
 
 /** Sends until a request was accepted, or until the run stops. */
@@ -86,7 +86,7 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   return { ok: false, message: `The answer does not meet the schema: ${problems.join("; ")}.${cut}` };
 }
 
-/** Many models put JSON into a code block, whatever they are told. */
+/** Many models put JSON into a code block, whatever they are asked for. */
 function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }
@@ -121,17 +121,17 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
   };
   switch (judged.verdict) {
     case "chat refused":
-      return { events: [failed(known)] };
+      return done(failed(known));
     case "chat unfunded":
-      return { ...retryOrPause(judged, context, [failed(known)]), againInMs: 0 };
+      return done(...retryOrPause(judged, context, [failed(known)]).events);
     case "chat caller refused":
       return retryOrPause(judged, context, [failed({ ...known, code: ownText("ACCOUNT_REFUSED"), retryable: true })]);
     case "chat not sent":
-      return { events: [failed({ ...known, code: ownText("UNSENT"), retryable: true })] };
+      return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
     default: {
       // Sent, with unknown outcome: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
-      return judged.verdict === "chat abandoned" ? { events: [abandoned] } : retryOrPause(judged, context, [abandoned]);
+      return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
     }
   }
 }

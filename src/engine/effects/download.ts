@@ -1,17 +1,21 @@
 import { rm } from "node:fs/promises";
 import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
-import { cleanContentType } from "../../clean-text.ts";
+import { type CleanText, cleanContentType, cleanText, sentence } from "../../clean-text.ts";
 import { temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import type { OutputState } from "../../journal/state.ts";
 import { LongWork } from "../../long-work.ts";
 import { ownVersion } from "../../own-version.ts";
+import type { Command } from "../../run/command.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
-import { RETENTION_MS } from "../../run/view/expiry.ts";
+import { RETENTION_MS } from "../../run/retention.ts";
 import { fileExtension } from "../media/file-extension.ts";
+import { damageOf } from "../media/output-damage.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 import { judge } from "../service/service-answers.ts";
-import { bytesProgress, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
+import { folderFor } from "./placed-files.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 /** So many named files are written down at a time: what waits for a commit waits some milliseconds. */
@@ -20,40 +24,76 @@ const RECORDED_AT_ONCE = 250;
 const FIRST = 300;
 const HOUR_MS = 3_600_000;
 
+type Download = Extract<Command, { readonly type: "download" }>;
+
 /** Copies one output into the media store while the service still keeps it. */
 export const download: Effect<"download"> = async (command, context) => {
-  const { client, media, signal, state, freshUrls } = context;
+  const { client, media, signal, freshUrls } = context;
   const { step, attempt, jobId, index } = command;
   const priority = { level: urgency(command, context), turn: context.turn };
   try {
     const target = media.tmpPath();
     const url = freshUrls.get(`${jobId} ${index}`);
     freshUrls.delete(`${jobId} ${index}`);
-    const got = await client.download({ jobId, outputIndex: index, url }, target, {
+    const facts = outputOf(command, context);
+    const got = await client.download({ jobId, outputIndex: index, assetId: facts?.assetId, url }, target, {
       signal,
       priority,
       onProgress: bytesProgress(step, context),
     });
-    const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
-    if (isNoMedia(got, facts?.contentType ?? null)) {
-      await rm(target, { force: true });
+    const isPage = isNoMedia(got, facts?.contentType ?? null);
+    const damage = isPage || facts === undefined ? null : await damageOf(target, facts);
+    if (isPage || damage !== null) await rm(target, { force: true });
+    if (damage !== null) return uncopied(command, context, sentence`what came is damaged: ${cleanText(damage)}`);
+    if (isPage) {
       const came = got.sizeBytes === 0 ? "nothing" : got.contentType;
       const issue = `${came} came instead of ${facts?.contentType ?? "media"}`;
       throw new MalformedResponseError(`The download of output ${index} of ${jobId}`, [issue], { isJson: false });
     }
     const { sha256, sizeBytes } = await media.adopt(target);
     const contentType = facts?.contentType ?? cleanContentType(got.contentType) ?? "application/octet-stream";
-    return { events: [{ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType }] };
+    return done({ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType });
   } catch (error) {
     // Only the service's answer about the job proves that the output is deleted, never the server that stores the bytes.
-    if (error instanceof DownloadError && error.reason === "expired" && error.status === null) {
-      return { events: [{ type: "output.expired", step, attempt, index }] };
-    }
-    if (error instanceof DownloadError && answerOf(error) === null) return { events: [], refused: [] };
-    const judged = judge("download", error);
-    return judged.verdict === "no copy" ? { events: [], refused: [] } : retryOrPause(judged, context);
+    const isOfService = error instanceof DownloadError && error.status === null;
+    if (isOfService && (error.reason === "expired" || error.reason === "no-url"))
+      return saysLess(command, context, error);
+    const judged = error instanceof DownloadError && answerOf(error) === null ? null : judge("download", error);
+    if (judged !== null && judged.verdict !== "no copy") return retryOrPause(judged, context);
+    const said = cleanText((error as Error).message);
+    return uncopied(command, context, said, error instanceof DownloadError && CERTAIN.has(error.reason));
   }
 };
+
+/** Another try would go the same way: the next resume tries it, under a URL or with options that may have changed. */
+const CERTAIN: ReadonlySet<DownloadError["reason"]> = new Set(["refused", "too-large", "forbidden-address"]);
+
+/** It is said at once, and tried again: soon, unless that is certain to fail, or by the next resume. */
+function uncopied(command: Download, context: EffectContext, message: CleanText, isCertain = false): EffectResult {
+  const { step, attempt, index } = command;
+  const isNews = outputOf(command, context)?.uncopied !== message;
+  const events: readonly RunEvent[] = isNews ? [{ type: "output.uncopied", step, attempt, index, message }] : [];
+  return isCertain ? left(...events) : { end: "refused", events, otherwise: [] };
+}
+
+function outputOf({ step, attempt, index }: Download, { state }: EffectContext): OutputState | undefined {
+  return state.steps[step]?.attempts[attempt - 1]?.outputs[index];
+}
+
+/** The service listed the output, and now it does not: its first word stands for a while, and once it may have expired no more. */
+function saysLess(
+  { step, attempt, index }: Download,
+  { state, now }: EffectContext,
+  { reason, message }: DownloadError,
+): EffectResult {
+  const { completedAt, doubt } = state.steps[step]!.attempts[attempt - 1]!;
+  const expired: readonly RunEvent[] = reason === "expired" ? [{ type: "output.expired", step, attempt, index }] : [];
+  if (expired.length > 0 && now() >= (completedAt ?? 0) + RETENTION_MS) return done(...expired);
+  const said = sentence`it was completed with output ${index}, and now ${cleanText(message)}`;
+  const isNews = doubt?.message !== said;
+  const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: said }] : [];
+  return { end: "refused", events, otherwise: expired };
+}
 
 /** What a network that asks for a login, or a proxy, sends in place of anything: a page, an error of its own, nothing. */
 function isNoMedia({ contentType, sizeBytes }: Downloaded, requested: string | null): boolean {
@@ -88,15 +128,17 @@ export const place: Effect<"place"> = async (_command, context) => {
   const ready: UnplacedOutput[] = [];
   // What is to be placed was looked up in this turn already, to decide on this.
   await new LongWork().pause(state.planned.plan.steps.length);
-  let without: EffectResult | null = null;
+  let rest = done();
   for (const unplaced of runOutcome(state).toPlace) {
     const lacks = await withoutCopies([unplaced.output.copy!.sha256], context);
-    without ??= lacks;
+    if (rest.end === "done" && lacks !== null) rest = lacks;
     if (lacks === null) ready.push(unplaced);
   }
-  const copies = ready.map(({ name, output: { copy } }) => {
+  const named = ready.map(({ name, output: { copy } }) => {
     return { sha256: copy!.sha256, name: `${name}${fileExtension(copy!.contentType)}` };
   });
+  const folder = await folderFor(state, named);
+  const copies = named.map((one) => ({ ...one, name: `${folder}${one.name}` }));
   const files = await media.place(copies, outDir, tag);
   const placed = ready.map((unplaced, at) => ({ ...unplaced, file: files[at]! }));
   if (manifests !== false) await placeManifests(outDir, placed, (named) => manifestOf(state, named, ownVersion()), tag);
@@ -108,5 +150,5 @@ export const place: Effect<"place"> = async (_command, context) => {
     context.emit(events.splice(0, RECORDED_AT_ONCE));
     await context.recorded();
   }
-  return { ...without, events: [...events, ...(without?.events ?? [])] };
+  return { ...rest, events: [...events, ...rest.events] };
 };

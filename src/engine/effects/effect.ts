@@ -10,6 +10,7 @@ import type { Expansions } from "../price/expansion.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import type { ServiceFailure } from "../service/service-answers.ts";
 import type { StepFunctions } from "./functions.ts";
+import type { JobOwners } from "./job-owners.ts";
 
 const EVERY_MS = 250;
 
@@ -43,10 +44,11 @@ export interface EffectContext {
   readonly estimates: EstimateCache;
   /** Download URLs by `job id, output`: known while the process lives, never written down. */
   readonly freshUrls: Map<string, string>;
+  readonly jobOwners: JobOwners;
   /** Results of earlier runs. */
   readonly cache: ResultCache;
   /** Earlier results that steps of this run reuse already: worked out once somebody asks, for it takes a look at every step. */
-  readonly claimed: () => Set<string>;
+  readonly reusedKeys: () => Set<string>;
   /** Read only; the driver alone changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;
@@ -74,19 +76,29 @@ export interface EffectContext {
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
-/** How a command ended: what happened, and when it may be tried again if it is still due. */
-export interface EffectResult {
-  readonly events: readonly RunEvent[];
-  /** Milliseconds to wait before the same command is issued again; Infinity: not in this drive. */
-  readonly againInMs?: number;
-  /** The service could not be reached: the command is retried after growing delays. */
-  readonly serviceFailure?: ServiceFailure;
-  /** The service refused a read: it is retried for two minutes, then these events apply and it is left for this drive. */
-  readonly refused?: readonly RunEvent[];
-  /** Something outside the run is wrong: it stops, keeps these events, and the caller is told. */
-  readonly failure?: Error;
-  /** Of a submit: no send of it in this drive left this machine. */
-  readonly unsent?: boolean;
+/** How a command ended: what happened, and what becomes of the command where it is still due. */
+export type EffectResult = { readonly events: readonly RunEvent[] } & (
+  | { readonly end: "done" }
+  /** Issued again, milliseconds from now at the earliest. */
+  | { readonly end: "again"; readonly inMs: number }
+  /** Not issued again in this drive. */
+  | { readonly end: "left" }
+  /** The service could not be reached: retried after growing delays. */
+  | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
+  /** Of a submit: no send of it in this drive left this machine. Retried likewise; null: it was stopped before. */
+  | { readonly end: "unsent"; readonly serviceFailure: ServiceFailure | null }
+  /** The service refused a read: retried for two minutes, then `otherwise` applies and it is left. */
+  | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
+  /** Something outside the run is wrong: it stops, keeps the events, and the caller is notified. */
+  | { readonly end: "failed"; readonly failure: Error }
+);
+
+export function done(...events: readonly RunEvent[]): EffectResult {
+  return { end: "done", events };
+}
+
+export function left(...events: readonly RunEvent[]): EffectResult {
+  return { end: "left", events };
 }
 
 export type Effect<T extends Command["type"]> = (

@@ -36,7 +36,7 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
     await ensureCopies(hashes, context);
     return null;
   } catch (error) {
-    if (error instanceof MediaLostError) return { events: [], failure: error };
+    if (error instanceof MediaLostError) return { end: "failed", events: [], failure: error };
     return retryOrPause(judge("download", error), context);
   }
 }

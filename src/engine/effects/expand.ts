@@ -2,8 +2,9 @@ import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { ExpandStep, Problem } from "../../plan/plan.ts";
+import { quotedEvents } from "../../run/revise.ts";
 import { journalError, judge } from "../service/service-answers.ts";
-import type { Effect } from "./effect.ts";
+import { done, type Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
@@ -12,10 +13,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;
   const { code } = found;
-  const failed = (reason: string) => {
-    const event: RunEvent = { type: "step.finished", step, status: "failed", reason };
-    return { events: [event] };
-  };
+  const failed = (reason: string) => done({ type: "step.finished", step, status: "failed", reason });
   const plan = planStep(context.state, step) as ExpandStep;
   let drafted: ReturnType<typeof code.expand>;
   try {
@@ -27,16 +25,17 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const { planned, maxUnquotedMicros } = context.state;
     const within = { plan: planned.plan, profile: planned.profile, maxUnquotedMicros };
     const grown = await context.expansions.expand(plan, drafted, within);
-    if (!grown.ok) return failed(`${told(grown.problems)}. Fix the code and resume: the run continues from here`);
+    if (!grown.ok)
+      return failed(`${problemsText(grown.problems)}. Fix the code and resume: the run continues from here`);
     const { steps, returns, groups, prices } = grown;
-    const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
+    const quotes = prices.flatMap((price): readonly RunEvent[] => {
+      const { step: path } = price;
       const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
       // A step of an earlier planning is priced when it starts, if it runs again at all.
       const isKnown = context.state.steps[path] !== undefined;
-      if (basis === "free" || basis === "reused" || !isQuoted || isKnown) return [];
-      return [{ type: "job.quoted", step: path, attempt: 1, costMicros, basis }];
+      return isQuoted && !isKnown ? quotedEvents(price, 1) : [];
     });
-    return { events: [{ type: "expand.planned", step, steps, returns, groups }, ...quotes] };
+    return done({ type: "expand.planned", step, steps, returns, groups }, ...quotes);
   } catch (error) {
     const judged = judge("catalog", error);
     return judged.verdict === "step failed" ? failed(journalError(error).message) : retryOrPause(judged, context);
@@ -44,7 +43,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
 };
 
 /** All of them: a person mends the code once. */
-function told(problems: readonly Problem[]): string {
+function problemsText(problems: readonly Problem[]): string {
   return problems
     .map(({ step, field, message }) => {
       const where = [step, field].filter((part) => part !== null).join(" ");

@@ -1,10 +1,9 @@
-import type { ApiError, JobResult, JobStatusView } from "../../api/index.ts";
-import { cleanContentType, cleanId, cleanText, sentence } from "../../clean-text.ts";
-import type { OutputFacts, RunEvent } from "../../journal/events.ts";
+import { type ApiError, classifyStatus, isTerminal, type JobStatusView } from "../../api/index.ts";
+import { cleanText, sentence } from "../../clean-text.ts";
 import type { Progress } from "../../journal/store.ts";
-import type { Command } from "../../run/command.ts";
-import { foreignError, judge } from "../service/service-answers.ts";
-import { type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import { judge, lookAgainMs } from "../service/service-answers.ts";
+import { done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
+import { billed, type Follow, jobEnd } from "./job-end.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Delay before a follow that ended without a final status is repeated, milliseconds. */
@@ -14,7 +13,8 @@ const AGAIN_MS = 5_000;
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal } = context;
-  const { phase, model } = context.state.steps[step]!.attempts[attempt - 1]!;
+  const { phase, model, doubt } = context.state.steps[step]!.attempts[attempt - 1]!;
+  if (doubt !== undefined) return readAgain(command, context);
   let started = phase === "inProgress";
   let isFound = phase !== "unresolved";
   const options = { strategy: context.follow, signal, priority: placed(context), model: model ?? undefined };
@@ -24,7 +24,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
         isFound = true;
         context.emit([{ type: "job.found", step, attempt }]);
       }
-      if (update.type === "finished") return told(command, context, update);
+      if (update.type === "finished") return jobEnd(command, context, update);
       if (update.type !== "status") continue;
       if (update.status.status === "IN_PROGRESS" && !started) {
         started = true;
@@ -32,7 +32,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
       }
       context.progress(progressOf(step, update.status));
     }
-    return { events: [], againInMs: AGAIN_MS };
+    return { end: "again", inMs: AGAIN_MS, events: [] };
   } catch (error) {
     return followFailed(command, context, error, isFound);
   }
@@ -47,11 +47,12 @@ export function followFailed(
 ): EffectResult {
   const judged = judge("follow", error);
   if (judged.verdict !== "not found") return retryOrPause(judged, context);
-  if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
+  if (!isFound) return left();
   // A job that the journal knows is never submitted again because a read does not find it.
   const { status, code } = error as ApiError;
   const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
-  return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };
+  const unresolved = { type: "job.unresolved", step, attempt, message, cause: "not found" } as const;
+  return { end: "refused", events: [], otherwise: [unresolved] };
 }
 
 export function progressOf(step: string, { progress, estimatedCompletionAt }: JobStatusView): Progress {
@@ -59,64 +60,31 @@ export function progressOf(step: string, { progress, estimatedCompletionAt }: Jo
   return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
 }
 
-/** The end of a job, as the job itself tells it. */
-export function told(
-  command: Follow,
-  { freshUrls }: EffectContext,
-  { job, outcome }: { readonly job: JobResult; readonly outcome: string },
-): EffectResult {
-  // Spares the download a read of the job.
-  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, url);
-  return { events: finished(command, job, outcome) };
+/** A job that the service called completed without its whole result: read until it is whole, or somebody decides. */
+export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
+  const { step, attempt, jobId } = command;
+  const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
+  try {
+    const job = await context.client.job(jobId, { signal: context.signal, priority: placed(context) });
+    return jobEnd(command, context, { job, outcome: isTerminal(job.status) ? classifyStatus(job.status) : "open" });
+  } catch (error) {
+    return followFailed(command, context, error, isFound);
+  }
 }
 
 /** The cost of a job whose end is known but whose bill came late. */
 export const settle: Effect<"settle"> = async (command, context) => {
   const { step, attempt, jobId } = command;
+  const { completedAt, impossibleBill } = context.state.steps[step]!.attempts[attempt - 1]!;
+  let events: EffectResult["events"] = [];
   try {
     const job = await context.client.job(jobId, { signal: context.signal });
-    if (job.costMicros !== null) {
-      return { events: [{ type: "job.settled", step, attempt, costMicros: job.costMicros }] };
-    }
+    events = billed(command, job, impossibleBill);
+    if (job.costMicros !== null) return done(...events);
   } catch (error) {
     const judged = judge("settle", error);
     if (judged.verdict !== "bill open") return retryOrPause(judged, context);
   }
-  const endedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? 0;
-  const waitedMs = context.now() - endedAt;
-  return { events: [], againInMs: waitedMs > 120_000 ? Number.POSITIVE_INFINITY : Math.max(2_000, waitedMs) };
+  const inMs = lookAgainMs(context.now() - (completedAt ?? 0));
+  return inMs === null ? left(...events) : { end: "again", inMs, events };
 };
-
-type Follow = Extract<Command, { readonly type: "follow" }>;
-
-function finished(command: Follow, job: JobResult, outcome: string): readonly RunEvent[] {
-  const { step, attempt } = command;
-  const bill: readonly RunEvent[] =
-    job.costMicros === null ? [] : [{ type: "job.settled", step, attempt, costMicros: job.costMicros }];
-  if (outcome === "completed") {
-    return [{ type: "job.completed", step, attempt, outputs: job.outputs.map(outputFacts) }, ...bill];
-  }
-  const error =
-    job.error === null
-      ? foreignError({ code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false })
-      : foreignError(job.error);
-  return [{ type: "job.failed", step, attempt, error }, ...bill];
-}
-
-function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
-  const { index, assetId, voiceId, contentType, width, height, durationMs, fps, error } = output;
-  const status: OutputFacts["status"] =
-    output.status === "COMPLETED" ? "COMPLETED" : output.status === "EXPIRED" ? "EXPIRED" : "FAILED";
-  return {
-    index,
-    status,
-    assetId: cleanId(assetId),
-    voiceId: cleanId(voiceId),
-    contentType: cleanContentType(contentType),
-    width,
-    height,
-    durationMs,
-    fps,
-    error: error === null ? null : foreignError(error),
-  };
-}

@@ -37,8 +37,8 @@ export function perform(command: Command, context: EffectContext): Promise<Effec
 }
 
 /** Their progress comes from the service; that of an upload is what was handed to the network. */
-export const hearsService: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
-export const asksService: ReadonlySet<Command["type"]> = new Set([
+export const reportsProgress: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
+export const usesService: ReadonlySet<Command["type"]> = new Set([
   "chat",
   "quote",
   "submit",

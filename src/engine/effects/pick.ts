@@ -1,10 +1,9 @@
 import { ownText } from "../../clean-text.ts";
 import type { LocalFile } from "../../define/index.ts";
-import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
-import type { Effect } from "./effect.ts";
+import { done, type Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
@@ -19,7 +18,6 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   const without = await withoutCopies(files, context);
   if (without !== null) return without;
   await using held = await media.hold(files);
-  const failed = (error: RunEvent & { readonly type: "task.failed" }) => ({ events: [error] });
   const scores: (number | null)[] = [];
   // In a function of its own, so that what throws at once is a rejection too.
   const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index });
@@ -27,18 +25,18 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
     for (const [index, candidate] of candidates.entries()) {
       const file = candidate?.file ?? null;
       const given = file === null ? null : await unlessAborted(scoreOf(localFile(held, file), index), signal);
-      if (given === ABORTED) return { events: [] };
+      if (given === ABORTED) return done();
       scores.push(given === null ? null : checked(given));
     }
   } catch (error) {
-    return failed({ type: "task.failed", step, error: thrownError(error, "SCORE_FAILED") });
+    return done({ type: "task.failed", step, error: thrownError(error, "SCORE_FAILED") });
   }
   const best = highest(scores);
   if (best === null) {
     const message = ownText("there is no file to score");
-    return failed({ type: "task.failed", step, error: { code: ownText("SCORE_FAILED"), message, retryable: false } });
+    return done({ type: "task.failed", step, error: { code: ownText("SCORE_FAILED"), message, retryable: false } });
   }
-  return { events: [{ type: "pick.decided", step, chosen: candidates[best]!.chosen, scores }] };
+  return done({ type: "pick.decided", step, chosen: candidates[best]!.chosen, scores });
 };
 
 function checked(scored: unknown): number {

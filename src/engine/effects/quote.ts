@@ -1,43 +1,94 @@
+import type { RunEvent } from "../../journal/events.ts";
+import { referencesOf } from "../../plan/index.ts";
+import type { Problem } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
-import { expiredOutputs, readsUploads } from "../media/expired.ts";
+import { resolvedSoFar } from "../../run/resolve.ts";
+import { expiredOutputs } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
+import type { PlaceholderInput } from "../price/placeholder-input.ts";
+import { isLapse, isRefusal, readRefusal } from "../price/refusal.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
-import { type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 
-/** Asks what the job costs, now that everything it reads exists. */
+/** Asks what the job costs, now that everything it reads exists; or whether its model takes what exists already. */
 export const quote: Effect<"quote"> = async (command, context) => {
   try {
-    return await ask(command, context, false);
+    const asked = await placeholdersOf(command, context);
+    if (asked.problems.length > 0) return refused(command, context, problemsText(asked.problems));
+    return await askTwice(command, asked, context);
   } catch (error) {
-    if (error instanceof MediaLostError) return { events: [], failure: error };
-    const judged = judge("estimate", error, command);
-    if (judged.verdict !== "media renewed") return failed(command, context, judged);
-    const missing = expiredOutputs(context.state, command.input, error);
-    if (missing.length > 0) return { events: missing };
-    if (!readsUploads(command.input)) return failed(command, context, judged);
-    return ask(command, context, true).catch((again: unknown) =>
-      failed(command, context, judge("estimate", again, command)),
-    );
+    if (error instanceof MediaLostError) return { end: "failed", events: [], failure: error };
+    return failed(command, context, judge("estimate", error, command));
   }
 };
 
-async function ask(command: Quote, context: EffectContext, renew: boolean): Promise<EffectResult> {
-  const { step, attempt, model, input } = command;
-  const { handles, estimates, signal } = context;
-  const ensure = (sha256: string) => ensureCopies([sha256], context);
-  const resolveUploads = () => handles.resolveUploads(input, { signal, renew, ensure });
-  const { costMicros } = await estimates.ask(model, input, resolveUploads, { signal, priority: placed(context) });
-  const basis = costMicros === null ? "unquotable" : "quoted";
-  return { events: [{ type: "job.quoted", step, attempt, costMicros, basis }] };
+type Asked = Pick<PlaceholderInput, "input" | "pending" | "problems" | "conditions">;
+
+async function placeholdersOf({ step: path, model, input }: Quote, context: EffectContext): Promise<Asked> {
+  if (referencesOf(input).length === 0) return { input, pending: [], problems: [], conditions: [] };
+  const { state, expansions } = context;
+  const { plan } = state.planned;
+  return expansions.placeholders({ path, model, input }, { plan, resolved: (ref) => resolvedSoFar(state, ref) });
 }
 
-function failed({ step }: Quote, context: EffectContext, judged: Judged): EffectResult {
+/** A second time where handles of uploads may have lapsed. */
+async function askTwice(command: Quote, asked: Asked, context: EffectContext): Promise<EffectResult> {
+  try {
+    return await ask(command, asked, context, false);
+  } catch (error) {
+    if (error instanceof MediaLostError) throw error;
+    const { verdict } = judge("estimate", error, command);
+    const missing = verdict === "media renewed" ? expiredOutputs(context.state, asked.input, error) : [];
+    if (missing.length > 0) return done(...missing);
+    if (isLapse(error, asked)) {
+      return ask(command, asked, context, true).catch((again: unknown) => ofPending(command, asked, context, again));
+    }
+    return ofPending(command, asked, context, error);
+  }
+}
+
+async function ask(command: Quote, asked: Asked, context: EffectContext, renew: boolean): Promise<EffectResult> {
+  const { model } = command;
+  const { handles, estimates, signal } = context;
+  const ensure = (sha256: string) => ensureCopies([sha256], context);
+  const resolveUploads = () => handles.resolveUploads(asked.input, { signal, renew, ensure });
+  const options = { signal, priority: placed(context) };
+  const { costMicros } = await estimates.ask(model, asked.input, resolveUploads, options);
+  return done(priced(command, asked, costMicros));
+}
+
+function priced({ step, attempt }: Quote, { pending, conditions }: Asked, costMicros: number | null): RunEvent {
+  const steps = [...new Set(conditions.map((condition) => condition.step))];
+  const conditional = steps.length > 0 && { conditionalOn: steps };
+  const basis = pending.length > 0 ? "provisional" : costMicros === null ? "unquotable" : "quoted";
+  return { type: "job.quoted", step, attempt, costMicros, basis, ...conditional };
+}
+
+/** A refusal that may be of a placeholder leaves the price open, until what it stands for exists. */
+function ofPending(command: Quote, asked: Asked, context: EffectContext, error: unknown): EffectResult {
+  if (asked.pending.length > 0 && isRefusal(error)) {
+    const { problems, conditions } = readRefusal({ path: command.step, model: command.model }, error, asked.pending);
+    if (problems.length > 0) return refused(command, context, problemsText(problems));
+    return done(priced(command, { ...asked, conditions: [...asked.conditions, ...conditions] }, null));
+  }
+  return failed(command, context, judge("estimate", error, command));
+}
+
+function problemsText(problems: readonly Problem[]): string {
+  return problems.map(({ field, message }) => (field === null ? message : `${field}: ${message}`)).join("; ");
+}
+
+function failed(command: Quote, context: EffectContext, judged: Judged): EffectResult {
   if (judged.verdict !== "step failed" && judged.verdict !== "media renewed") return retryOrPause(judged, context);
   const { code, message } = journalError(judged.error);
+  return refused(command, context, `${code}: ${message}`);
+}
+
+function refused({ step }: Quote, context: EffectContext, reason: string): EffectResult {
   const start = context.state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
-  return { events: [...start, { type: "step.finished", step, status: "failed", reason: `${code}: ${message}` }] };
+  return done(...start, { type: "step.finished", step, status: "failed", reason });
 }

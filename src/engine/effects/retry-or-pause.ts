@@ -2,8 +2,9 @@ import { verdicts } from "../../answers/index.ts";
 import type { ApiError } from "../../api/index.ts";
 import { cleanAddress, cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { type Judged, MOST_CODE, serviceFailureOf } from "../service/service-answers.ts";
-import type { EffectContext, EffectResult } from "./effect.ts";
+import { MediaBucketError } from "../media/bucket/bucket-errors.ts";
+import { type Judged, MOST_CODE, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
+import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
 
 /** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
 export function retryOrPause(
@@ -14,19 +15,15 @@ export function retryOrPause(
   const { pause, retried } = verdicts[judged.verdict];
   switch (pause) {
     case "unreachable":
-    case "misdirected":
-      return retried
-        ? { events, serviceFailure: serviceFailureOf(judged, pause, context) }
-        : {
-            events: [
-              ...events,
-              { type: "run.paused", reason: pause, message: serviceFailureOf(judged, pause, context).message },
-            ],
-          };
+    case "misdirected": {
+      const serviceFailure = serviceFailureOf(judged, pause, context);
+      if (retried) return { end: "unreachable", events, serviceFailure };
+      return done(...events, { type: "run.paused", reason: pause, message: serviceFailure.message });
+    }
     case "credentials":
-      return { events: [...events, refusedKey(judged, context)] };
+      return done(...events, refusedKey(judged, context));
     case "funds":
-      return { events: [...events, unfunded(judged)], againInMs: Number.POSITIVE_INFINITY };
+      return left(...events, unfunded(judged));
     case "unanswered":
     case "unresolved":
     case null:
@@ -60,4 +57,10 @@ function unfunded({ error, step }: Judged): RunEvent {
       balanceMicros: billing.balanceMicros,
     }),
   };
+}
+
+/** The bucket of the media did not answer, or not yet: what needs it is tried again. Null for anything else. */
+export function bucketAway(error: unknown): ServiceFailure | null {
+  const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
+  return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
 }

@@ -1,15 +1,14 @@
 import { type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
-import { cleanText, sentence } from "../../clean-text.ts";
+import { cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { RESENT_EVERY_MS } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
-import { type Judged, journalError, judge } from "../service/service-answers.ts";
-import { bucketAway } from "./bucket-away.ts";
-import { bytesProgress, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
+import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
+import { bucketAway, retryOrPause } from "./retry-or-pause.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
@@ -27,7 +26,9 @@ export const submit: Effect<"submit"> = async (command, context) => {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       const serviceFailure = bucketAway(error);
       // Nothing of this try has left yet.
-      if (serviceFailure !== null) return { events: [], serviceFailure, unsent: !mayExist };
+      if (serviceFailure !== null) {
+        return { end: mayExist ? "unreachable" : "unsent", events: [], serviceFailure };
+      }
       if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
       return outcome(command, context, judge("upload", error, { mayExist, step }));
     }
@@ -35,10 +36,19 @@ export const submit: Effect<"submit"> = async (command, context) => {
       const request = { model: command.model, input: input as Readonly<Record<string, unknown>> };
       const ack = await context.client.submit(
         { ...request, idempotencyKey: command.key },
-        { mayExist, priority: placed(context, 100), sendBefore: lastMoment(command, context) },
+        {
+          mayExist,
+          priority: placed(context, 100),
+          sendBefore: lastMoment(command, context),
+          waitSignal: context.signal,
+        },
       );
-      return { events: acknowledged(command, ack, mayExist) };
+      return await acknowledged(command, ack, { ...context, mayExist });
     } catch (error) {
+      // Stopped while it waited for its turn.
+      if (context.signal.aborted && error === context.signal.reason) {
+        return mayExist ? done() : { end: "unsent", events: [], serviceFailure: null };
+      }
       const judged = judge("submit", error, { mayExist, step });
       mayExist ||= error instanceof UnknownOutcomeError;
       if (judged.verdict !== "media renewed") return outcome(command, context, judged);
@@ -63,15 +73,16 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
     case "refused":
       return refused(command, error);
     case "unfunded":
-      return { ...retryOrPause(judged, context, [withdrawn(command, "funds")]), againInMs: 0 };
+      return done(...retryOrPause(judged, context, [withdrawn(command, "funds")]).events);
     case "out of scope":
       return retryOrPause(judged, context, [withdrawn(command, "credentials")]);
     case "open":
     case "open, misdirected":
       return retryOrPause(judged, context, unknown(command, context, error));
     case "not sent":
+      return { end: "unsent", events: [], serviceFailure: serviceFailureOf(judged, "unreachable", context) };
     case "not sent, misdirected":
-      return { ...retryOrPause(judged, context), unsent: true };
+      return { end: "unsent", events: [], serviceFailure: serviceFailureOf(judged, "misdirected", context) };
     case "unresolved":
       return unresolved(command, context, error);
     default:
@@ -79,25 +90,48 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
   }
 }
 
-function acknowledged(command: Submit, ack: SubmitAck, mayExist: boolean): readonly RunEvent[] {
+type Why = Pick<RunEvent & { readonly type: "job.unresolved" }, "message" | "cause" | "jobId">;
+
+async function acknowledged(
+  command: Submit,
+  ack: SubmitAck,
+  context: EffectContext & { readonly mayExist: boolean },
+): Promise<EffectResult> {
   const { step, attempt } = command;
-  if (ack.replayed && ack.sends === 1 && !mayExist) {
-    const message = sentence`the first send of its key was answered with an older job, ${cleanText(ack.jobId, 300)}; check which run it belongs to before resuming`;
-    return [{ type: "job.unresolved", step, attempt, message, cause: "older job", jobId: ack.jobId }];
+  const { jobId } = ack;
+  if (ack.replayed && ack.sends === 1 && !context.mayExist) {
+    const message = sentence`the first send of its key was answered with an older job, ${cleanText(jobId, 300)}; check which run it belongs to before resuming`;
+    return leftOpen(command, context, { message, cause: "older job", jobId });
   }
-  return [
-    {
-      type: "job.submitted",
-      step,
-      attempt,
-      jobId: ack.jobId,
-      model: ack.model === "" ? command.model : ack.model,
-      replayed: ack.replayed,
-    },
-  ];
+  const message = await contradiction(command, ack, context);
+  if (message !== null) return leftOpen(command, context, { message, cause: "another's job", jobId });
+  const model = ack.model === "" ? command.model : ack.model;
+  return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed });
 }
 
-/** The question stays open: only an acknowledgement closes it. Told once, not with every send. */
+/** Why the acknowledged job cannot be that of the request, which then made another one, or none; null where it can. */
+async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
+  const said = cleanText(jobId, 300);
+  // A job that one request was answered with is nobody else's, whether or not it can be this one's.
+  const isOwn = context.jobOwners.claim(context.state, command, jobId);
+  const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
+  if (!isAsked) {
+    const asked = ownText(command.model);
+    return sentence`it asked for ${asked}, and was answered with ${said}, a job of ${cleanText(model, 200)}; its own job is to be found`;
+  }
+  if (isOwn) return null;
+  return sentence`it was answered with ${said}, which is the job of another step; its own job is to be found`;
+}
+
+/** The id that the service lists the model under, where it was asked for by an alias. */
+async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
+  return client.model(model, { signal }).then(
+    ({ id }) => id,
+    () => model,
+  );
+}
+
+/** The question stays open: only an acknowledgement closes it. Reported once, not with every send. */
 function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
   if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
   const { message } = journalError(error);
@@ -105,11 +139,15 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
 }
 
 /** An earlier send may have created the job: a refusal of this one proves nothing. */
-function unresolved({ step, attempt }: Submit, context: EffectContext, error: unknown): EffectResult {
+function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`sent once without an answer, then refused: ${journalError(error).message}`;
-  const isTold = phaseOf(context, step, attempt) === "unresolved";
-  const events = isTold ? [] : [{ type: "job.unresolved", step, attempt, message, cause: "refused" } as const];
-  return { events, againInMs: Number.POSITIVE_INFINITY };
+  return leftOpen(command, context, { message, cause: "refused" });
+}
+
+/** A person decides what became of it. Recorded once, not with every send. */
+function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
+  const isRecorded = phaseOf(context, step, attempt) === "unresolved";
+  return isRecorded ? left() : left({ type: "job.unresolved", step, attempt, ...why });
 }
 
 function phaseOf({ state }: EffectContext, step: string, attempt: number) {
@@ -117,7 +155,7 @@ function phaseOf({ state }: EffectContext, step: string, attempt: number) {
 }
 
 function refused({ step, attempt }: Submit, error: unknown): EffectResult {
-  return { events: [{ type: "job.submit.refused", step, attempt, error: journalError(error) }] };
+  return done({ type: "job.submit.refused", step, attempt, error: journalError(error) });
 }
 
 function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "unsent" | "credentials"): RunEvent {
@@ -126,13 +164,13 @@ function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "uns
 
 /** Withdrawn, so that its inputs can be produced again first; what may have been sent waits for a person's decision. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
-  if (command.mayExist) return { ...unresolved(command, context, error), failure: error };
-  return { events: [withdrawn(command, "unsent")], failure: error };
+  const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
+  return { end: "failed", events, failure: error };
 }
 
 /** An asset in its input expired at the service: send it again with the local copy, or withdraw it. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = expiredOutputs(context.state, command.input, error);
-  return missing.length === 0 ? refused(command, error) : { events: [...missing, withdrawn(command, "expired")] };
+  return missing.length === 0 ? refused(command, error) : done(...missing, withdrawn(command, "expired"));
 }

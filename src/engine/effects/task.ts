@@ -4,15 +4,16 @@ import { join } from "node:path";
 import { ownText } from "../../clean-text.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
-import type { TaskContext } from "../../plan/draft.ts";
+import type { Isolation, TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { heldMedia } from "../media/held-media.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import { isStoreError } from "../media/media-errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { Effect, EffectContext } from "./effect.ts";
+import { done, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
+import { runIsolated } from "./isolated.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
@@ -36,30 +37,37 @@ export const task: Effect<"task"> = async (command, context) => {
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
   const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
-  /** Of a function that goes on by itself. */
-  let done: Promise<unknown> | null = null;
+  /** Of a function that continues by itself. */
+  let running: Promise<unknown> | null = null;
   try {
-    const given = code.run(localInput(command.input, held), taskContext(context, step, folder));
-    if (isThenable(given)) done = Promise.resolve(given);
-    const returned = done === null ? given : await unlessAborted(done, context.signal);
-    if (returned === ABORTED || context.signal.aborted) return { events: [] };
+    const input = localInput(command.input, held);
+    const own = taskContext(context, step, folder);
+    const given = code.isolation === undefined ? code.run(input, own) : isolated(code.isolation, input, own, folder);
+    if (isThenable(given)) running = Promise.resolve(given);
+    const returned = running === null ? given : await unlessAborted(running, context.signal);
+    if (returned === ABORTED || context.signal.aborted) return done();
     const value = jsonValue(returned);
     const made = plan.files.length === 0 ? [] : await collectOutputs(plan, folder, context);
-    return { events: [{ type: "task.completed", step, value, files: made }] };
+    return done({ type: "task.completed", step, value, files: made });
   } catch (error) {
-    if (context.signal.aborted) return { events: [] };
+    if (context.signal.aborted) return done();
     if (isStoreError(error)) throw error;
-    return { events: [{ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") }] };
+    return done({ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") });
   } finally {
     const leave = async () => {
       await held[Symbol.asyncDispose]();
       await folder.remove();
     };
     // A function that ignores its abort signal keeps its files and its folder until it returns.
-    if (context.signal.aborted && done !== null) done.catch(() => {}).finally(leave);
+    if (context.signal.aborted && running !== null) running.catch(() => {}).finally(leave);
     else if (files.length > 0 || folder.isThere) await leave();
   }
 };
+
+function isolated(isolation: Isolation, input: unknown, { signal, progress }: TaskContext, folder: TaskFolder) {
+  const files = Object.fromEntries(folder.names.map((name) => [name, folder.file(name)!]));
+  return runIsolated(isolation, { input, folder: folder.path(), files, signal, progress });
+}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
@@ -119,8 +127,8 @@ function taskContext({ signal, progress }: EffectContext, step: string, folder: 
       throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}; ${declared}`);
     },
     progress(fraction) {
-      const told = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : null;
-      progress({ step, fraction: told, estimatedCompletionAt: null });
+      const known = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : null;
+      progress({ step, fraction: known, estimatedCompletionAt: null });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { planStep } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
 import { isStoreError } from "../media/media-errors.ts";
-import type { Effect } from "./effect.ts";
+import { done, type Effect } from "./effect.ts";
 
 /** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
 export const upload: Effect<"upload"> = async (command, { state, media }) => {
@@ -19,6 +19,5 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
       : copy.sha256 === sha256
         ? null
         : `${file.path} changed since the run was planned; put the planned file back, or start a new run`;
-  if (reason === null) return { events: [stored] };
-  return { events: [{ type: "step.finished", step, status: "failed", reason }] };
+  return done(reason === null ? stored : { type: "step.finished", step, status: "failed", reason });
 };

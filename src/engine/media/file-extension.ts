@@ -21,9 +21,9 @@ const ACTIVE = new Set(["image/svg+xml"]);
  * service's word, and a double click must not run what it sent.
  */
 export function fileExtension(contentType: string): string {
-  const bare = contentType.split(";")[0]!.trim().toLowerCase();
-  if (!/^(?:image|video|audio)\//.test(bare) || ACTIVE.has(bare)) return ".bin";
+  const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
+  if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
   // Its tables are large, and few programs name files.
-  const found = preferred[bare] ?? (load("mime") as typeof import("mime")).default.getExtension(bare);
+  const found = preferred[mediaType] ?? (load("mime") as typeof import("mime")).default.getExtension(mediaType);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

@@ -8,7 +8,7 @@ import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";
 import { MediaFiles, unlessMissing } from "./media-files.ts";
 import { type ByteRange, GRACE_MS, type MediaSource, type MediaStore, type StoredMedia } from "./media-store.ts";
-import { type NamedCopy, placeFiles } from "./place-file.ts";
+import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
 /** Files that are read or written at once, whoever asks: a plan may name thousands. */
 const FILES_AT_ONCE = 16;
@@ -25,9 +25,12 @@ export interface FolderStore extends MediaStore {
   hashes(): AsyncIterable<string>;
 }
 
-/** Opens the store at `dir`, making the folder (for this user only) where there is none. */
-export async function openMediaStore(dir: string): Promise<FolderStore> {
-  return new DiskMediaStore(await MediaFiles.open(dir));
+/** Opens the store at `dir`, making the folder (for this user only) where there is none, unless it is opened to be read only. */
+export async function openMediaStore(
+  dir: string,
+  options: { readonly isReadOnly?: boolean } = {},
+): Promise<FolderStore> {
+  return new DiskMediaStore(await MediaFiles.open(dir, options));
 }
 
 class DiskMediaStore implements FolderStore {
@@ -127,6 +130,10 @@ class DiskMediaStore implements FolderStore {
 
   async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
     return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
+  }
+
+  isPlaced(file: string, outDir: string): Promise<boolean> {
+    return isPlaced(file, outDir);
   }
 
   async remove(sha256: string): Promise<boolean> {

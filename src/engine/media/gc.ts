@@ -1,4 +1,5 @@
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../durable-file.ts";
+import { moved } from "../../journal/project.ts";
 import { isRunFinal, type RunStatus } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
 import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
@@ -74,7 +75,7 @@ async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<nu
   for (const { runId } of await store.runs()) {
     const [first] = await store.read(runId, { limit: 1 });
     if (first?.event.type !== "run.planned") continue;
-    const { outDir, nonce } = first.event;
+    const { outDir, nonce } = moved(first.event, store);
     tagsIn.set(outDir, (tagsIn.get(outDir) ?? new Set()).add(temporaryTag(nonce)));
   }
   let count = 0;

@@ -12,11 +12,11 @@ const MARGIN_MS = 5 * 60_000;
 export interface HandleOptions {
   /** Distrusts handles that are kept. */
   readonly renew?: boolean | undefined;
-  /** Ends the waiting of this caller; an upload that was begun goes on, for others may wait for it. */
+  /** Ends the waiting of this caller; an upload that was begun continues, for others may wait for it. */
   readonly signal?: AbortSignal | undefined;
   /** Sees to it that the bytes are what they should be, before they are sent. */
   readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
-  /** Told how many bytes of an upload are sent, and how many there are. */
+  /** Called with how many bytes of an upload are sent, and how many there are. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
@@ -90,7 +90,7 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      // Told by the service's clock, and looked at by ours.
+      // Stated by the service's clock, and looked at by ours.
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;
@@ -99,7 +99,7 @@ export class UploadHandles {
 
 /**
  * What shared work gives, as long as this caller wants it: rejects with the signal's reason once that is aborted, while
- * the work goes on for others.
+ * the work continues for others.
  */
 export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;

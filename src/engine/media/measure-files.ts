@@ -1,15 +1,19 @@
-import { createHash, hash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
 import { normalize, resolve, sep } from "node:path";
-import { Readable, Transform } from "node:stream";
+import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import PQueue from "p-queue";
 import { redactUrl } from "../../api/index.ts";
+import { ForbiddenAddressError, fetchForInput } from "../../network/index.ts";
 import type { FileFacts } from "../../plan/plan.ts";
+import type { InputDoor } from "../options/input-door.ts";
 import { MediaBucketError } from "./bucket/bucket-errors.ts";
 import { contentTypeOf, measureMedia } from "./measure-media.ts";
+import { measureBytes } from "./media-files.ts";
 import type { MediaStore, StoredMedia } from "./media-store.ts";
+import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
 const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
@@ -20,25 +24,25 @@ const FILES_AT_ONCE = 8;
 export async function fetchFile(
   url: string,
   media: MediaStore,
-  maxBytes = MAX_BYTES,
+  { inside, maxBytes = MAX_BYTES }: Pick<InputDoor, "inside"> & { readonly maxBytes?: number },
 ): Promise<StoredMedia | { readonly error: string }> {
   const shown = redactUrl(url);
   const path = media.tmpPath();
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(MAX_MS) });
-    if (!answer.ok) {
-      await answer.body?.cancel();
-      return { error: `${shown} answered ${answer.status}` };
+    const { status, body } = await fetchForInput(url, { inside, signal: AbortSignal.timeout(MAX_MS) });
+    if (status < 200 || status > 299) {
+      body.on("error", () => {}).destroy();
+      return { error: `${shown} answered ${status}` };
     }
-    if (answer.body === null) return { error: `${shown} is empty` };
-    await pipeline(
-      Readable.fromWeb(answer.body),
-      atMost(maxBytes),
-      createWriteStream(path, { mode: 0o600, flags: "wx" }),
-    );
+    await pipeline(body, atMost(maxBytes), createWriteStream(path, { mode: 0o600, flags: "wx" }));
     return await media.adopt(path);
   } catch (error) {
     if (error instanceof MediaBucketError) throw error;
+    if (error instanceof ForbiddenAddressError) {
+      return {
+        error: `${shown} is not fetched: ${error.message}; whoever runs it may allow its origin (\`inside\`, on the command line --inside)`,
+      };
+    }
     return { error: `${shown} could not be fetched (${reasonOf(error)})` };
   } finally {
     await rm(path, { force: true });
@@ -69,6 +73,8 @@ type Measured = FileFacts | { readonly error: string };
 interface Source {
   readonly path: string;
   readonly bytes?: Uint8Array;
+  /** Origin inside a network that the pipeline's code allows for this one. */
+  readonly inside?: string;
 }
 
 /**
@@ -79,12 +85,13 @@ interface Source {
 export async function measureFiles(
   files: readonly Source[],
   media: MediaStore,
+  door: InputDoor,
   stored: readonly FileFacts[] = [],
 ): Promise<ReadonlyMap<string, Measured>> {
   const sources = new Map(files.map((file) => [file.path, file]));
   const queue = new PQueue({ concurrency: FILES_AT_ONCE });
   const measured = [...sources.values()].map((source) => async () => {
-    const found = await measure(source, media);
+    const found = await measure(source, media, door);
     const before = stored.find((facts) => isOf(source.path, facts));
     return [source.path, "error" in found ? (before ?? found) : found] as const;
   });
@@ -96,13 +103,13 @@ function isOf(given: string, { path, from }: FileFacts): boolean {
   return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }
 
-async function measure({ path, bytes }: Source, media: MediaStore): Promise<Measured> {
+async function measure({ path, bytes, inside }: Source, media: MediaStore, door: InputDoor): Promise<Measured> {
   if (bytes !== undefined) {
     const { sha256 } = await media.put({ bytes });
     return measureStored("what was given", sha256, media);
   }
-  if (!isUrl(path)) return measureFile(path, resolve(path));
-  const fetched = await fetchFile(path, media);
+  if (!isUrl(path)) return measureFile(path, resolve(path), door.filesDir);
+  const fetched = await fetchFile(path, media, { inside: [...door.inside, ...(inside === undefined ? [] : [inside])] });
   if ("error" in fetched) return fetched;
   const facts = await measureStored("what was fetched", fetched.sha256, media);
   return "error" in facts ? facts : { ...facts, from: originOf(path) };
@@ -110,7 +117,7 @@ async function measure({ path, bytes }: Source, media: MediaStore): Promise<Meas
 
 async function measureStored(given: string, sha256: string, media: MediaStore): Promise<Measured> {
   await using held = await media.hold([sha256]);
-  const facts = await measureFile(given, held.path(sha256));
+  const facts = await measureFile(given, held.path(sha256), null);
   return "error" in facts ? facts : { ...facts, path: media.path(sha256) ?? `${media.location}#${sha256}` };
 }
 
@@ -123,24 +130,28 @@ function originOf(url: string): string {
   return hash("sha256", url);
 }
 
-async function measureFile(given: string, path: string): Promise<Measured> {
+async function measureFile(given: string, path: string, folder: string | null): Promise<Measured> {
   try {
-    const found = await stat(path);
-    if (!found.isFile()) return { error: `${given} is not a file` };
-    if (found.size === 0) return { error: `${given} is empty` };
-    const digest = createHash("sha256");
-    for await (const piece of createReadStream(path)) digest.update(piece as Buffer);
-    return { path, sha256: digest.digest("hex"), sizeBytes: found.size, contentType: await typeOf(path) };
+    await using opened = await openNamedFile(path, folder);
+    const { sha256, sizeBytes } = await measureBytes(opened.file.createReadStream({ autoClose: false, start: 0 }));
+    if (sizeBytes === 0) return { error: `${given} is empty` };
+    const type = await typeOf(opened.path);
+    if ("fault" in type) return { error: `${given}: ${type.fault}` };
+    return { path, sha256, sizeBytes, contentType: type.is };
   } catch (error) {
+    if (error instanceof ForbiddenFileError) return { error: `${given} ${error.message}` };
     const code = (error as NodeJS.ErrnoException).code;
     return { error: code === "ENOENT" ? `${given} does not exist` : `${given} cannot be read (${code ?? error})` };
   }
 }
 
-async function typeOf(path: string): Promise<string> {
-  const contentType = (await contentTypeOf(path)) ?? "application/octet-stream";
-  if (!contentType.startsWith("video/")) return contentType;
+async function typeOf(path: string): Promise<{ readonly is: string } | { readonly fault: string }> {
+  const found = await contentTypeOf(path);
+  if ("fault" in found) return found;
+  const contentType = found.is ?? "application/octet-stream";
+  if (!contentType.startsWith("video/")) return { is: contentType };
   // A container of films may hold sound alone.
   const sound = await measureMedia(path, "audio");
-  return "fault" in sound ? contentType : sound.contentType;
+  if ("contentType" in sound) return { is: sound.contentType };
+  return sound.isUnread ? sound : { is: contentType };
 }

@@ -62,7 +62,7 @@ export class MediaMissingError extends ShowrunnerError {
 /** A copy of a run's media is damaged or gone, and nobody has its bytes any more. The run stopped and is kept. */
 export class MediaLostError extends ShowrunnerError {
   readonly code = "MEDIA_LOST";
-  /** The command that goes on. */
+  /** The command that continues. */
   readonly next: string;
 
   constructor(message: string, next: string) {

@@ -24,10 +24,11 @@ export class MediaFiles {
   /** What the files were like that this process has written, or read and found intact. */
   readonly #verified = new Map<string, string>();
 
-  /** Makes the folder (for this user only) where there is none. @throws MediaFolderError */
-  static async open(dir: string, { isCache = false } = {}): Promise<MediaFiles> {
+  /** Makes the folder (for this user only) where there is none, unless it is only read. @throws MediaFolderError */
+  static async open(dir: string, { isCache = false, isReadOnly = false } = {}): Promise<MediaFiles> {
     const root = resolve(dir);
     const tmp = join(root, "tmp");
+    if (isReadOnly) return new MediaFiles(root, tmp, isCache);
     try {
       await mkdir(tmp, { recursive: true, mode: 0o700 });
       await access(tmp, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -77,7 +78,7 @@ export class MediaFiles {
   async measure(path: string): Promise<Spooled> {
     const file = await open(path, "r+");
     try {
-      const stored = await hashOf(file.createReadStream({ autoClose: false }));
+      const stored = await measureBytes(file.createReadStream({ autoClose: false }));
       await file.sync();
       return { path, ...stored };
     } finally {
@@ -106,7 +107,7 @@ export class MediaFiles {
     const stamp = await unlessMissing(this.#stampOf(path));
     if (stamp === null) return "missing";
     if (this.#verified.get(sha256) === stamp) return "intact";
-    const found = await unlessMissing(hashOf(createReadStream(path)));
+    const found = await unlessMissing(measureBytes(createReadStream(path)));
     if (found === null) return "missing";
     if (found.sha256 !== sha256) return "damaged";
     this.#verified.set(sha256, stamp);
@@ -173,7 +174,8 @@ async function copyHashing(
   }
 }
 
-async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
+/** Hash and size of bytes that are read once, and kept nowhere. */
+export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
   const digest = createHash("sha256");
   let sizeBytes = 0;
   for await (const piece of pieces) {

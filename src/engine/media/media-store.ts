@@ -19,7 +19,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** What a browser is told of the bytes that a link leads to. */
+/** What a browser is sent about the bytes that a link leads to. */
 export interface LinkOptions {
   readonly contentType: string;
   readonly disposition: "inline" | "attachment";
@@ -64,6 +64,8 @@ export interface MediaStore {
    * Throws `MediaMissingError` and `MediaPathError`.
    */
   place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
+  /** Whether a file that was placed is still there, whatever is in it by now. */
+  isPlaced(file: string, outDir: string): Promise<boolean>;
   /** Reads the bytes and compares, once for as long as the file is not touched: `damaged` when somebody changed them. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
   /** Shows, once in a process, that bytes can be written: asked before anything is paid. */

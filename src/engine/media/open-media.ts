@@ -13,12 +13,14 @@ export interface MediaOptions {
   /** Folder of downloaded bytes on this machine, by content hash; with `media` a bucket, of copies of what is there. */
   readonly mediaDir: string;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Opens a folder as it is, also where this user may not write to it; default false. */
+  readonly isReadOnly?: boolean;
 }
 
 /** Opens the store that the options name. Throws `InvalidOptionError` and `MediaPackageMissingError`. */
 export async function openMedia(options: MediaOptions): Promise<MediaStore> {
   const location = locationOf(options);
-  if (!isBucketUrl(location)) return openMediaStore(location);
+  if (!isBucketUrl(location)) return openMediaStore(location, options);
   const [{ BucketStore }, { MediaCache }, bucket] = await Promise.all([
     import("./bucket/bucket-store.ts"),
     import("./bucket/media-cache.ts"),

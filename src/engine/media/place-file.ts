@@ -54,8 +54,7 @@ export async function placeFiles(files: readonly NamedCopy[], placing: Placing):
     );
     const placed: string[] = [];
     for (const [below, copies] of byFolder) {
-      const folder = join(placing.outDir, below);
-      await makeFolder(placing.outDir, folder);
+      const folder = await makeFolder(placing.outDir, join(placing.outDir, below));
       const requested = copies.map(({ sha256, segments }) => ({ sha256, name: segments.at(-1)! }));
       const names = await inTurn(folder, () => placeInFolder(requested, folder, placing));
       for (const [at, { index }] of copies.entries()) placed[index] = posix.join(below, names[at]!);
@@ -64,6 +63,13 @@ export async function placeFiles(files: readonly NamedCopy[], placing: Placing):
   } catch (error) {
     throw pathError(placing.outDir, error);
   }
+}
+
+export function isPlaced(file: string, outDir: string): Promise<boolean> {
+  return lstat(join(outDir, file)).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
@@ -150,10 +156,24 @@ async function withFile<T>(path: string, flags: string, use: (file: FileHandle) 
   }
 }
 
-/** Makes the folder; a symbolic link on the way must not lead out of `outDir`. */
-async function makeFolder(outDir: string, folder: string): Promise<void> {
+/** Where out folders were when this process first put a file there. */
+const roots = new Map<string, string>();
+
+/** Where an out folder is. One that became a link meanwhile would have files of others replaced. @throws MediaPathError */
+async function rootOf(outDir: string): Promise<string> {
   await mkdir(outDir, { recursive: true });
   const root = await realpath(outDir);
+  const before = roots.get(outDir) ?? root;
+  roots.set(outDir, before);
+  if (before === root) return root;
+  throw new MediaPathError(
+    `${outDir} led to ${before} and now leads to ${root}, so no file is put there. Restore it, then resume.`,
+  );
+}
+
+/** Makes the folder, and says where it really is; a symbolic link on the way must not lead out of `outDir`. */
+async function makeFolder(outDir: string, folder: string): Promise<string> {
+  const root = await rootOf(outDir);
   let reached = root;
   for (const segment of relative(outDir, folder).split(/[\\/]/)) {
     if (segment === "") continue;
@@ -169,6 +189,7 @@ async function makeFolder(outDir: string, folder: string): Promise<void> {
       );
     }
   }
+  return reached;
 }
 
 function safeSegments(name: string): readonly string[] {

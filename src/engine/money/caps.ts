@@ -73,7 +73,7 @@ export function capTerms({ tag, sinceAt, capMicros }: SpendingCap, timeZone: str
     capMicros,
     title: `${name}${day} over all runs of this journal${tag === null ? "" : ` with the tag ${tag}`}`,
     endsAt,
-    goesOn: endsAt === null ? null : instantText(endsAt, timeZone),
+    resumesAt: endsAt === null ? null : instantText(endsAt, timeZone),
     flag: isPlain
       ? ["--spending-cap ", ""]
       : [`--cap ${tag === null ? "" : `${tag}:`}`, sinceAt === null ? "" : "/day"],

@@ -43,7 +43,7 @@ export function dayAt(at: number, timeZone: string): Day {
   return day;
 }
 
-/** The first step from which on it holds, among those after which it goes on holding; null without one. */
+/** The first step from which on it holds, among those after which it keeps holding; null without one. */
 function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
   if (!holds(to)) return null;
   let [no, yes] = [from, to];

@@ -1,18 +1,17 @@
-import { answerOf, type Client } from "../../api/index.ts";
+import { type Client, outageDelayMs } from "../../api/index.ts";
 import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
-import type { RunRepository } from "../../journal/run-repository.ts";
 import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
 import type { Tags } from "../../journal/tags.ts";
 import type { Headroom } from "../../run/headroom.ts";
-import { WalletShortError } from "../errors.ts";
 import { type CapOption, usdOption } from "../options/options.ts";
 import { ANY_VALUE } from "../options/tags.ts";
-import { delayAfter, type Judged, judge } from "../service/service-answers.ts";
+import { type Judged, judge } from "../service/service-answers.ts";
 import { type CapRule, type CapRules, capRule, capsFor, capTerms, parseCap, replaceCaps } from "./caps.ts";
 import { checkTimeZone } from "./day.ts";
+import { Wallet } from "./wallet.ts";
 
 /** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
-const PATIENCE_MS = 15_000;
+const BALANCE_TIMEOUT_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
 type Later = Extract<Headroom, { readonly limit: "later" }>;
@@ -94,12 +93,12 @@ export class Spending {
     const { settledMicros: spentMicros, heldMicros } = await store.accountLedger(account);
     const all = caps.rules.filter(({ tag, per }) => tag === null && per === null).map(({ capMicros }) => capMicros);
     const others = caps.rules.filter(({ tag, per }) => tag !== null || per !== null);
-    const told = others.flatMap((rule) => {
+    const reached = others.flatMap((rule) => {
       const tags = rule.tag === null ? {} : { [rule.tag.key]: rule.tag.value };
       return rule.tag?.value === ANY_VALUE ? [] : capsFor({ ...caps, rules: [rule] }, tags, now());
     });
     const counted = await Promise.all(
-      told.map(async (cap) => {
+      reached.map(async (cap) => {
         const totals = await store.spending(account, cap);
         const { endsAt, capMicros } = capTerms(cap, caps.timeZone);
         return { tag: cap.tag, capMicros, spentMicros: totals.settledMicros, heldMicros: totals.heldMicros, endsAt };
@@ -144,7 +143,7 @@ export class SpendingWatch {
     return { waitingSince: this.#waitingSince, failures: this.#failures };
   }
 
-  /** Goes on waiting where an earlier watch of the run left off. */
+  /** Continues waiting where an earlier watch of the run left off. */
   restore({ waitingSince, failures }: SpendingMemo): void {
     this.#waitingSince = waitingSince;
     this.#failures = failures;
@@ -191,7 +190,7 @@ export class SpendingWatch {
       return { caps: this.#caps(), wallet };
     } catch (error) {
       this.#answer = judge("balance", error);
-      return this.#notBefore(now() + delayAfter(++this.#failures));
+      return this.#notBefore(now() + outageDelayMs(++this.#failures));
     }
   }
 
@@ -212,7 +211,7 @@ export class SpendingWatch {
     const now = this.#parts.now();
     this.#waitingSince ??= now;
     // A charge on its way may or may not be in the balance already: asked again once it is through, nobody need guess.
-    if (unseenMicros > 0 && (submitting || now - this.#waitingSince < PATIENCE_MS)) {
+    if (unseenMicros > 0 && (submitting || now - this.#waitingSince < BALANCE_TIMEOUT_MS)) {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
     const { balanceMicros, floorMicros } = guard.wallet!;
@@ -228,76 +227,4 @@ export class SpendingWatch {
     this.#later = { limit: "later", headroomMicros: 0, askAgainAt };
     return this.#later;
   }
-}
-
-/** Others may spend from the same wallet: a balance is believed for so long. */
-const BELIEVED_MS = 10_000;
-/** A submit waits for it: it goes before other requests. */
-const PRIORITY = 200;
-
-/** A balance, and the account's mark from before it was read. */
-export interface WalletReading {
-  readonly balanceMicros: number;
-  readonly mark: number;
-}
-
-/**
- * The wallet's balance, asked for rarely: what runs of this journal reserved or were charged since is added up by the
- * journal, so that an old balance is as good as a new one until somebody else spends or pays in.
- */
-export class Wallet {
-  readonly #parts: {
-    readonly client: Client;
-    readonly store: JournalStore;
-    readonly account: string;
-    readonly now: () => number;
-  };
-  #last: { readonly askedAt: number; readonly reading: Promise<WalletReading> } | null = null;
-
-  constructor(parts: {
-    readonly client: Client;
-    readonly store: JournalStore;
-    readonly account: string;
-    readonly now: () => number;
-  }) {
-    this.#parts = parts;
-  }
-
-  /** Asks when the last answer is older than ten seconds, or when it must be `fresh`. */
-  balance(fresh: boolean): Promise<WalletReading> {
-    const now = this.#parts.now();
-    if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
-    const reading = this.#ask();
-    this.#last = { askedAt: now, reading };
-    reading.catch(() => {
-      if (this.#last?.reading === reading) this.#last = null;
-    });
-    return reading;
-  }
-
-  async #ask(): Promise<WalletReading> {
-    const { client, store, account } = this.#parts;
-    const { mark } = await store.accountLedger(account);
-    const { balanceMicros } = await client.balance({ priority: PRIORITY });
-    return { balanceMicros, mark };
-  }
-}
-
-/** What the wallet holds, micro-dollars; null where the service does not say, whatever the reason. */
-export async function balanceOf(client: Client): Promise<number | null> {
-  try {
-    return (await client.balance()).balanceMicros;
-  } catch (error) {
-    if (answerOf(error) === null) throw error;
-    return null;
-  }
-}
-
-/** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
-export async function checkWallet(client: Client, repository: RunRepository, leastMicros: number): Promise<void> {
-  const balanceMicros = leastMicros === 0 ? null : await balanceOf(client);
-  if (balanceMicros === null || balanceMicros >= leastMicros) return;
-  const runs = await repository.recent(10);
-  const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
-  throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }

@@ -43,7 +43,7 @@ export function openNotifications(options: NotifyOptions = {}): Notifications & 
     target: target === null ? null : shownTarget(target),
     publicKey: async () => publicKeyOf(await key()),
     test: async () => {
-      if (send === null) return "nobody is to be told";
+      if (send === null) return "no target for notifications is set";
       const at = Date.now();
       const id = `test:${randomUUID()}`;
       const body = JSON.stringify(testNotification(id, at));

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { type KeyObject, sign } from "node:crypto";
 import { signedText } from "../../api/webhooks/verify-webhook.ts";
+import { fetchForOperator } from "../../network/index.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** One piece of news on its way. */
@@ -35,8 +36,7 @@ async function post(url: string, delivery: Delivery, key: KeyObject, signal: Abo
   try {
     const body = Buffer.from(delivery.body);
     const headers = signedHeaders(delivery, body, key);
-    // A redirect is no answer of the address that was configured.
-    const answer = await fetch(url, { method: "POST", redirect: "manual", body, headers, signal });
+    const answer = await fetchForOperator(url, { method: "POST", body, headers, signal });
     await answer.body?.cancel();
     return answer.ok ? null : `it answered ${answer.status}`;
   } catch (error) {
@@ -71,7 +71,10 @@ function runCommand(
   const own = Object.fromEntries(passed.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   return new Promise((done) => {
     const child = spawn(program, args, {
-      ...{ env: own, signal, killSignal: "SIGKILL", windowsHide: true },
+      env: own,
+      signal,
+      killSignal: "SIGKILL",
+      windowsHide: true,
       stdio: ["pipe", "ignore", "ignore"],
     });
     child.on("error", (error: NodeJS.ErrnoException) =>

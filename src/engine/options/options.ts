@@ -1,4 +1,4 @@
-import type { Clock } from "../../api/index.ts";
+import { type Clock, safeFileName } from "../../api/index.ts";
 import type { Pipeline } from "../../define/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { parseUsd } from "../../money.ts";
@@ -9,6 +9,11 @@ import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { TurnsOption } from "./turns.ts";
+
+/** How long a frozen holder keeps a run, milliseconds. */
+export const DEFAULT_LEASE_MS = 30_000;
+/** How long an unanswered submit is sent again under its key, milliseconds. */
+export const DEFAULT_IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 
 /** A cap over runs of the account on one journal. */
 export interface CapOption {
@@ -21,57 +26,63 @@ export interface CapOption {
 }
 
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
+  /**
+   * Origins in your own network or on this machine, such as `http://assets.corp:8080`, that inputs may name URLs of.
+   * Default: none; URLs in inputs must lead to the public internet or to the service itself.
+   */
+  readonly inside?: readonly string[] | undefined;
+  /** Folder that uploaded files must be in, links resolved. Default: any folder. */
+  readonly filesDir?: string | undefined;
   /** Journal file, `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
   readonly journal?: string | JournalStore | undefined;
   /**
-   * Where media are kept: a folder, which machines may share, or a bucket, `s3://bucket/prefix`; see docs/shared-media.md.
-   * Default: environment SHOWRUNNER_MEDIA, else `mediaDir`.
+   * Where media are stored: a shared folder or a bucket, `s3://bucket/prefix`; see docs/shared-media.md. Default:
+   * environment SHOWRUNNER_MEDIA, else `mediaDir`.
    */
   readonly media?: string | undefined;
   /**
-   * Folder of downloaded bytes on this machine, by content hash; with `media` a bucket, of copies of what is there.
-   * Default: `media` beside the journal, or in `.showrunner`.
+   * Folder of downloaded bytes on this machine, by content hash; with a bucket, of copies. Default: `media` beside the
+   * journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
   /** How jobs are followed. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;
-  /** Where time comes from. Default: the machine's own clock. */
+  /** Source of time. Default: the machine's clock. */
   readonly clock?: Clock | undefined;
-  /** A frozen holder keeps a run this long, milliseconds. Default 30 000. A dead one is replaced at once. */
+  /**
+   * How long a suspended process keeps its run, milliseconds. Default 30 000, at most an hour. A dead process is replaced
+   * at once.
+   */
   readonly leaseMs?: number | undefined;
   /**
-   * Divides the key's request limit between all processes on the journal that say so, so that together they never exceed
-   * it; what one is told of it (a limit, Retry-After) holds for all. Costs one short write every two seconds in which
-   * requests are sent. Default false: the limit is this process's alone.
+   * Divides the key's request limit between all processes on the journal that set this. Costs one short write every two
+   * seconds while requests are sent. Default false: the limit applies to this process alone.
    */
   readonly sharePace?: boolean | undefined;
   /**
-   * Between whom turns go round where API requests wait for their turn in this process, so that a run of thousands of steps
-   * keeps no small one waiting. Default: between runs.
+   * Between whom API requests take turns in this process, so that a large run does not block small ones. Default: between
+   * runs.
    */
   readonly turns?: TurnsOption | undefined;
   /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
   /**
-   * The most that all runs of this account on this journal may have spent and reserved together, a decimal of US dollars;
-   * checked in the transaction that reserves for a submit, so that it holds across processes. A submit that would
-   * exceed it is not sent: its run pauses (`budget`). Runs that `gc` removed count no more. Default: environment
-   * SHOWRUNNER_SPENDING_CAP, else none.
+   * The most that all runs of this account on this journal may have spent and reserved together, a decimal of US dollars.
+   * It holds across processes. A submit that would exceed it is not sent: its run pauses (`budget`). Runs that `gc`
+   * removed no longer count. Default: environment SHOWRUNNER_SPENDING_CAP, else none.
    */
   readonly spendingCap?: string | undefined;
   /**
-   * Further caps, each over the runs of a tag, a day, or both; checked as `spendingCap` is. A hold counts for the day that it is
-   * made on, also when it is charged after midnight. A run that meets the cap of a day pauses (`cap`) and goes on with the next
-   * day, where it is driven; see `waitForCapMs`. Text as in `team=video:10/day`. Those of the environment hold too
-   * (SHOWRUNNER_CAPS, such as `50/day,team=video:10/day`), unless one given here is for the same runs and time.
+   * Further caps, each over the runs of a tag, a day, or both. A hold counts for the day on which it is made. A run that
+   * reaches a daily cap pauses (`cap`); see `waitForCapMs`. As text: `team=video:10/day`. Caps in SHOWRUNNER_CAPS apply
+   * too, unless one given here is for the same runs and period.
    */
   readonly caps?: readonly (CapOption | string)[] | undefined;
-  /** Whose days they are: an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
+  /** Time zone of the caps' days, an IANA name. Default: environment SHOWRUNNER_CAP_TIME_ZONE, else UTC. */
   readonly capTimeZone?: string | undefined;
   /**
-   * What the wallet must keep, a decimal of US dollars. A submit that could bring it below, with everything charged that
-   * runs of this journal have reserved, is not sent: its run pauses (`funds`). Needs a key that may read the balance.
-   * Default: environment SHOWRUNNER_WALLET_FLOOR, else none.
+   * What the wallet must keep, a decimal of US dollars. A submit that could bring it below is not sent: its run pauses
+   * (`funds`). Needs a key that may read the balance. Default: environment SHOWRUNNER_WALLET_FLOOR, else none.
    */
   readonly walletFloor?: string | undefined;
 }
@@ -80,39 +91,41 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
 interface DriveOptions {
   /** Aborting stops gracefully: no new submits, those in flight are settled. */
   readonly signal?: AbortSignal | undefined;
-  /** The file that the pipeline comes from, to load its code again. */
+  /**
+   * The file that the pipeline comes from, to load its code again. Without it workers cannot run the functions of a run
+   * that `start` hands to an engine.
+   */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /**
-   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
-   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
+   * How long an unavailable service is waited for, milliseconds; then the run pauses (`unreachable`, `misdirected`).
+   * Infinity: forever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
   /**
-   * Stay when the cap of a day is reached, and go on with the next one, for so long altogether, milliseconds. Default 0: the run
-   * pauses (`cap`), and goes on when it is resumed after that, as by a worker.
+   * How long to wait in total when a daily cap is reached, milliseconds. Default 0: the run pauses (`cap`) and continues
+   * when it is resumed, for example by a worker.
    */
   readonly waitForCapMs?: number | undefined;
 }
 
 export interface RunOptions extends DriveOptions {
   /**
-   * What to do when a run of this `id` exists. `resume`: continue it where plan and input are identical (one that
-   * another process drives is followed, one that is over is only told), else throw {@link RunDiffersError}. `fail`: throw
-   * {@link RunExistsError}. Default `resume`, so that a script that is run twice continues instead of paying twice.
+   * What to do when a run of this `id` exists. `resume`: continue it if plan and input are identical (if another process
+   * drives it, follow it), else throw {@link RunDiffersError}. `fail`: throw {@link RunExistsError}. Default `resume`.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
   /** Names the run; letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
   /**
-   * Labels such as `{ team: "video" }`: runs are listed and capped by them. Up to 8; keys of letters, digits, `.`, `_` and `-`,
-   * values of up to 80 printable characters.
+   * Labels such as `{ team: "video" }`, by which runs are listed and capped. Up to 8; keys of letters, digits, `.`, `_`
+   * and `-`, values of up to 80 printable characters.
    */
   readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
   readonly budget?: string | undefined;
   /** Jobs at once: in all (default 8), or by `total`, model id and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
-  /** Starts although the wallet does not hold the least that the plan costs; the run pauses where it is short. Default false. */
+  /** Starts even if the wallet holds less than the least that the plan costs. Default false. */
   readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
@@ -120,12 +133,9 @@ export interface RunOptions extends DriveOptions {
   readonly outDir?: string | undefined;
   /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
   readonly profile?: string | undefined;
-  /**
-   * Reuses results of earlier runs of this account in this journal with identical requests, as long as they exist;
-   * such a step costs nothing. Default false.
-   */
+  /** Reuses results of earlier runs of this account in this journal with identical requests, at no cost. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was produced. Default true. */
+  /** Whether each named file gets a manifest beside it, `<file>.json`. Default true. */
   readonly manifests?: boolean | undefined;
 }
 
@@ -135,13 +145,13 @@ export interface PlanOptions {
 }
 
 export interface QuoteOptions extends PlanOptions {
-  /** The most that the run may cost, a decimal of US dollars; told beside price and wallet. Default: none. */
+  /** The most that the run may cost, a decimal of US dollars; shown beside price and wallet. Default: none. */
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   /** Prices reusable results of earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
-  /** Jobs at once that the forecast reckons with; see {@link RunOptions.concurrency}. Default 8. */
+  /** Jobs at once that the forecast assumes; see {@link RunOptions.concurrency}. Default 8. */
   readonly concurrency?: RunOptions["concurrency"];
 }
 
@@ -156,8 +166,8 @@ export interface ResumeOptions extends DriveOptions {
   /** Likewise for the most that one job without a quote may cost. */
   readonly maxUnquoted?: string | undefined;
   /**
-   * The code of the run, for its local functions; needed when it has any that are still to be called. Where it asks for
-   * something else than the run's plan, the run stays paused (`drift`) and spends nothing, unless `acceptChanges` is set.
+   * The code of the run, needed for its local functions. If it differs from the run's plan, the run stays paused
+   * (`drift`) unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
   /** False: `pipeline` only supplies functions, and the run continues as planned. Default true. */
@@ -165,37 +175,34 @@ export interface ResumeOptions extends DriveOptions {
   /** Applies the changes of `pipeline`: changed and new steps, and all that use them, run again. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
-   * Fields of the run's input in place of its own, such as `{ voice: "iris" }`; objects are merged field by field. Needs
-   * `pipeline`, and is compared, priced and accepted as changed code is.
+   * Fields that replace those of the run's input, such as `{ voice: "iris" }`; objects are merged. Needs `pipeline`;
+   * compared, priced and accepted like changed code.
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
-  /**
-   * Reruns the steps that failed, wholly or in part, with all that waited for them. Default false. See `rerun`.
-   */
+  /** Reruns the steps that failed, completely or in part, with all that depend on them. Default false. See `rerun`. */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to rerun, with all that use them; of finished runs too. `*` in one matches any characters:
-   * `SKU-*.still` selects those of them that have finished. See {@link Showrunner.rerunQuote}. A step
-   * whose rerun is in progress (requested, and the run neither over nor waiting for a decision since) is not rerun once more.
+   * Paths of steps to rerun, with all that use them; of finished runs too. `*` matches any characters and selects
+   * finished steps: `SKU-*.still`. A step whose rerun is in progress is not rerun once more. See {@link
+   * Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Idempotency id of this rerun request: a call with the same id never reruns the steps again, however long ago the first
-   * one finished, and one with another id does so even while the first is in progress. Default: generated.
+   * Idempotency id of this rerun request: a call with the same id never reruns the steps again; another id does, even
+   * while the first is in progress. Default: generated.
    */
   readonly requestId?: string | undefined;
   /**
-   * The run's account has another key, or its service another address. Only once a job of the run is found there, or
-   * where nothing of it was ever sent; the journal then holds the new ones. Throws {@link InvalidOptionError} when it is
-   * another account. Default false: such a run is refused.
+   * The run's account has another key, or its service another address. Accepted only if a job of the run is found there,
+   * or if nothing of it was ever sent; else throws {@link InvalidOptionError}. Default false: such a run is refused.
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * No person requested it just now, as when a worker resumes a run: a stop that no driver has read still stops the run,
-   * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
+   * No person requested it just now, as when a worker resumes a run: a pending stop still applies, unless a decision was
+   * sent after it. Default false: this call supersedes every earlier stop.
    */
   readonly unattended?: boolean | undefined;
-  /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
+  /** How long to wait and retry while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
 
@@ -234,12 +241,14 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export function checkRunId(id: string): void {
-  if (RUN_ID.test(id)) return;
-  const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-".`;
-  const suggestion = id
+  // Files and folders are named after it, on systems that keep `con` and `aux.txt` for devices and drop dots at the end.
+  if (RUN_ID.test(id) && safeFileName(id) === id) return;
+  const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-", and no name that a system keeps for itself.`;
+  const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")
     .slice(0, 100);
+  const suggestion = wanted === "" ? "" : safeFileName(wanted).replace(/^_/, "run-");
   throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
@@ -259,7 +268,7 @@ export function usdOption(option: string, text: string | undefined): number | nu
 /** Limits of jobs at once, from a number or from limits by name. */
 export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
-  const perModel: Record<string, number> = {};
+  const perModel: Record<string, number> = Object.create(null);
   const perModality: Record<string, number> = {};
   for (const [name, limit] of Object.entries(given)) {
     if (limit === undefined) continue;

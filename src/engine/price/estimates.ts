@@ -54,7 +54,7 @@ export class EstimateCache {
   }
 
   /**
-   * `materialise` turns the input into what is really sent; it is only called when the service must be asked. The
+   * `resolveUploads` turns the input into what is really sent; it is only called when the service must be asked. The
    * signal ends the waiting of this caller alone: others may wait for the same estimate.
    */
   async ask(

@@ -12,7 +12,10 @@ import {
 import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
+import type { InputDoor } from "../options/input-door.ts";
+import type { PlaceholderInput, PlaceholderSources, Requested } from "./placeholder-input.ts";
 import type { Quote } from "./quote.ts";
+import { settleDoubts } from "./tables.ts";
 import type { StepPrice } from "./totals.ts";
 
 /** Steps that a value led to, with their prices; or everything that is wrong with them. */
@@ -37,10 +40,16 @@ export interface Surroundings {
 export interface Expansions {
   /** Reads the catalog and asks for estimates; spends nothing. */
   expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
+  /** The input of a step of the plan with placeholders for what `resolved` has not. Reads the catalog; spends nothing. */
+  placeholders(
+    step: Requested,
+    within: Pick<Surroundings, "plan"> & Pick<PlaceholderSources, "resolved">,
+  ): Promise<PlaceholderInput>;
 }
 
 interface Tools {
   readonly media: MediaStore;
+  readonly door: InputDoor;
   catalog(models: readonly string[]): Promise<Catalog>;
   /** Prices these steps of the plan. */
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
@@ -50,15 +59,22 @@ interface Tools {
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
-  { plan, profile, media, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
+  { plan, profile, media, door, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
 ): Promise<Expansion> {
   const requested = profile === undefined ? drafted : applyProfile(drafted, profile);
-  const files = await measureFiles(filesOf(requested), media);
+  const files = await measureFiles(filesOf(requested), media, door);
   const context = { catalog: await catalog(modelsOf(requested)), files, plan };
-  const produced = await new LongWork().finish(planExpansionStepwise(step, requested, context));
+  const made = await new LongWork().finish(planExpansionStepwise(step, requested, context));
+  const grown = ({ steps, groups }: Pick<Plan, "steps" | "groups">): Plan => {
+    return { ...plan, groups: { ...plan.groups, ...groups }, steps: [...plan.steps, ...steps] };
+  };
+  const produced = await settleDoubts(
+    made,
+    ({ steps }) => steps,
+    (all, steps) => price(grown(all), steps),
+  );
   if (!produced.ok) return produced;
-  const groups = { ...plan.groups, ...produced.groups };
-  const quote = await price({ ...plan, groups, steps: [...plan.steps, ...produced.steps] }, produced.steps);
+  const quote = await price(grown(produced), produced.steps);
   // Of its own maximum, what it may cost says more than what it costs at least.
   const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
   const problems = [...found, ...tooDear(step, quote)];

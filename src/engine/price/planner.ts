@@ -13,6 +13,7 @@ import {
   planStepwise,
   profileModels,
   profileProblems,
+  traitsOf,
 } from "../../plan/index.ts";
 import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
@@ -20,15 +21,23 @@ import { isCacheable } from "../../run/request-identity.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
+import type { InputDoor } from "../options/input-door.ts";
 import { limitsOf } from "../options/options.ts";
-import { explainForeseen, previewReuse, type ReusePreview } from "../reuse/explain.ts";
+import { explainPreview, previewReuse, type ReusePreview } from "../reuse/explain.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
+import {
+  type PlaceholderInput,
+  type PlaceholderSources,
+  placeholderInput,
+  type Requested,
+} from "./placeholder-input.ts";
 import { planBasis } from "./plan-basis.ts";
 import { pricePlan, type Quote } from "./quote.ts";
-import type { StepPrice } from "./totals.ts";
+import { settleDoubts, unreadTables } from "./tables.ts";
+import type { PlanWarning, StepPrice } from "./totals.ts";
 
 /** Steps whose price says why they are not reused from an earlier run, at most. */
 const EXPLAINED = 100;
@@ -41,11 +50,18 @@ export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly basis: string;
   /** The profile that it was planned with; null: as it is written. */
   readonly profile: AppliedProfile | null;
+  /** What does not stand in its way. */
+  readonly warnings: readonly PlanWarning[];
 };
+
+/** A plan, with what was found on the way. */
+type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
 
 export interface PlannerParts {
   readonly client: Client;
   readonly service: "hosted" | "local";
+  /** Why nothing can be priced: the service was opened without a key. */
+  readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly now: () => number;
@@ -53,6 +69,8 @@ export interface PlannerParts {
   /** What is known of models beyond their schemas. */
   readonly families: Families;
   readonly durations: ExpectedDurations;
+  /** What uploads may name besides what the service itself serves. */
+  readonly door: InputDoor;
 }
 
 export interface PricingOptions {
@@ -63,7 +81,7 @@ export interface PricingOptions {
   readonly again?: ReadonlySet<string> | undefined;
   /** Jobs at once. Default: as of a run that does not say. */
   readonly limits?: JobLimits | undefined;
-  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, its requests and risks. Default true. */
+  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. Default true. */
   readonly isForecast?: boolean | undefined;
 }
 
@@ -102,20 +120,25 @@ export class Planner {
     drafted: Draft,
     profile: AppliedProfile | null,
     stored: readonly FileFacts[] = [],
-  ): Promise<{ readonly basis: () => string; readonly make: () => Promise<PlanOutcome> }> {
+  ): Promise<{ readonly basis: () => string; readonly make: () => Promise<Outcome> }> {
     const requested = profile === null ? drafted : applyProfile(drafted, profile);
-    const files = await measureFiles(filesOf(requested), this.#parts.media, stored);
+    const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door, stored);
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
-    const make = async (): Promise<PlanOutcome> => {
+    const make = async (): Promise<Outcome> => {
       const work = new LongWork();
       await work.pause(requested.steps.length);
       const produced = await work.finish(planStepwise(requested, { catalog, files }));
       await work.pause(requested.steps.length);
       const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
-      return wrong.length === 0
-        ? produced
-        : { ok: false, problems: [...wrong, ...(produced.ok ? [] : produced.problems)] };
+      if (wrong.length > 0)
+        return { ok: false, problems: [...wrong, ...(produced.ok ? [] : produced.problems)], warnings: [] };
+      const settled = await settleDoubts(
+        produced,
+        ({ plan }) => plan.steps,
+        ({ plan }, steps) => this.price(plan, { maxUnquotedMicros: null, isForecast: false }, steps),
+      );
+      return { ...settled, warnings: [...unreadTables(modelsOf(requested), catalog), ...settled.warnings] };
     };
     return { basis: () => planBasis(drafted, profile, { catalog, files }), make };
   }
@@ -126,7 +149,10 @@ export class Planner {
     { profile, ...pricing }: PricingOptions & { readonly profile?: string | undefined },
   ): Promise<Quote> {
     const produced = await this.plan(pipeline, input, { profile });
-    if (produced.ok) return this.price(produced.plan, pricing);
+    if (produced.ok) {
+      const quote = await this.price(produced.plan, pricing);
+      return { ...quote, warnings: [...produced.warnings, ...quote.warnings] };
+    }
     return {
       ok: false,
       problems: produced.problems,
@@ -138,53 +164,69 @@ export class Planner {
       budgetMicros: null,
       criticalPath: [],
       forecastMs: null,
-      requests: null,
       risks: [],
     };
   }
 
   /** `only`: these steps of the plan, not all. */
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
-    const { handles, media, durations } = this.#parts;
+    const { handles, media, durations, missingKey } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
     await durations.load(plan.steps);
     const reusePreview = reuse ? await previewReuse(plan, this.#parts.cache, options.again) : undefined;
     const { limits = limitsOf(undefined), isForecast = true } = options;
-    const prices = { handles, estimates: this.estimates, media, durations, maxUnquotedMicros, reusePreview };
-    const quote = await pricePlan(plan, { ...prices, limits, isForecast, perMinute: this.#perMinute() }, only);
-    return reusePreview === undefined
-      ? quote
-      : { ...quote, prices: await this.#explained(quote.prices, plan, reusePreview) };
+    const catalog = await this.#catalogOf(only ?? plan.steps);
+    const prices = {
+      catalog,
+      handles,
+      estimates: this.estimates,
+      media,
+      durations,
+      maxUnquotedMicros,
+      reusePreview,
+      missingKey,
+    };
+    const quote = await pricePlan(plan, { ...prices, limits, isForecast }, only);
+    return reusePreview === undefined ? quote : { ...quote, prices: this.#explained(quote.prices, plan, reusePreview) };
+  }
+
+  async placeholders(
+    step: Requested,
+    { plan, resolved }: { readonly plan: Plan } & Pick<PlaceholderSources, "resolved">,
+  ): Promise<PlaceholderInput> {
+    const catalog = await this.#catalog([step.model]);
+    const stepAt = (path: string) => stepNamed(plan, path);
+    return placeholderInput(step, {
+      step: stepAt,
+      catalog,
+      resolved,
+      estimates: this.estimates,
+      media: this.#parts.media,
+    });
   }
 
   expand(step: ExpandingStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) =>
       this.price(whole, { maxUnquotedMicros, isForecast: false }, only);
-    return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, catalog, price });
+    return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, door: this.#door, catalog, price });
+  }
+
+  /** What the service gives out may be given back to it, wherever it is. */
+  get #door(): InputDoor {
+    const { client, door } = this.#parts;
+    return { ...door, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
   /** With why each step is made anew: of the first ones, which is what somebody reads. */
-  async #explained(
-    prices: readonly StepPrice[],
-    plan: Plan,
-    reusePreview: ReusePreview,
-  ): Promise<readonly StepPrice[]> {
+  #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
     let left = EXPLAINED;
-    return Promise.all(
-      prices.map(async (price) => {
-        const step = stepNamed(plan, price.step);
-        const isCreated = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
-        if (!isCreated || left-- <= 0) return price;
-        return { ...price, anew: (await explainForeseen(this.#parts.cache, step, reusePreview)).why };
-      }),
-    );
-  }
-
-  /** What the key may send, as far as the service has said. */
-  #perMinute(): number | null {
-    const { limit = null } = this.#parts.client.pace();
-    return limit === null ? null : Math.floor((limit.requests / limit.perMs) * 60_000);
+    return prices.map((price) => {
+      const step = stepNamed(plan, price.step);
+      const isCreated = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
+      if (!isCreated || left-- <= 0) return price;
+      return { ...price, anew: explainPreview(step, reusePreview).why };
+    });
   }
 
   #profile(pipeline: Pipeline, name: string) {
@@ -192,6 +234,11 @@ export class Planner {
     if (!isLocal || this.#parts.service === "local") return profileNamed(pipeline.profiles, name);
     const message = `profile ${name} runs on the local service only; open it with local: true, or say --local`;
     return { problem: { code: "profile-service", step: null, field: "profile", message } };
+  }
+
+  #catalogOf(steps: readonly PlanStep[]): Promise<Catalog> {
+    const models = steps.flatMap((step) => traitsOf(step).submits?.model ?? []);
+    return this.#catalog([...new Set(models)]);
   }
 
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */

@@ -1,3 +1,4 @@
+import { own } from "../../own.ts";
 import type { Json } from "../../plan/plan.ts";
 
 /** About as long as what a model says for a prompt or a line to speak. */
@@ -77,7 +78,7 @@ const FORMATS: { readonly [format: string]: string } = {
 };
 
 function sampleText({ format, minLength, maxLength }: Schema): string {
-  const known = typeof format === "string" ? FORMATS[format] : undefined;
+  const known = typeof format === "string" ? own(FORMATS, format) : undefined;
   if (known !== undefined) return known;
   const least = typeof minLength === "number" ? Math.min(minLength, 100_000) : 0;
   const most = typeof maxLength === "number" ? maxLength : Math.max(TEXT.length, least);

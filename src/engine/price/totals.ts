@@ -18,15 +18,22 @@ export interface StepPrice {
   readonly basis: PriceBasis | "free" | "reused";
   /** The most the step may cost, where it or the run sets one. */
   readonly maxCostMicros: number | null;
-  /** Why there is no price. */
+  /** Why there is no price, or what media that do not exist yet must fulfil. */
   readonly reason: string | null;
+  /** Steps that may make media which its model refuses: looked at before what only this step needs is bought. */
+  readonly conditionalOn?: readonly string[];
   /** With reuse: why the step is not reused from an earlier run. Absent where it is, or nothing is to be said. */
   readonly anew?: string;
 }
 
 /** Something about a plan that does not stand in its way and that somebody should look at. */
 export interface PlanWarning {
-  readonly code: "unused";
+  /**
+   * `unused`: a paid step that nothing uses. `unread-table`: rows of a model's table of combinations that cannot be read.
+   * `accepted-anyway`: an input that is in no row of it, and that the service takes.
+   */
+  readonly code: "unused" | "unread-table" | "accepted-anyway";
+  /** A step's path, or the model that it is about. */
   readonly step: string;
   readonly message: string;
 }

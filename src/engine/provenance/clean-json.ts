@@ -30,9 +30,9 @@ export function cleanJson(value: Json): Json {
 /** A text without credentials, and with URLs up to their path only: a presigned URL is a secret by its query. */
 export function cleanText(text: string): string {
   const urls = text.replace(URL_LIKE, (_, scheme: string, rest: string) => {
-    const bare = rest.replace(/[?#].*$/s, "");
-    const at = bare.split("/", 1)[0]!.lastIndexOf("@");
-    return `${scheme}${bare.slice(at + 1)}`;
+    const address = rest.replace(/[?#].*$/s, "");
+    const at = address.split("/", 1)[0]!.lastIndexOf("@");
+    return `${scheme}${address.slice(at + 1)}`;
   });
   return SECRET_TEXT.reduce((clean, pattern) => clean.replace(pattern, REMOVED), urls);
 }

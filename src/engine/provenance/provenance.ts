@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import PQueue from "p-queue";
@@ -12,7 +13,6 @@ import { referenced, referencedValue } from "../../run/resolve.ts";
 import { checkReplaceable } from "../media/place-file.ts";
 import { cleanJson, cleanText } from "./clean-json.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
-import { toldInput } from "./told-input.ts";
 
 const FILES_AT_ONCE = 8;
 
@@ -80,8 +80,13 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
     showrunner: version,
     file: {
       name: named.file,
-      ...{ sha256: copy!.sha256, size_bytes: copy!.sizeBytes, content_type: copy!.contentType },
-      ...{ width, height, duration_ms: durationMs, fps },
+      sha256: copy!.sha256,
+      size_bytes: copy!.sizeBytes,
+      content_type: copy!.contentType,
+      width,
+      height,
+      duration_ms: durationMs,
+      fps,
     },
     made_by: { step: named.step, output: index },
     created_at: instant(produced.reusedFrom?.completedAt ?? produced.finishedAt ?? state.createdAt)!,
@@ -89,7 +94,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
     run: state.runId,
     profile: planned.profile?.name ?? null,
     service: { base_url: cleanText(planned.baseUrl) },
-    ...toldInput(planned),
+    ...manifestInput(planned),
     models: [...new Set(models)].sort(),
     steps: steps.map((plan) => manifestStep(state, plan)),
     cost: formatUsd(steps.reduce((sum, { path }) => sum + costOf(state.steps[path]!), 0)),
@@ -175,7 +180,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   };
 }
 
-/** The planned input with every reference replaced by what it was, told by content. */
+/** The planned input with every reference replaced by what it was, identified by content. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
   if (file !== null) return { file: cleanText(fileName(file.path)) };
@@ -230,11 +235,11 @@ function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice
       statement: statement === null ? null : cleanText(statement),
     };
   });
-  const silent = voices.filter(({ statement }) => statement === null).map(({ step }) => step);
+  const withoutConsent = voices.filter(({ statement }) => statement === null).map(({ step }) => step);
   const note =
-    silent.length === 0
+    withoutConsent.length === 0
       ? "A voice in this file was cloned. The pipeline states the speaker's consent; nobody here has verified it."
-      : `A voice in this file was cloned, and no consent of the speaker is stated for ${silent.join(", ")}.`;
+      : `A voice in this file was cloned, and no consent of the speaker is stated for ${withoutConsent.join(", ")}.`;
   return { note, voices };
 }
 
@@ -254,4 +259,22 @@ function fileName(path: string): string {
 
 function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
+}
+
+/** With every file it would be written as often as there are files, and rows of a table lead to a file each. */
+const MOST_INPUT_LENGTH = 16_384;
+
+type ToldInput = Pick<Manifest, "input" | "input_sha256">;
+
+const inputs = new WeakMap<RunState["planned"], ToldInput>();
+
+/** A run's input as its manifests say it; worked out once for all of them. */
+function manifestInput(planned: RunState["planned"]): ToldInput {
+  const before = inputs.get(planned);
+  if (before !== undefined) return before;
+  const input = cleanJson(planned.input);
+  const text = JSON.stringify(input);
+  const found = text.length <= MOST_INPUT_LENGTH ? { input } : { input: null, input_sha256: hash("sha256", text) };
+  inputs.set(planned, found);
+  return found;
 }

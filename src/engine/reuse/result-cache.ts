@@ -15,10 +15,8 @@ import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
+import { REUSABLE_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
-
-/** An asset counts as there for so long after its job, milliseconds; the service keeps it an hour longer. */
-export const ASSET_MS = 47 * 3_600_000;
 
 /** The result of an earlier run, in the shape in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
@@ -26,7 +24,7 @@ export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "ty
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
 /** Why the result of an identical request cannot be reused. */
-export type CacheMiss = "expired" | "claimed";
+export type CacheMiss = "expired" | "already-reused";
 
 export interface CacheQuery {
   readonly fingerprint: string;
@@ -34,7 +32,7 @@ export interface CacheQuery {
   /** The run that asks; its own results do not count. */
   readonly runId: string | null;
   /** Results that other steps of the run reuse already: two steps with the same request need two results. */
-  readonly claimed: Set<string>;
+  readonly reusedKeys: Set<string>;
   /** Whether to verify the asset at the service and to download outputs to be archived. False while only pricing. */
   readonly verify: boolean;
 }
@@ -62,18 +60,18 @@ export class ResultCache {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
       const key = sourceKey(candidate.from);
-      if (query.claimed.has(key)) {
-        why = "claimed";
+      if (query.reusedKeys.has(key)) {
+        why = "already-reused";
         continue;
       }
       if (!candidate.isCurrent()) continue;
-      query.claimed.add(key);
+      query.reusedKeys.add(key);
       const outputs = await this.#availableOutputs(candidate, query).catch((error: unknown) => {
-        query.claimed.delete(key);
+        query.reusedKeys.delete(key);
         throw error;
       });
       if (outputs !== null) return { found: { from: candidate.from, outputs, value: candidate.value } };
-      query.claimed.delete(key);
+      query.reusedKeys.delete(key);
       why ??= "expired";
     }
     return { found: null, why };
@@ -96,14 +94,6 @@ export class ResultCache {
       if (rows.length < limit) return;
       seen = rows.length;
     }
-  }
-
-  /** Made results that may be like what a step asks for: of the same path first, then of the same model. */
-  async similarResults(plan: CacheableStep): Promise<readonly StoredResult[]> {
-    const { store, account } = this.#parts;
-    const namesakes = await store.results({ account, step: plan.path }, 5);
-    const siblings = "model" in plan ? await store.results({ account, model: plan.model }, 10) : [];
-    return [...namesakes, ...siblings];
   }
 
   /** The state of a run, folded once for as long as it does not change. */
@@ -137,7 +127,7 @@ export class ResultCache {
     const isStored = known !== null && (await (query.verify ? media.touch(known.sha256) : media.has(known.sha256)));
     const copy = isStored ? known : null;
     const isThere =
-      facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + ASSET_MS;
+      facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + REUSABLE_MS;
     if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     if (!isThere || from.jobId === null) return null;
     // A lost copy is downloaded again when it is needed, with the same bytes.
@@ -157,7 +147,7 @@ export class ResultCache {
   async #downloadCopy(facts: OutputFacts, jobId: string): Promise<CachedOutput> {
     const { client, media } = this.#parts;
     const target = media.tmpPath();
-    const got = await client.download({ jobId, outputIndex: facts.index }, target);
+    const got = await client.download({ jobId, outputIndex: facts.index, assetId: facts.assetId }, target);
     const stored = await media.adopt(target);
     const contentType = facts.contentType ?? got.contentType ?? "application/octet-stream";
     return { ...facts, copy: { ...stored, contentType } };
@@ -190,7 +180,7 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
 /** A definite refusal means that the asset no longer exists; transient errors are thrown, so that none causes a paid job. */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
-  const isMediaServer = error instanceof DownloadError && answer === "bare 4xx";
+  const isMediaServer = error instanceof DownloadError && answer === "no envelope 4xx";
   if (isMediaServer || (answer !== null && verdictOf("reuse", answer) === "not reused")) return null;
   if (error instanceof DownloadError && answer === null) return null;
   throw error;
@@ -207,13 +197,14 @@ function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): Re
   const attempt = lastAttempt(step);
   const chat = lastChat(step);
   return {
-    ...{ runId, step: plan.path },
+    runId,
+    step: plan.path,
     jobId: attempt?.jobId ?? chat?.jobId ?? null,
     completedAt: attempt?.completedAt ?? chat?.endedAt ?? step.finishedAt ?? 0,
   };
 }
 
 /** Results of earlier runs that steps of this one reuse. */
-export function claimedBy(state: RunState): Set<string> {
+export function keysReusedBy(state: RunState): Set<string> {
   return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
 }

@@ -35,7 +35,7 @@ export interface Firing {
 }
 
 export interface ScheduleOptions {
-  /** Ends it; runs that were started go on. */
+  /** Ends it; runs that were started continue. */
   readonly signal: AbortSignal;
   /** Hands each run to the workers of the journal instead of driving it here. Default false. */
   readonly handOver?: boolean | undefined;
@@ -122,7 +122,7 @@ class ScheduleTimer {
     }
   }
 
-  /** Goes on where the last run of the schedule was due, whoever started it. */
+  /** Continues where the last run of the schedule was due, whoever started it. */
   async begin(show: Pick<Showrunner, "runs">, now: number): Promise<ScheduleState["last"]> {
     const { name } = this.#schedule;
     const started = (await show.runs({ tags: { schedule: name } })).flatMap(({ runId, status }) => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { LocalService } from "showrunner-local";
 import { type Client, type ClientOptions, createClient } from "../../api/index.ts";
+import { chooseService, type HostedService, keyCommand, missingKey, type ServiceName } from "../../deployments.ts";
 import type { FamiliesOption } from "../../families/index.ts";
 import { LocalServiceMissingError, loadLocalService } from "../../load-local-service.ts";
 import { InvalidOptionError } from "../errors.ts";
@@ -13,31 +14,39 @@ export interface Service {
   readonly client: Client;
   /** What runs are pinned to: stays the same when a local service comes back on another port. */
   readonly origin: string;
+  /** Why it has no key, where it was opened without one. */
+  readonly missingKey?: InvalidOptionError | null;
   close(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** A client that exists, in place of an address and a key; it is not closed here. */
+  /** An existing client, in place of an address and a key; it is not closed here. */
   readonly client?: Client | undefined;
-  /** Address of the service. Default: environment SHOWRUNNER_BASE_URL, else the local service. */
+  /** A hosted service by name, in place of its address. Default: environment SHOWRUNNER_SERVICE. */
+  readonly service?: ServiceName | undefined;
+  /** Address of any service. Default: environment SHOWRUNNER_BASE_URL, else the local service. */
   readonly baseUrl?: string | undefined;
-  /** `<key_id>:<secret>`, or a token. Default: environment SHOWRUNNER_API_KEY. */
+  /** `<key_id>:<secret>`, or a token. Default: the named service's own variable, then environment SHOWRUNNER_API_KEY. */
   readonly apiKey?: string | undefined;
-  /** The local service, whatever the environment says. Default false. */
+  /**
+   * Opens a service even without a key, for services that publish their catalog. Plans have no prices, and no run is
+   * started or resumed. Default false: a missing key is an error.
+   */
+  readonly keyOptional?: boolean | undefined;
+  /** Use the local service, whatever the environment says. Default false. */
   readonly local?: boolean | undefined;
-  /** Starts no local service: the journal's runs can be read, stopped and deleted; what needs a service throws. Default false. */
+  /** Starts no local service: runs can be read, stopped and deleted; what needs a service throws. Default false. */
   readonly journalOnly?: boolean | undefined;
   /** Folder of the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
-   * What is known of families of models beyond their schemas, over what is built in: a JSON file, or its content. Its rules
-   * are checked by plans and by an embedded local service. Default: the file of environment SHOWRUNNER_FAMILIES, else
-   * nothing more. Throws {@link FamiliesError}.
+   * Knowledge about model families beyond their schemas, overriding what is built in: a JSON file, or its content.
+   * Default: the file of environment SHOWRUNNER_FAMILIES, else none. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
   /** Read in place of the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Further options of the client that is made. */
+  /** Further options for the client that is created. */
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
 
@@ -48,18 +57,18 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     const { client } = options;
     return { kind: "hosted", client, origin: client.baseUrl, close: async () => {} };
   }
-  const baseUrl = options.baseUrl ?? env.SHOWRUNNER_BASE_URL;
-  if (options.local === true || baseUrl === undefined || baseUrl === "") return openLocal(options);
-  const apiKey = options.apiKey ?? env.SHOWRUNNER_API_KEY;
-  if (apiKey === undefined || apiKey === "") {
-    throw new InvalidOptionError(
-      "SHOWRUNNER_API_KEY",
-      `is not set, and ${baseUrl} needs a key of the form <key_id>:<secret>.`,
-      "export SHOWRUNNER_API_KEY=<key_id>:<secret>",
-    );
-  }
+  const hosted = chooseService(options, env);
+  if (hosted === null) return openLocal(options);
+  if ("problem" in hosted) throw new InvalidOptionError(hosted.setting, hosted.problem);
+  const { baseUrl, apiKey } = hosted;
+  const missing = apiKey === null ? missingKeyError(hosted) : null;
+  if (missing !== null && options.keyOptional !== true) throw missing;
   const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
-  return { kind: "hosted", client, origin: client.baseUrl, close: () => client.close() };
+  return { kind: "hosted", client, origin: client.baseUrl, missingKey: missing, close: () => client.close() };
+}
+
+function missingKeyError(hosted: HostedService): InvalidOptionError {
+  return new InvalidOptionError(hosted.keyFrom, missingKey(hosted), keyCommand(hosted));
 }
 
 async function openLocal(options: ServiceOptions): Promise<Service> {

@@ -1,5 +1,12 @@
 import { type Answer, type RequestKind, type SentBefore, type VerdictName, verdictOf } from "../../answers/index.ts";
-import { ApiError, answerOf, type Client, MalformedResponseError, UnknownOutcomeError } from "../../api/index.ts";
+import {
+  ApiError,
+  answerOf,
+  type Client,
+  MalformedResponseError,
+  outageDelayMs,
+  UnknownOutcomeError,
+} from "../../api/index.ts";
 import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
@@ -43,7 +50,11 @@ export function serviceFailureOf(
     const isForeign = error instanceof MalformedResponseError;
     return { pause, message: isForeign ? sentence`${at}: ${said}` : said };
   }
-  if (error.envelope && pause === "unreachable") return { pause, message: sentence`${at}: ${said}` };
+  if (error.envelope && pause === "unreachable") {
+    const askedS = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+    const asked = askedS > 60 ? sentence` (it asks to wait ${askedS} s)` : ownText("");
+    return { pause, message: sentence`${at}: ${said}${asked}` };
+  }
   const type = cleanContentType(error.contentType) ?? ownText("without a content type");
   const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
   const who = ownText(
@@ -97,11 +108,10 @@ export interface ServiceFailure {
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
 /** How long a read that the service refuses is sent again, milliseconds: what it lists may lag behind what it did. */
 const DOUBT_MS = 120_000;
-const [FIRST_DELAY_MS, LONGEST_DELAY_MS] = [5_000, 60_000];
 
-/** Milliseconds before the next try after so many failures in a row. */
-export function delayAfter(failures: number): number {
-  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1));
+/** Milliseconds until what lacks in an answer is looked for again, ever further apart; null once that took long enough. */
+export function lookAgainMs(waitedMs: number): number | null {
+  return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
 }
 
 interface Failing {
@@ -125,7 +135,7 @@ export class ServiceWatch {
   readonly #refused: Map<string, Failing>;
   #awaySince: number | null;
   #heardAt: number;
-  #told: ServiceOutage["reason"] | null;
+  #reported: ServiceOutage["reason"] | null;
 
   constructor(
     state: RunState,
@@ -134,7 +144,7 @@ export class ServiceWatch {
   ) {
     this.#now = options.now;
     this.#giveUpAfterMs = options.giveUpAfterMs;
-    this.#told = state.outage?.reason ?? null;
+    this.#reported = state.outage?.reason ?? null;
     this.#failing = new Map(before?.failing);
     this.#refused = new Map(before?.refused);
     this.#awaySince = before?.awaySince ?? null;
@@ -157,11 +167,11 @@ export class ServiceWatch {
     const events: RunEvent[] = [];
     const { pause, message, isMedia = false } = serviceFailure;
     const reason = isMedia ? "media" : pause;
-    if (this.#told === null) events.push({ type: "service.unavailable", reason, message });
-    this.#told ??= reason;
+    if (this.#reported === null) events.push({ type: "service.unavailable", reason, message });
+    this.#reported ??= reason;
     const goneSince = isMedia ? since : Math.max(this.#awaySince, this.#heardAt);
     if (now - goneSince >= this.#giveUpAfterMs) events.push(this.#pause(serviceFailure));
-    return { delayMs: delayAfter(failures), events };
+    return { delayMs: outageDelayMs(failures), events };
   }
 
   /** The service answered the command. */
@@ -179,8 +189,8 @@ export class ServiceWatch {
   #recovered(): readonly RunEvent[] {
     if (this.#failing.size > 0) return [];
     this.#awaySince = null;
-    const reason = this.#told;
-    this.#told = null;
+    const reason = this.#reported;
+    this.#reported = null;
     if (reason === null) return [];
     return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
@@ -190,11 +200,11 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** The service itself refused a read: when to send it again; Infinity once that took long enough. */
-  refused(id: string): number {
+  /** The service itself refused a read: when to send it again; null once that took long enough. */
+  refused(id: string): number | null {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);
-    return now - since < DOUBT_MS ? delayAfter(failures) : Number.POSITIVE_INFINITY;
+    return now - since < DOUBT_MS ? outageDelayMs(failures) : null;
   }
 
   #pause({ pause: reason, message }: ServiceFailure): RunEvent {

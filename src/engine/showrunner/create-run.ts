@@ -1,25 +1,27 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
+import { join, resolve } from "node:path";
 import type { Client } from "../../api/index.ts";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
-import type { RunEvent } from "../../journal/events.ts";
+import type { RunEvent, RunPlanned } from "../../journal/events.ts";
 import { newRun } from "../../journal/fold.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
-import { quotedEvents } from "../drive/begin-run.ts";
+import { ownVersion } from "../../own-version.ts";
+import { firstPrices } from "../drive/begin-run.ts";
 import { type DriveTools, driveTools } from "../drive/drive-tools.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import { OverBudgetError, PlanProblemsError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
-import { checkWallet } from "../money/spending.ts";
+import { checkWallet } from "../money/wallet.ts";
 import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
+import { checkTags } from "../options/tags.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
-import type { Planner } from "../price/planner.ts";
-import { runPlanned } from "./run-planned.ts";
+import type { Planned, Planner } from "../price/planner.ts";
 
 export interface CreateParts {
   readonly planner: Planner;
@@ -44,7 +46,7 @@ export interface CreatedRun {
 const PRICED_WITHIN_MS = 30_000;
 
 /**
- * Plans and prices the run and writes it down; null where a run of its id is there, to go on with.
+ * Plans and prices the run and writes it down; null where a run of its id is there, to continue with.
  */
 export async function createRun(
   { planner, durations, client, store, repository, media, now }: CreateParts,
@@ -71,14 +73,15 @@ export async function createRun(
   refuseWhileLoading(pipeline.name);
   const { origin: baseUrl, keyId } = repository.account;
   const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
-  const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, baseUrl, keyId });
+  const where = { baseUrl, keyId, ...(store.project !== undefined && { project: store.project }) };
+  const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
   await prepareOutDir(planned.outDir);
   await media.checkWritable();
   const at = now();
   const state = newRun(id, planned, at);
   try {
     const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
-    const quoted = quotedEvents(produced.plan, quote.prices);
+    const quoted = firstPrices(produced.plan, quote.prices);
     // A large plan is packed in another thread meanwhile. Steps with prices are ranked once the state has those.
     const isReady = !forEngine && quoted.length === 0;
     const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
@@ -98,4 +101,37 @@ async function readyTools(state: RunState, durations: ExpectedDurations): Promis
   await new LongWork().pause(state.planned.plan.steps.length);
   tools.scheduler.prepare();
   return tools;
+}
+
+interface NewRun {
+  readonly id: string;
+  readonly pipeline: Pipeline;
+  readonly produced: Planned;
+  readonly options: RunOptions;
+}
+
+type Agreed = Pick<
+  RunPlanned,
+  "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
+>;
+
+/** The first event of a run: all that is needed to continue with it elsewhere. */
+function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
+  const tags = checkTags(options.tags);
+  return {
+    type: "run.planned",
+    plan: produced.plan,
+    input: produced.parsedInput,
+    nonce: randomBytes(16).toString("hex"),
+    ...agreed,
+    outDir: resolve(options.outDir ?? join("out", id)),
+    source: options.source ?? null,
+    ...(Object.keys(tags).length > 0 && { tags }),
+    ...(options.reuse && { reuse: true }),
+    ...(produced.profile !== null && { profile: produced.profile }),
+    ...(options.manifests === false && { manifests: false as const }),
+    ...(pipeline.consent != null && { consent: pipeline.consent }),
+    basis: produced.basis,
+    program: ownVersion(),
+  };
 }

@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { systemClock } from "../../api/index.ts";
+import { type Clock, systemClock } from "../../api/index.ts";
 import { readFamilies } from "../../families/index.ts";
 import { openJournal } from "../../journal/open.ts";
 import { accountOf } from "../../journal/record.ts";
+import type { JournalStore } from "../../journal/store.ts";
 import { folderOfJournal } from "../../journal-location.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { openMedia } from "../media/open-media.ts";
@@ -27,16 +28,37 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   try {
     const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";
     const { media: location, mediaDir = join(folder, "media"), env } = options;
-    const media = await openMedia({ media: location, mediaDir, env });
-    const pace = options.sharePace === true ? new StorePace(store, options.clock ?? systemClock) : undefined;
-    const service = await openService({ ...options, families: ownFamilies, ...(pace && sharing(pace, options)) });
+    const media = await openMedia({ media: location, mediaDir, env, isReadOnly: store.isReadOnly === true });
+    const clock = clockOf(store, options.clock ?? systemClock);
+    const pace = options.sharePace === true ? new StorePace(store, clock) : undefined;
+    const isShared = store.clockOffsetMs !== undefined && options.client === undefined;
+    const all = isShared ? { ...options, clientOptions: { clock, ...options.clientOptions } } : options;
+    const service = await openService({ ...all, families: ownFamilies, ...(pace && sharing(pace, all)) });
     pace?.of(accountOf({ baseUrl: service.origin, keyId: service.client.keyId }));
     const ownsStore = typeof journal === "string";
-    return new EmbeddedShowrunner({ options, limits, notifications, families, store, ownsStore, media, service });
+    return new EmbeddedShowrunner({
+      options: { ...options, clock },
+      limits,
+      notifications,
+      families,
+      store,
+      ownsStore,
+      media,
+      service,
+    });
   } catch (error) {
     if (typeof journal === "string") await store.close();
     throw error;
   }
+}
+
+/** What processes on several machines act on is written by the clock that they share. */
+function clockOf(store: JournalStore, clock: Clock): Clock {
+  if (store.clockOffsetMs === undefined) return clock;
+  return {
+    now: () => clock.now() + store.clockOffsetMs!(),
+    setTimer: (delayMs, fire, options) => clock.setTimer(delayMs, fire, options),
+  };
 }
 
 function sharing(shared: StorePace, { client, clientOptions }: OpenOptions): Pick<OpenOptions, "clientOptions"> {

@@ -12,6 +12,7 @@ import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.t
 import type { Comparison } from "../change/compare.ts";
 import type { Drift, RerunQuote } from "../change/drift.ts";
 import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
+import type { InvalidOptionError } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
 import type { SpendingTotals } from "../money/spending.ts";
 import type { Notifications } from "../notify/notifications.ts";
@@ -27,10 +28,33 @@ import type { Quote } from "../price/quote.ts";
 import type { StepExplanation } from "../reuse/explain.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
 
+/** What an engine calls to drive runs in slices, and those who tell it of webhooks. */
+export interface EnginePort {
+  /**
+   * One slice of a run, for an engine: takes the run, does what is due, writes it down, and answers when to look again. A
+   * run that only waits is in the journal and nowhere else. Woken too early or too often, it does nothing.
+   */
+  slice(runId: string, options?: SliceOptions): Promise<Slice>;
+  /**
+   * What a genuine webhook said: a job ended. Its run looks at it now instead of when its poll is due, whatever process drives it;
+   * of a job that no run knows yet, as soon as one does. Repeated as often as wished: the same id counts once.
+   */
+  hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
+  /** Ids of runs of this account that an engine should have looked at so long ago, milliseconds (default 0): their wakes were lost. */
+  dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
+  /** Performs what a slice delegated, and tells the run; rejects where that has to be tried again. */
+  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
+}
+
 export interface Showrunner {
   /** The client that everything here goes through, for what has no word of its own. */
   readonly client: Client;
-  readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
+  readonly service: {
+    readonly kind: "hosted" | "local";
+    readonly baseUrl: string;
+    /** Why it has no key, where it was opened without one (`keyOptional`). */
+    readonly missingKey: InvalidOptionError | null;
+  };
   /**
    * Notifications of the runs that this process drives. `start` also tells what other processes left in the journal's
    * outbox, as long as this is open.
@@ -72,7 +96,7 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<RunHandleOf<R>>;
   /**
-   * Goes on with a run where its journal stands: after a crash, a stop, a pause, or with changes. With `pipeline`, the
+   * Continues with a run where its journal stands: after a crash, a stop, a pause, or with changes. With `pipeline`, the
    * result is typed like that of `run`. Throws {@link RunBusyError} while another process drives it, and
    * {@link AccountMismatchError} for a run of another account.
    */
@@ -81,6 +105,8 @@ export interface Showrunner {
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  /** For `startWorker` and the receivers of webhooks, which drive runs and wake them through it. */
+  readonly engine: EnginePort;
   /**
    * As {@link run}, for an engine: plans, prices and writes the run down, and drives nothing. `wake` the engine with its id.
    */
@@ -89,20 +115,6 @@ export interface Showrunner {
     input: z.input<S>,
     options?: RunOptions,
   ): Promise<{ readonly id: string }>;
-  /**
-   * One slice of a run, for an engine: takes the run, does what is due, writes it down, and answers when to look again. A
-   * run that only waits is in the journal and nowhere else. Woken too early or too often, it does nothing.
-   */
-  slice(runId: string, options?: SliceOptions): Promise<Slice>;
-  /**
-   * What a genuine webhook said: a job ended. Its run looks at it now instead of when its poll is due, whatever process drives it;
-   * of a job that no run knows yet, as soon as one does. Told as often as wished: the same id counts once.
-   */
-  hint(delivery: { readonly id: string; readonly jobId: string }): Promise<DeliveryOutcome>;
-  /** Ids of runs of this account that an engine should have looked at so long ago, milliseconds (default 0): their wakes were lost. */
-  dueRuns(options?: { readonly lateMs?: number; readonly limit?: number }): Promise<readonly string[]>;
-  /** Performs what a slice delegated, and tells the run; rejects where that has to be tried again. */
-  work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
   /**
    * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected: which steps are unchanged, changed, new,
    * gone or renamed, which are to be rerun, and for how much. Spends nothing and changes nothing.
@@ -118,8 +130,8 @@ export interface Showrunner {
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed">,
   ): Promise<RerunQuote>;
   /**
-   * How long the step is expected to take by earlier ones that asked for the like, milliseconds; null before its model has
-   * finished a job. Knows what `quote`, `run` and `resume` read for their plans, and follows what finishes since.
+   * How long the step is expected to take by what its model took, milliseconds; null before that has
+   * finished a job. Knows what `quote`, `run` and `resume` read for their plans.
    */
   expectedMs(step: PlanStep): number | null;
   /**
@@ -128,8 +140,8 @@ export interface Showrunner {
    */
   runs(options?: { readonly tags?: Tags }): Promise<readonly RunRow[]>;
   /**
-   * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose
-   * inbox holds a decision and no later stop. Another process may be driving one of them; `resume` says so.
+   * Resumable runs of this account that no process drives: those that have not come to an end or a pause, and
+   * those at rest whose inbox holds a decision and no later stop.
    */
   due(): Promise<readonly RunRow[]>;
   /** As the journal has it; `interrupted` is said of a run that seems to run although no process drives it. */
@@ -138,7 +150,7 @@ export interface Showrunner {
     runId: string,
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
-  /** Asks whoever drives the run to stop it. Meant once: a run at rest goes on with the next decision or `resume`. */
+  /** Asks whoever drives the run to stop it. Meant once: a run at rest continues with the next decision or `resume`. */
   stop(runId: string): Promise<void>;
   /**
    * The steps of a run whose submits were never answered, each with the jobs that it may have made. Reads every job of
@@ -173,6 +185,6 @@ export interface Showrunner {
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
-  /** Stops its runs gracefully, tells what is still to be told, then closes journal, client and embedded service. */
+  /** Stops its runs gracefully, delivers what is still to be delivered, then closes journal, client and embedded service. */
   close(): Promise<void>;
 }

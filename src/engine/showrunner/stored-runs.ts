@@ -2,13 +2,16 @@ import type { Client } from "../../api/index.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { StoredEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
-import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
+import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import type { Tags } from "../../journal/tags.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision } from "../../plan/plan.ts";
+import { whyUndecidable } from "../../run/decisions.ts";
+import { inboxEvents } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
@@ -20,7 +23,8 @@ import {
   unresolvedSteps,
 } from "../adoption/unresolved.ts";
 import { isAskedToGoOn } from "../change/stops.ts";
-import { isInterrupted, statusNow } from "../drive/attached-run.ts";
+import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
+import { storedEvent } from "../drive/run-writer.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ApproveDecision } from "../options/options.ts";
 
@@ -40,12 +44,16 @@ export abstract class StoredRuns {
   protected readonly store: JournalStore;
   protected readonly repository: RunRepository;
   protected readonly now: () => number;
+  /** Of the service, as the journal names it. */
+  protected readonly account: string;
 
   constructor({ client, store, repository, now }: StoredRunsParts) {
     this.client = client;
     this.store = store;
     this.repository = repository;
     this.now = now;
+    const { origin, keyId } = repository.account;
+    this.account = accountOf({ baseUrl: origin, keyId });
   }
 
   async runs({ tags }: { readonly tags?: Tags } = {}): Promise<readonly RunRow[]> {
@@ -54,14 +62,15 @@ export abstract class StoredRuns {
   }
 
   async dueRuns({ lateMs = 0, limit = 100 }: { readonly lateMs?: number; readonly limit?: number } = {}) {
-    return this.store.dueRuns({ account: this.#account, at: this.now() - lateMs, limit });
+    return this.store.dueRuns({ account: this.account, at: this.now() - lateMs, limit });
   }
 
   async due(): Promise<readonly RunRow[]> {
-    const account = this.#account;
+    const account = this.account;
     const due: RunRow[] = [];
     for (const row of await this.store.runs()) {
       if (row.account !== account || isRunFinal(row.status as RunState["status"])) continue;
+      if (isDriven(row, this.now())) continue;
       const isPeriodOver = row.resumeAt !== null && row.resumeAt <= this.now();
       if (row.status !== "paused" || isPeriodOver || (await this.#isAsked(row.runId))) due.push(row);
     }
@@ -77,6 +86,7 @@ export abstract class StoredRuns {
     const state = await this.repository.load(runId);
     // An event since then says that somebody drives it.
     const isStill = row !== null && row.lastSeq === state.seq;
+    applyDecisions(state, await this.store.inbox(runId));
     return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
   }
 
@@ -86,17 +96,17 @@ export abstract class StoredRuns {
   ): AsyncGenerator<StoredEvent, void, undefined> {
     await this.#checkRun(runId);
     let afterSeq = options.afterSeq ?? 0;
-    let isThrough = false;
+    let hasEnded = false;
     for (;;) {
       const events = await this.store.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
       for (const event of events) {
         yield event;
         afterSeq = event.seq;
-        if (event.event.type === "run.finished") isThrough = true;
-        if (event.event.type === "run.reopened") isThrough = false;
+        if (event.event.type === "run.finished") hasEnded = true;
+        if (event.event.type === "run.reopened") hasEnded = false;
       }
       if (events.length === EVENTS_READ_AT_ONCE) continue;
-      if (isThrough) return;
+      if (hasEnded) return;
       if (options.follow !== true || options.signal?.aborted === true) return;
       await this.store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
     }
@@ -105,7 +115,7 @@ export abstract class StoredRuns {
   async hint(delivery: Pick<Delivery, "id" | "jobId">): Promise<DeliveryOutcome> {
     if (!isDeliverable(delivery)) return { outcome: "repeated", runIds: [] };
     const { id, jobId } = delivery;
-    return this.store.deliver({ account: this.#account, id, jobId, at: this.now() });
+    return this.store.deliver({ account: this.account, id, jobId, at: this.now() });
   }
 
   async stop(runId: string): Promise<void> {
@@ -138,7 +148,7 @@ export abstract class StoredRuns {
 
   async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
     const state = await this.repository.load(runId);
-    const plan = undecided(state, step);
+    const plan = decidable(state, step);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
     if (typeof found === "string") throw new InvalidOptionError("pick", found);
@@ -147,7 +157,7 @@ export abstract class StoredRuns {
   }
 
   async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {
-    undecided(await this.repository.load(runId), step);
+    decidable(await this.repository.load(runId), step);
     await this.#send(runId, { type: "reject", step, ...(note && { note }) });
   }
 
@@ -168,11 +178,6 @@ export abstract class StoredRuns {
     return state;
   }
 
-  get #account(): string {
-    const { origin: baseUrl, keyId } = this.repository.account;
-    return accountOf({ baseUrl, keyId });
-  }
-
   async #checkRun(runId: string): Promise<void> {
     if ((await this.store.run(runId)) === null) throw new RunUnknownError(runId);
   }
@@ -182,17 +187,20 @@ export abstract class StoredRuns {
   }
 }
 
-/** The approval that waits for a decision. */
-function undecided(state: RunState, path: string): Decision {
-  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
-  const plan = step === undefined ? null : planStep(state, path);
-  const decision = plan === null ? null : traitsOf(plan).decision;
-  if (decision !== null && step?.status === "running" && step.approval === null) return decision;
-  const why =
-    step === undefined
-      ? `run "${state.runId}" has no step ${path}`
-      : decision !== null
-        ? `${path} is ${step.approval === null ? step.status : "decided already"}`
-        : `${path} is no approval`;
-  throw new InvalidOptionError("step", `${why}.`, `showrunner show ${state.runId}`);
+/** The approval that a decision counts for. */
+function decidable(state: RunState, path: string): Decision {
+  const refusal = whyUndecidable(state, path);
+  if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
+  return traitsOf(planStep(state, path)).decision!;
+}
+
+/** What was decided while no process drives the run, as it will be once one does. */
+function applyDecisions(state: RunState, inbox: readonly InboxEntry[]): void {
+  for (const entry of inbox) {
+    if (entry.message.type !== "approve" && entry.message.type !== "reject") continue;
+    for (const event of inboxEvents(state, entry)) {
+      if (event.type === "run.resumed") continue;
+      apply(state, storedEvent(state.runId, state.seq, entry.at, event));
+    }
+  }
 }

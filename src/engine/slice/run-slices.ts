@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Client } from "../../api/index.ts";
 import { redraft } from "../../define/index.ts";
 import {
   AccountMismatchError,
@@ -7,7 +8,7 @@ import {
   RunUnknownError,
 } from "../../journal/errors.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { isHolderDead, thisHolder } from "../../journal/host.ts";
+import { thisHolder } from "../../journal/host.ts";
 import { isRunFinal, type RunState, type RunStatus } from "../../journal/state.ts";
 import type { InboxEntry, RunRow } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
@@ -17,9 +18,9 @@ import { isAskedToGoOn, outdatedStops } from "../change/stops.ts";
 import type { Start } from "../drive/begin-run.ts";
 import { DriveMemory } from "../drive/drive-memory.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
-import { driveAsHolder, type HolderParts } from "../drive/hold-run.ts";
+import { driveAsHolder, type HolderParts, handOver } from "../drive/hold-run.ts";
+import { FUNDS_EVERY_MS, isPauseOver } from "../drive/pause-end.ts";
 import { RunTakenOverError } from "../drive/run-writer.ts";
-import { Updates } from "../drive/updates.ts";
 import { codeOf, type StepFunctions } from "../effects/functions.ts";
 import { perform } from "../effects/index.ts";
 import { CodeElsewhereError, RunBusyError } from "../errors.ts";
@@ -35,18 +36,22 @@ const LEFT_MS = 5_000;
 const LOCAL: ReadonlySet<Command["type"]> = new Set(["task", "pick"]);
 const never = new AbortController().signal;
 
+interface SlicesParts extends HolderParts {
+  readonly client: Client;
+}
+
 /** Drives runs in slices: between two, a run is in the journal and nowhere else. */
 export class RunSlices {
-  readonly #parts: HolderParts;
+  readonly #parts: SlicesParts;
   readonly #cache = new StateCache();
 
-  constructor(parts: HolderParts) {
+  constructor(parts: SlicesParts) {
     const { dependencies } = parts;
     this.#parts = { ...parts, dependencies: (state, how) => leavingCode(dependencies(state, how), state) };
   }
 
   /**
-   * Does all that is due for the run, then parks it. A run that is not due costs one read. Rejects only for what is
+   * Does all that is due for the run, then releases it. A run that is not due costs one read. Rejects only for what is
    * wrong outside of the run, such as a full disk.
    */
   async slice(runId: string, options: SliceOptions, resumed: Start | null): Promise<Slice> {
@@ -54,38 +59,34 @@ export class RunSlices {
     const row = await store.run(runId);
     if (row === null) throw new RunUnknownError(runId);
     const inbox = await store.inbox(runId);
-    if (resumed === null && inbox.length === 0 && !isDue(row, clock.now())) {
-      return { status: row.status as RunStatus, wakeAt: row.wakeAt, message: null };
+    if (resumed === null && inbox.length === 0 && options.anew !== true && !isDue(row, clock.now())) {
+      const fundsAt = fundsLookedAt(row, options, clock.now());
+      if (fundsAt === null || !(await this.#isFunded(row, options))) {
+        return { status: row.status as RunStatus, wakeAt: row.wakeAt ?? fundsAt, message: null, driven: null };
+      }
     }
     try {
       return await this.#drive(row, options, resumed ?? { unread: inbox });
     } catch (error) {
       const now = clock.now();
       if (error instanceof RunBusyError || error instanceof RunTakenOverError) {
-        return { status: "busy", wakeAt: now + BUSY_MS, message: error.message };
+        return { status: "busy", wakeAt: now + BUSY_MS, message: error.message, driven: null };
       }
-      if (isForOthers(error)) return { status: "left", wakeAt: now + LEFT_MS, message: error.message };
+      if (isForOthers(error)) return { status: "left", wakeAt: now + LEFT_MS, message: error.message, driven: null };
       throw error;
     }
   }
 
+  /** Whether the wallet has what the paused run lacks. */
+  async #isFunded(row: RunRow, { signal }: SliceOptions): Promise<boolean> {
+    const { clock, client, repository } = this.#parts;
+    const { pause } = this.#cache.peek(row)?.state ?? (await repository.load(row.runId));
+    return pause?.reason === "funds" && isPauseOver(pause, { client, clock, signal });
+  }
+
   /** Writes down the first prices of a run that was just created, and hands it to the engine. */
-  async hand(state: RunState, quoted: readonly RunEvent[]): Promise<void> {
-    const { store, clock, leaseMs } = this.#parts;
-    const at = clock.now();
-    const { runId } = state;
-    const outcome = await store.takeLease(runId, thisHolder(randomUUID()), {
-      at,
-      ttlMs: leaseMs,
-      isDead: isHolderDead,
-    });
-    // The engine was faster, and asks for the prices itself.
-    if (!outcome.acquired) return;
-    const { lease } = outcome;
-    const wake = { at, memo: {} };
-    const commit = { lease, afterSeq: state.seq + 1, at, events: quoted, status: state.status, park: true, wake };
-    const { committed } = await store.commit(commit);
-    if (!committed) await store.releaseLease(lease);
+  hand(state: RunState, quoted: readonly RunEvent[]): Promise<void> {
+    return handOver(this.#parts, state, quoted);
   }
 
   /** Performs local work of a run, and tells the run what came of it. Rejects where it has to be tried again. */
@@ -93,7 +94,7 @@ export class RunSlices {
     const { store, clock, repository } = this.#parts;
     const row = await store.run(runId);
     if (row === null) throw new RunUnknownError(runId);
-    const remembered = this.#cache.peek(row) ?? { state: await repository.load(runId), code: null, tools: null };
+    const remembered = this.#cache.peek(row) ?? { state: await repository.load(row.runId), code: null, tools: null };
     const { state } = remembered;
     const { step } = command;
     if (workOf(state, step) !== of) return;
@@ -101,7 +102,9 @@ export class RunSlices {
     const events: RunEvent[] = [];
     const result = await perform(command, {
       ...this.#parts.dependencies(state, how),
-      ...{ state, signal: options.signal ?? never, priority: 0 },
+      state,
+      signal: options.signal ?? never,
+      priority: 0,
       emit: (more) => events.push(...more),
       recorded: async () => {},
       progress: (progress) => void store.setProgress(runId, progress).catch(() => {}),
@@ -109,8 +112,8 @@ export class RunSlices {
     });
     events.push(...result.events);
     options.signal?.throwIfAborted();
-    const failure = result.failure ?? (result.serviceFailure && new Error(result.serviceFailure.message));
-    if (failure !== undefined) throw failure;
+    if (result.end === "failed") throw result.failure;
+    if (result.end === "unreachable") throw new Error(result.serviceFailure.message);
     const message = { type: "performed", step, command: commandId(command), of, events } as const;
     await store.send(runId, message, clock.now());
   }
@@ -120,13 +123,12 @@ export class RunSlices {
     options: SliceOptions,
     asked: Start | { readonly unread: readonly InboxEntry[] },
   ): Promise<Slice> {
-    const { store, repository, clock } = this.#parts;
-    const { runId } = row;
-    const remembered = this.#cache.take(row) ?? { state: await repository.load(runId), code: null, tools: null };
+    const { repository, clock } = this.#parts;
+    const remembered = this.#cache.take(row) ?? { state: await repository.load(row.runId), code: null, tools: null };
     const { state } = remembered;
     const how = {
       ...(await this.#start(remembered, options)),
-      ...("unread" in asked ? woken(state, asked.unread, clock.now()) : asked),
+      ...("unread" in asked ? await this.#woken(state, asked.unread, options) : asked),
     };
     if (how.move === undefined) repository.checkAccount(state);
     const end = new AbortController();
@@ -136,27 +138,52 @@ export class RunSlices {
     const timer = clock.setTimer(options.maxMs ?? MOST_MS, onEnd);
     try {
       const { wakeAt, tools } = await driveAsHolder(this.#parts, {
-        ...{ state, how, stop: never, tools: remembered.tools },
-        updates: new Updates(store, runId, state.seq),
-        slice: (memo) => ({
-          memory: DriveMemory.of(memo),
-          webhooks: options.webhooks ?? false,
-          end: end.signal,
-          isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
-          delegate: async (command, place) => {
-            const work = localWork(state, command);
-            // Refused where it is not here: others of this engine may lack it as well.
-            this.#parts.dependencies(state, how).functions.find(state, work.command.step);
-            await options.delegate!({ ...work, place });
-          },
-        }),
+        state,
+        how,
+        stop: never,
+        tools: remembered.tools,
+        updates: { push: (events) => options.onEvents?.(events), progress: () => {} },
+        slice: (memo) => {
+          const memory = DriveMemory.of(memo);
+          return {
+            memory,
+            webhooks: options.webhooks ?? false,
+            end: end.signal,
+            isDelegated: ({ type }) => options.delegate !== undefined && LOCAL.has(type),
+            delegate: async (command, place) => {
+              const work = localWork(state, command);
+              // Refused where it is not here: others of this engine may lack it as well.
+              this.#parts.dependencies(state, how).functions.find(state, work.command.step);
+              await options.delegate!({ ...work, place });
+              if (options.worksHere === true) memory.worker ??= thisHolder(randomUUID());
+            },
+          };
+        },
       });
       this.#cache.put({ ...remembered, tools }, wakeAt === null ? null : wakeAt - clock.now());
-      return { status: state.status, wakeAt, message: state.pause?.message ?? state.message };
+      const { status, pause, spentMicros } = state;
+      const driven = { spentMicros, pause: pause?.reason ?? null };
+      const awaitsFunds = pause?.reason === "funds" && (options.waitForFundsMs ?? 0) > 0;
+      const fundsAt = awaitsFunds ? clock.now() + FUNDS_EVERY_MS : null;
+      return { status, wakeAt: wakeAt ?? fundsAt, message: pause?.message ?? state.message, driven };
     } finally {
       timer.cancel();
       options.signal?.removeEventListener("abort", onEnd);
     }
+  }
+
+  /** Nobody asked just now: a run that is idle continues only with a decision, or once what it paused for is there. */
+  async #woken(
+    state: RunState,
+    inbox: readonly InboxEntry[],
+    { waitForFundsMs = 0, signal }: SliceOptions,
+  ): Promise<Start> {
+    const { clock, client } = this.#parts;
+    const isWaiting = state.pause?.reason !== "funds" || waitForFundsMs > 0;
+    const canContinue = async () =>
+      isAskedToGoOn(inbox) || (isWaiting && isPauseOver(state.pause, { client, clock, signal }));
+    const isIdle = isRunFinal(state.status) || (state.status === "paused" && !(await canContinue()));
+    return isIdle ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
   }
 
   /** With the code of its functions, where it has any and this process knows them. */
@@ -176,17 +203,19 @@ export class RunSlices {
   }
 }
 
-/** Nobody asked just now: a run that rests goes on only with a decision, or once the cap that it met is free again. */
-function woken({ status, pause }: RunState, inbox: readonly InboxEntry[], now: number): Start {
-  const isFree = (pause?.resumeAt ?? Number.POSITIVE_INFINITY) <= now;
-  const rests = isRunFinal(status) || (status === "paused" && !isFree && !isAskedToGoOn(inbox));
-  return rests ? { staysPaused: true } : { outdatedStops: outdatedStops(inbox, true) };
+function isDue({ status, wakeAt, resumeAt, lease }: RunRow, now: number): boolean {
+  if (lease !== null) return true;
+  if (wakeAt !== null) return wakeAt <= now;
+  return status === "planned" || status === "running" || (resumeAt !== null && resumeAt <= now);
 }
 
-function isDue({ status, wakeAt, lease }: RunRow, now: number): boolean {
-  if (lease !== null) return true;
-  if (wakeAt === null) return status === "planned" || status === "running";
-  return wakeAt <= now;
+/** When the wallet is looked at next for a paused run, should it wait for funds; null: nobody waits that long. */
+function fundsLookedAt(
+  { status, updatedAt }: RunRow,
+  { waitForFundsMs = 0 }: SliceOptions,
+  now: number,
+): number | null {
+  return status === "paused" && now < updatedAt + waitForFundsMs ? now + FUNDS_EVERY_MS : null;
 }
 
 /** Steps whose code is not here are no reason to pause: another worker may have it. */

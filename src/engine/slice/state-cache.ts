@@ -42,9 +42,9 @@ export class StateCache {
     return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
   }
 
-  /** `dueInMs`: null where the run rests. */
+  /** `dueInMs`: null where the run is idle. */
   put({ state, code, tools }: Remembered, dueInMs: number | null): void {
-    // Of a run that goes on, an event is at most one more part.
+    // Of a run that continues, an event is at most one more part.
     if (tools !== null) tools.weight ??= weightOf(state);
     const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
     if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;

@@ -5,7 +5,7 @@ import { noteChatCharge } from "../overcharge.ts";
 import type { ChatState } from "../state.ts";
 import type { JournalError } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
-import { type EventTable, line, nothing } from "./spec.ts";
+import { type EventTable, ignoredBy, line } from "./spec.ts";
 
 interface OfChat {
   readonly step: string;
@@ -48,7 +48,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "chat"),
     line: ({ model }) => line(`asking ${model}`),
-    ...nothing("media", "incident", "notice"),
+    ...ignoredBy("media", "incident", "notice"),
   },
   "chat.answered": {
     apply: (fold, event) => {
@@ -59,7 +59,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ costMicros }) => line(`answered, cost $${formatUsd(costMicros)}`),
-    ...nothing("media", "incident", "notice"),
+    ...ignoredBy("media", "incident", "notice"),
   },
   "chat.failed": {
     apply: (fold, event) => {
@@ -74,7 +74,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     incident: ({ error, costMicros }) => {
       return { what: "the model's answer was unusable", why: `${error.code}: ${error.message}`, costMicros };
     },
-    ...nothing("media", "notice"),
+    ...ignoredBy("media", "notice"),
   },
   "chat.abandoned": {
     apply: (fold, event) => {
@@ -91,7 +91,7 @@ export const chatEvents: EventTable<ChatEvent> = {
       what: "a request without an answer",
       why: `The process that sent it has ended. It may have cost up to $${formatUsd(holdMicros)}; it was sent again.`,
     }),
-    ...nothing("media", "notice"),
+    ...ignoredBy("media", "notice"),
   },
 };
 

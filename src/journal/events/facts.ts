@@ -36,11 +36,13 @@ export type PauseReason =
   | "approval"
   | "stopped"
   | "drift"
+  /** Nothing is left to do but to copy outputs that could not be fetched: resuming tries again, at no cost. */
+  | "files"
   | "unresolved"
   /** Requests to a chat model were sent and never answered: one more may be charged once more. */
   | "unanswered"
   | "code"
-  /** A cap for a period is reached: the run goes on by itself with the next period, where a process drives it. */
+  /** A cap for a period is reached: the run continues by itself with the next period, where a process drives it. */
   | "cap"
   /** The service could not be reached for too long. */
   | "unreachable"
@@ -52,9 +54,10 @@ export type PauseReason =
 /**
  * Why the outcome of a submit is unknown. `refused`: it was refused when it was sent again. `too old`: its key is too
  * old to be sent again. `not found`: the service does not show its job. `older job`: its first send was answered with a
- * job that was there before.
+ * job that was there before. `incomplete`: the service calls its job completed, and its outputs are not all there.
+ * `another's job`: it was answered with a job of another model, or of another step.
  */
-export type UnresolvedCause = "refused" | "too old" | "not found" | "older job";
+export type UnresolvedCause = "refused" | "too old" | "not found" | "older job" | "another's job" | "incomplete";
 
 /** A file that a task wrote: its facts, and its bytes in the media store. */
 export interface TaskFile extends OutputFacts {
@@ -105,6 +108,8 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder that named files go to. */
   readonly outDir: string;
+  /** Folder of the project that the journal file belonged to, absolute. Absent: no file. */
+  readonly project?: string;
   /** Whether steps reuse results of earlier runs with identical requests. Absent: no. */
   readonly reuse?: true;
   /** The profile that the plan was made with. */
@@ -148,13 +153,9 @@ export interface ExpandPlanned {
   readonly groups: Plan["groups"];
 }
 
-/** What an earlier run was charged above its quotes: holds of this one are raised likewise. */
+/** An earlier run was charged above its quotes. Of journals up to version 5: what was raised for it are events of their own. */
 export interface PriceLearned {
   readonly type: "price.learned";
   readonly model: string;
-  /** Charged for what was quoted, where the ratio was greatest; null where nothing was quoted. */
-  readonly worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The most that was charged for a job without a quote; null where there was none. */
-  readonly unquotedMicros: number | null;
   readonly runId: string;
 }

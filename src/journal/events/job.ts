@@ -1,9 +1,10 @@
+import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
-import { learnPrice, noteJobCharge } from "../overcharge.ts";
+import { noteJobCharge } from "../overcharge.ts";
 import type { OutputState } from "../state.ts";
 import type { JournalError, OutputFacts, PriceLearned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
-import { counted, detail, type EventTable, line, nothing } from "./spec.ts";
+import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 interface OfAttempt {
   readonly step: string;
@@ -19,12 +20,18 @@ interface OfOutput extends OfAttempt {
 export type JobEvent =
   | ({ readonly type: "job.started" } & OfAttempt)
   | ({ readonly type: "job.completed"; readonly outputs: readonly OutputFacts[] } & OfAttempt)
+  /** An answer that lacks something, or says less than an earlier one, which stands; reported once for each message. */
+  | ({ readonly type: "job.doubted"; readonly message: CleanText } & OfAttempt)
   | ({ readonly type: "job.failed"; readonly error: JournalError } & OfAttempt)
   /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | PriceLearned
   | ({ readonly type: "job.settled"; readonly costMicros: number } & OfAttempt)
+  /** The service says of its cost what cannot be; what is reserved stays so. Reported once for each such statement. */
+  | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
+  /** Its bytes did not come, or not whole: fetched again for a while, then by the next resume; reported once for each message. */
+  | ({ readonly type: "output.uncopied"; readonly message: CleanText } & OfOutput)
   | ({ readonly type: "output.expired" } & OfOutput);
 
 export const jobEvents: EventTable<JobEvent> = {
@@ -33,7 +40,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "render"),
     line: () => line("rendering"),
-    ...nothing("ledger", "media", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "incident", "notice"),
   },
   "job.completed": {
     apply: (fold, event) => {
@@ -49,7 +56,17 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     timeline: (timeline, { step, attempt, outputs }) => timeline.jobEnded(step, attempt, outputs),
     line: ({ outputs }) => detail(`made ${counted(outputs.length, "output")}`),
-    ...nothing("ledger", "media", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "incident", "notice"),
+  },
+  "job.doubted": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      attempt.doubt = { ...attempt.doubt, since: attempt.doubt?.since ?? fold.at, message: event.message };
+    },
+    changes: "step",
+    line: ({ message }) => line(`reading its job again: ${message}`),
+    incident: ({ message }) => ({ what: "an answer that cannot be all", why: message }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.failed": {
     apply: (fold, event) => {
@@ -64,7 +81,7 @@ export const jobEvents: EventTable<JobEvent> = {
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
     },
-    ...nothing("ledger", "media", "notice"),
+    ...ignoredBy("ledger", "media", "notice"),
   },
   "job.hold.raised": {
     apply: (fold, event) => {
@@ -80,17 +97,13 @@ export const jobEvents: EventTable<JobEvent> = {
       what: "hold raised to the real cost",
       why: `Its model charges above its quotes: $${formatUsd(holdMicros)} are reserved.`,
     }),
-    ...nothing("media", "timeline", "notice"),
+    ...ignoredBy("media", "timeline", "notice"),
   },
   "price.learned": {
-    apply: ({ state }, event) => learnPrice(state, event),
+    apply: () => {},
     changes: "run",
-    line: ({ model, runId }) => line(`${model} charged more than its quotes in run ${runId}: holds are raised`),
-    incident: ({ model, runId }) => ({
-      what: "holds raised",
-      why: `${model} charged more than it quoted in run ${runId}.`,
-    }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    line: ({ model, runId }) => line(`${model} charged more than its quotes in run ${runId}`),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "job.settled": {
     apply: (fold, event) => {
@@ -99,6 +112,7 @@ export const jobEvents: EventTable<JobEvent> = {
       noteJobCharge(fold.state, attempt, event.costMicros);
       fold.state.spentMicros += event.costMicros - (attempt.costMicros ?? 0);
       attempt.costMicros = event.costMicros;
+      delete attempt.impossibleBill;
     },
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
@@ -109,7 +123,19 @@ export const jobEvents: EventTable<JobEvent> = {
       const why = `Quoted at $${formatUsd(quoted)}; holds of later jobs of its model were raised.`;
       return { what: "charged above its quote", why, costMicros };
     },
-    ...nothing("media", "timeline", "notice"),
+    ...ignoredBy("media", "timeline", "notice"),
+  },
+  "job.bill.impossible": {
+    apply: (fold, event) => {
+      fold.attempt(event).impossibleBill = event.said;
+    },
+    changes: "step",
+    line: ({ said }) => line(`the service says that it cost ${said}, which cannot be; what is reserved stays reserved`),
+    incident: ({ said }) => ({
+      what: "an impossible bill",
+      why: `The service says that it cost ${said}. What was reserved for it stays reserved until it says an amount that can be.`,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "output.downloaded": {
     apply: (fold, event) => {
@@ -117,12 +143,22 @@ export const jobEvents: EventTable<JobEvent> = {
       const output = outputOf(fold, event);
       fold.moveOutput(output);
       output.copy = { sha256, sizeBytes, contentType };
+      delete output.uncopied;
     },
     changes: "step",
     media: ({ sha256 }) => [sha256],
     timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
     line: ({ contentType, sizeBytes }) => line(`downloaded ${contentType}, ${sizeBytes} bytes`),
-    ...nothing("ledger", "incident", "notice"),
+    ...ignoredBy("ledger", "incident", "notice"),
+  },
+  "output.uncopied": {
+    apply: (fold, event) => {
+      outputOf(fold, event).uncopied = event.message;
+    },
+    changes: "step",
+    line: ({ index, message }) => line(`output ${index} could not be copied: ${message}`),
+    incident: ({ index, message }) => ({ what: `output ${index} could not be copied`, why: message }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "output.expired": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
@@ -130,7 +166,7 @@ export const jobEvents: EventTable<JobEvent> = {
     timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
     line: ({ index }) => line(`output ${index} expired at the service`),
     incident: ({ index }) => ({ what: `output ${index} expired at the service`, why: "" }),
-    ...nothing("ledger", "media", "notice"),
+    ...ignoredBy("ledger", "media", "notice"),
   },
 };
 

@@ -4,7 +4,7 @@ import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "../r
 import type { AttemptState, OutputPhase, StepState } from "../state.ts";
 import type { ExpandPlanned, OutputFacts, ReusedFrom, RunPlanned, RunReplanned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
-import { counted, detail, type EventTable, line, nothing } from "./spec.ts";
+import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
@@ -45,7 +45,7 @@ export const planEvents: EventTable<PlanEvent> = {
     media: ({ plan }) => uploadsOf(plan.steps),
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
     line: ({ plan }) => detail(`planned ${counted(plan.steps.length, "step")} of ${plan.pipeline}`),
-    ...nothing("ledger", "incident", "notice"),
+    ...ignoredBy("ledger", "incident", "notice"),
   },
   "run.replanned": {
     apply: (fold, event) => replan(fold.state, event, (step, type) => fold.moveStep(step, type)),
@@ -54,7 +54,7 @@ export const planEvents: EventTable<PlanEvent> = {
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
     line: ({ plan }) => line(`applied changed code, ${counted(plan.steps.length, "step")}`),
     incident: () => ({ what: "applied changed code", why: "" }),
-    ...nothing("ledger", "notice"),
+    ...ignoredBy("ledger", "notice"),
   },
   "expand.planned": {
     apply: (fold, event) => {
@@ -65,7 +65,7 @@ export const planEvents: EventTable<PlanEvent> = {
     media: ({ steps }) => uploadsOf(steps),
     timeline: (timeline, { steps }) => timeline.plan(steps),
     line: ({ steps }) => line(`planned ${counted(steps.length, "step")}`),
-    ...nothing("ledger", "incident", "notice"),
+    ...ignoredBy("ledger", "incident", "notice"),
   },
   "rerun.requested": {
     apply: (fold, { requestId, steps }) => {
@@ -76,7 +76,7 @@ export const planEvents: EventTable<PlanEvent> = {
     changes: "run",
     line: ({ steps }) => line(`rerun requested: ${steps.join(", ")}`),
     incident: ({ steps }) => ({ what: "rerun requested", why: steps.join(", ") }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reset": {
     apply: (fold, { step: path, onlyIfInputsChanged = false, keepsExpansion = false }) => {
@@ -94,14 +94,14 @@ export const planEvents: EventTable<PlanEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ why }) => line(`runs again: ${why}`),
     incident: ({ why }) => ({ what: "rerun", why }),
-    ...nothing("ledger", "media", "notice"),
+    ...ignoredBy("ledger", "media", "notice"),
   },
   "step.restored": {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
     line: () => line("its inputs are unchanged after the rerun: the earlier result stays"),
     incident: () => ({ what: "earlier result restored", why: "Its inputs were produced again and are identical." }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reused": {
     apply: (fold, { step: path, outputs, value, from }) => {
@@ -118,7 +118,7 @@ export const planEvents: EventTable<PlanEvent> = {
       what: "result reused",
       why: `Run ${from.runId} had an identical request, as ${from.step}.`,
     }),
-    ...nothing("ledger", "notice"),
+    ...ignoredBy("ledger", "notice"),
   },
 };
 

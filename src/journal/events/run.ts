@@ -3,7 +3,7 @@ import { formatUsd } from "../../money.ts";
 import { passClock, startClock, stopClock } from "../active-time.ts";
 import type { RunState } from "../state.ts";
 import type { PauseReason, RunEnd } from "./facts.ts";
-import { detail, type EventTable, line, type NoticeText, nothing } from "./spec.ts";
+import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 interface Paused {
   readonly type: "run.paused";
@@ -16,7 +16,7 @@ interface Paused {
   readonly balanceMicros?: number | null;
   /** Set where a cap over several runs is reached: the option that would have done. */
   readonly flag?: CleanText;
-  /** Set for `cap`: from when on the run may go on without a person, epoch milliseconds. */
+  /** Set for `cap`: from when on the run may continue without a person, epoch milliseconds. */
   readonly resumeAt?: number;
   /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
@@ -48,7 +48,7 @@ export type RunLevelEvent =
   | Paused
   | { readonly type: "run.resumed" }
   /**
-   * From now on the service cannot be reached, or something else answers; or the bucket that holds media (`media`). Told once,
+   * From now on the service cannot be reached, or something else answers; or the bucket that holds media (`media`). Reported once,
    * not with every try.
    */
   | {
@@ -65,6 +65,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
   "lease.acquired": {
     apply: ({ state, at }, { epoch, parked = false }) => {
       state.epoch = epoch;
+      if (!parked || state.drivenSince === null) state.drivenSince = at;
       passClock(state.activeTime, at, parked);
     },
     changes: "run",
@@ -76,7 +77,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
             what: "driven by another process",
             why: "Another process, or a later one, continued from the end of the journal.",
           },
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "run.started": {
     apply: (fold) => {
@@ -86,7 +87,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.work(true),
-    ...nothing("ledger", "media", "line", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "line", "incident", "notice"),
   },
   "run.account.moved": {
     apply: ({ state }, { baseUrl, keyId }) => {
@@ -98,7 +99,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       return line(`belongs to key ${keyId} at ${baseUrl} from now on, ${proof}`);
     },
     incident: ({ keyId, baseUrl }) => ({ what: "account moved", why: `To key ${keyId} at ${baseUrl}.` }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "run.budget.set": {
     apply: ({ state }, { budgetMicros, maxUnquotedMicros }) => {
@@ -108,11 +109,11 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     line: ({ budgetMicros }) => detail(budgetOf(budgetMicros)),
     incident: ({ budgetMicros }) => ({ what: "budget changed", why: `${budgetOf(budgetMicros)}.` }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "run.paused": {
-    apply: (fold, { reason, message, ...told }) => {
-      const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = told;
+    apply: (fold, { reason, message, ...funds }) => {
+      const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = funds;
       fold.moveRun();
       stopClock(fold.state.activeTime, fold.at);
       fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt };
@@ -123,7 +124,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     line: ({ reason, message }) => line(`paused (${reason}): ${message}`),
     incident: ({ reason, message }) => ({ what: `paused: ${reason}`, why: message }),
     notice: (event, { runId }) => pauseNotice(runId, event),
-    ...nothing("ledger", "media"),
+    ...ignoredBy("ledger", "media"),
   },
   "run.resumed": {
     apply: (fold) => {
@@ -137,7 +138,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
-    ...nothing("ledger", "media", "line", "notice"),
+    ...ignoredBy("ledger", "media", "line", "notice"),
   },
   "service.unavailable": {
     apply: ({ state, at }, { reason, message }) => {
@@ -149,7 +150,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       what: reason === "misdirected" ? "not the service" : `${awayOf(reason)} unavailable`,
       why: message,
     }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "service.recovered": {
     apply: ({ state }) => {
@@ -158,7 +159,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     line: ({ reason }) => line(`the ${awayOf(reason)} is available again`),
     incident: ({ reason }) => ({ what: `${awayOf(reason)} available again`, why: "" }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "run.finished": {
     apply: (fold, { status, message }) => {
@@ -178,7 +179,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       const event = status === "failed" ? "run.failed" : "run.finished";
       return { event, status, reason: null, message, step: null, next: `showrunner report ${runId}` };
     },
-    ...nothing("ledger", "media", "incident"),
+    ...ignoredBy("ledger", "media", "incident"),
   },
   "run.reopened": {
     apply: (fold) => {
@@ -191,7 +192,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
     incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun." }),
-    ...nothing("ledger", "media", "notice"),
+    ...ignoredBy("ledger", "media", "notice"),
   },
 };
 
@@ -213,21 +214,22 @@ function allowRepeats({ steps }: RunState): void {
 }
 
 function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
-  const told = { status: "paused", reason, message, step: null };
+  const paused = { status: "paused", reason, message, step: null };
   switch (reason) {
-    // Each step that waits was told when it began to, and whoever stops a run knows.
+    // Each step that waits was announced when it began to, and whoever stops a run knows.
     case "approval":
     case "stopped":
       return null;
     case "funds":
     case "budget":
     case "cap":
-      return { event: "run.needs-funds", ...told, next: `showrunner resume ${runId}` };
+      return { event: "run.needs-funds", ...paused, next: `showrunner resume ${runId}` };
     case "unreachable":
     case "misdirected":
     case "credentials":
-      return { event: "run.unreachable", ...told, next: `showrunner resume ${runId}` };
+      return { event: "run.unreachable", ...paused, next: `showrunner resume ${runId}` };
     case "drift":
+    case "files":
     case "unresolved":
     case "unanswered":
     case "code":
@@ -236,7 +238,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
       reason satisfies never;
   }
   // A reason of a later version too: every pause waits for a person.
-  return { event: "run.waiting", ...told, next: `showrunner show ${runId}` };
+  return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
 }
 
 function awayOf(reason: string | undefined): string {

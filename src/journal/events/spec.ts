@@ -29,7 +29,7 @@ export interface TimelineWriter {
   jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void;
   copied(step: string, attempt: number): void;
   close(step: string): void;
-  /** As {@link close}, but copies go on after the end of their step. */
+  /** As {@link close}, but copies continue after the end of their step. */
   finish(step: string): void;
 }
 
@@ -82,7 +82,7 @@ export type EventTable<E extends { readonly type: string }> = {
 };
 
 /** Says of some readers that a type of event means nothing to them. */
-export function nothing<R extends keyof EventSpec<never>>(...readers: readonly R[]): { readonly [K in R]: null } {
+export function ignoredBy<R extends keyof EventSpec<never>>(...readers: readonly R[]): { readonly [K in R]: null } {
   return Object.fromEntries(readers.map((reader) => [reader, null])) as { readonly [K in R]: null };
 }
 

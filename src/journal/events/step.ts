@@ -1,8 +1,9 @@
+import type { CleanText } from "../../clean-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type OutputState, planStep, type RunState } from "../state.ts";
 import type { Chosen, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
-import { detail, type EventTable, line, type NoticeText, nothing } from "./spec.ts";
+import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 /** What happens to a step, and what steps do that are no paid work. */
 export type StepEvent =
@@ -33,6 +34,13 @@ export type StepEvent =
       readonly pick: number | null;
       readonly note: string | null;
     }
+  /** It came when what was decided before could not be taken back any more. */
+  | {
+      readonly type: "approval.refused";
+      readonly step: string;
+      readonly approved: boolean;
+      readonly message: CleanText;
+    }
   | {
       readonly type: "pick.decided";
       readonly step: string;
@@ -61,7 +69,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     timeline: (timeline, { step }) => timeline.start(step),
     notice: ({ step }, state) => waitNotice(state, step),
-    ...nothing("ledger", "media", "line", "incident"),
+    ...ignoredBy("ledger", "media", "line", "incident"),
   },
   "step.finished": {
     apply: (fold, { step: path, status, reason, skippedByCondition = false, pruned = false }) => {
@@ -72,7 +80,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     timeline: (timeline, { step }) => timeline.finish(step),
     line: ({ status, reason }) => line(`${status}${reason ? `: ${reason}` : ""}`),
-    ...nothing("ledger", "media", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "incident", "notice"),
   },
   "upload.stored": {
     apply: (fold, { step, sha256, sizeBytes, contentType }) => {
@@ -81,7 +89,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     media: ({ sha256 }) => [sha256],
     line: ({ contentType, sizeBytes }) => line(`uploaded ${contentType}, ${sizeBytes} bytes`),
-    ...nothing("ledger", "timeline", "incident", "notice"),
+    ...ignoredBy("ledger", "timeline", "incident", "notice"),
   },
   "task.completed": {
     apply: (fold, { step: path, value, files }) => {
@@ -96,7 +104,7 @@ export const stepEvents: EventTable<StepEvent> = {
     media: ({ files }) => files.map(({ sha256 }) => sha256),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ files }) => detail(`made ${files.length === 0 ? "a value" : files.map(({ name }) => name).join(", ")}`),
-    ...nothing("ledger", "incident", "notice"),
+    ...ignoredBy("ledger", "incident", "notice"),
   },
   "task.failed": {
     apply: (fold, { step, error }) => {
@@ -105,11 +113,12 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     line: ({ error }) => line(`failed: ${error.message}`),
     incident: ({ error }) => ({ what: "a local task failed", why: `${error.code}: ${error.message}` }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "approval.decided": {
     apply: (fold, { step, approved, note }) => {
-      fold.step(step).approval = { approved, note };
+      // The last word counts: what an earlier one chose is not chosen any more.
+      Object.assign(fold.step(step), { approval: { approved, note }, chosen: null });
     },
     changes: "step",
     timeline: (timeline, { step }) => timeline.close(step),
@@ -118,7 +127,17 @@ export const stepEvents: EventTable<StepEvent> = {
       return line(`${approved ? "approved" : "rejected"}${choice}${note === null ? "" : `: ${note}`}`);
     },
     incident: ({ approved, note }) => ({ what: approved ? "approved" : "rejected", why: note ?? "" }),
-    ...nothing("ledger", "media", "notice"),
+    ...ignoredBy("ledger", "media", "notice"),
+  },
+  "approval.refused": {
+    apply: () => {},
+    changes: "step",
+    line: ({ approved, message }) => line(`${approved ? "an approval" : "a rejection"} came too late: ${message}`),
+    incident: ({ approved, message }) => ({
+      what: `${approved ? "an approval" : "a rejection"} came too late`,
+      why: message,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "pick.decided": {
     apply: (fold, { step, chosen }) => {
@@ -126,7 +145,7 @@ export const stepEvents: EventTable<StepEvent> = {
     },
     changes: "step",
     line: ({ chosen }) => line(`chose output ${chosen.index} of ${chosen.step}`),
-    ...nothing("ledger", "media", "timeline", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "file.placed": {
     apply: ({ state }, { name, step, index, file, manifest = null }) => {
@@ -138,7 +157,7 @@ export const stepEvents: EventTable<StepEvent> = {
     },
     changes: "step",
     line: ({ name, file }) => line(`${name} is ${file}`),
-    ...nothing("ledger", "media", "timeline", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
 };
 
@@ -147,7 +166,7 @@ const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
   const { decision } = traitsOf(planStep(state, path));
-  if (decision === null) return null;
+  if (decision === null || state.steps[path]!.approval !== null) return null;
   const asks = decision.message === null ? "" : `: ${decision.message}`;
   const message = `${path} waits for ${decision.choose ? "a choice" : "an approval"}${asks}`;
   const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;

@@ -4,7 +4,7 @@ import type { Json } from "../../plan/plan.ts";
 import type { AttemptState, StepState } from "../state.ts";
 import type { JournalError, PriceBasis, UnresolvedCause } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
-import { detail, type EventTable, line, nothing } from "./spec.ts";
+import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
 interface OfAttempt {
   readonly step: string;
@@ -14,7 +14,13 @@ interface OfAttempt {
 /** A job on its way to the service, from its price to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &
   (
-    | { readonly type: "job.quoted"; readonly costMicros: number | null; readonly basis: PriceBasis }
+    | {
+        readonly type: "job.quoted";
+        readonly costMicros: number | null;
+        readonly basis: PriceBasis;
+        /** Steps whose media may be refused: asked again once each of them exists, before what only it needs is bought. */
+        readonly conditionalOn?: readonly string[];
+      }
     | {
         readonly type: "job.submit.intended";
         readonly key: string;
@@ -24,7 +30,7 @@ export type SubmitEvent = OfAttempt &
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
       }
-    /** About to be sent again under its key; told once for all sends of some minutes. */
+    /** About to be sent again under its key; reported once for all sends of some minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
     /** Sent, and unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
@@ -40,7 +46,12 @@ export type SubmitEvent = OfAttempt &
       }
     /** The service shows the job of an unresolved attempt again. */
     | { readonly type: "job.found" }
-    | { readonly type: "job.adopted"; readonly jobId: string | null }
+    | {
+        readonly type: "job.adopted";
+        readonly jobId: string | null;
+        /** What the job has is taken for its result, although outputs are not there. */
+        readonly isAccepted?: true;
+      }
     | { readonly type: "job.submitted"; readonly jobId: string; readonly model: string; readonly replayed: boolean }
   );
 
@@ -70,12 +81,14 @@ export const submitEvents: EventTable<SubmitEvent> = {
       if (event.attempt === attempts.length + 1) attempts.push(newAttempt(event.attempt));
       const attempt = fold.attempt(event);
       fold.moveJob(attempt);
-      attempt.quote = { costMicros: event.costMicros, basis: event.basis };
+      const { costMicros, basis, conditionalOn } = event;
+      attempt.quotedAt = fold.at;
+      attempt.quote = { costMicros, basis, ...(conditionalOn !== undefined && { conditionalOn }) };
     },
     changes: "step",
     line: ({ costMicros, basis }) =>
       detail(`${costMicros === null ? "no price" : `priced at $${formatUsd(costMicros)}`} (${basis})`),
-    ...nothing("ledger", "media", "timeline", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "job.submit.intended": {
     apply: (fold, event) => {
@@ -91,12 +104,12 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "queue"),
     line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, $${formatUsd(holdMicros)} held`),
-    ...nothing("media", "incident", "notice"),
+    ...ignoredBy("media", "incident", "notice"),
   },
   "job.submit.resent": {
     apply: (fold, event) => noteSend(fold, fold.attempt(event), event.clockOffsetMs),
     changes: "step",
-    ...nothing("ledger", "media", "timeline", "line", "incident", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "line", "incident", "notice"),
   },
   "job.submit.unknown": {
     apply: (fold, event) => {
@@ -110,7 +123,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       what: "no answer to the submit",
       why: `${message} Sent again with the same body and key, so that it cannot be paid for twice.`,
     }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.submit.refused": {
     apply: (fold, event) => {
@@ -123,7 +136,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ error }) => line(`refused: ${error.message}`),
     incident: ({ attempt, error }) => ({ what: `attempt ${attempt} refused`, why: error.message }),
-    ...nothing("media", "notice"),
+    ...ignoredBy("media", "notice"),
   },
   "job.submit.withdrawn": {
     apply: (fold, event) => fold.moveJob(fold.attempt(event)),
@@ -132,13 +145,14 @@ export const submitEvents: EventTable<SubmitEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ reason }) => line(withdrawals[reason].line),
     incident: ({ reason }) => ({ what: "submit withdrawn", why: withdrawals[reason].why }),
-    ...nothing("media", "notice"),
+    ...ignoredBy("media", "notice"),
   },
   "job.unresolved": {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       fold.moveJob(attempt);
       attempt.unresolved = event.cause;
+      if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
       const step = fold.step(event.step);
       fold.moveStep(step);
       step.reason = event.message;
@@ -146,7 +160,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     changes: "step",
     line: ({ message }) => line(`needs a decision: ${message}`),
     incident: ({ message }) => ({ what: "needs a decision", why: message }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.found": {
     apply: (fold, event) => {
@@ -157,7 +171,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     changes: "step",
     line: () => line("the service shows its job again"),
     incident: () => ({ what: "found again", why: "The service shows its job again." }),
-    ...nothing("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.adopted": {
     apply: (fold, event) => {
@@ -166,18 +180,20 @@ export const submitEvents: EventTable<SubmitEvent> = {
       fold.moveJob(attempt, type);
       resolve(fold, fold.step(event.step), attempt, type);
       attempt.jobId = event.jobId;
+      if (event.isAccepted && attempt.doubt !== undefined) attempt.doubt = { ...attempt.doubt, isAccepted: true };
+      else delete attempt.doubt;
     },
     changes: "step",
     ledger: ({ step, attempt, jobId }) => ({ type: jobId === null ? "release" : "charged", step, attempt }),
     timeline: (timeline, { step, jobId }) => {
       if (jobId === null) timeline.close(step);
     },
-    line: ({ jobId }) => detail(`a person decided: ${jobId === null ? "no job was created" : `its job is ${jobId}`}`),
-    incident: ({ jobId }) => ({
+    line: (event) => detail(`a person decided: ${decisionText(event)}`),
+    incident: ({ jobId, isAccepted = false }) => ({
       what: "decided by a person",
-      why: jobId === null ? "The submit created no job." : `The submit created ${jobId}.`,
+      why: isAccepted ? `What ${jobId} has is its result.` : `The submit created ${jobId === null ? "no job" : jobId}.`,
     }),
-    ...nothing("media", "notice"),
+    ...ignoredBy("media", "notice"),
   },
   "job.submitted": {
     apply: (fold, event) => {
@@ -191,9 +207,14 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ledger: ({ step, attempt }) => ({ type: "charged", step, attempt }),
     timeline: (timeline, { step, attempt }) => timeline.acknowledge(step, attempt),
     line: ({ jobId, model, replayed }) => line(`job ${jobId} on ${model}${replayed ? ", known before" : ""}`),
-    ...nothing("media", "incident", "notice"),
+    ...ignoredBy("media", "incident", "notice"),
   },
 };
+
+function decisionText({ jobId, isAccepted }: { readonly jobId: string | null; readonly isAccepted?: true }): string {
+  if (jobId === null) return "no job was created";
+  return isAccepted ? `what ${jobId} has is its result` : `its job is ${jobId}`;
+}
 
 function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {
   fold.moveStep(step, type);
@@ -212,6 +233,7 @@ function newAttempt(n: number): AttemptState {
     phase: "planned",
     money: "none",
     quote: null,
+    quotedAt: null,
     key: null,
     model: null,
     input: null,

@@ -5,11 +5,11 @@ import type { Database } from "./database.ts";
 import { notDurable } from "./leases.ts";
 import { Listener } from "./listener.ts";
 
-/** Changes of this process are told to the others together, at most so often. */
+/** Changes of this process are announced to the others together, at most so often. */
 const TELL_EVERY_MS = 50;
 
 /**
- * Tells waiting calls of what happened to their runs. Changes of this process are told to them at once; those of others come
+ * Tells waiting calls of what happened to their runs. Changes of this process are announced to them at once; those of others come
  * as notifications, and where none come (a pooler in transaction mode, a broken connection) within `pollIntervalMs`. Commits
  * are not notified in their own transaction, because the server makes those that notify wait for one another.
  */
@@ -22,7 +22,7 @@ export class ChangeFeed {
   readonly #lastSeqs = new Map<string, number | null>();
   #poll: NodeJS.Timeout | null = null;
   #looking = false;
-  #lookAgain = false;
+  #recheck = false;
   #untold = new Set<string>();
   #telling: NodeJS.Timeout | null = null;
 
@@ -58,7 +58,7 @@ export class ChangeFeed {
     await waiting.finally(() => this.#rest());
   }
 
-  /** What this process changed is told, waiting calls fail with `error`, and connections are closed. */
+  /** What this process changed is announced, waiting calls fail with `error`, and connections are closed. */
   async close(error: unknown): Promise<void> {
     this.#waiters.failAll(error);
     this.#rest();
@@ -82,15 +82,15 @@ export class ChangeFeed {
   }
 
   #look(): void {
-    this.#lookAgain = true;
+    this.#recheck = true;
     if (!this.#looking) void this.#lookWhileNeeded();
   }
 
   /** One question for all runs that are waited for. A failed one is asked again at the next tick. */
   async #lookWhileNeeded(): Promise<void> {
     this.#looking = true;
-    while (this.#lookAgain && this.#waiters.size > 0) {
-      this.#lookAgain = false;
+    while (this.#recheck && this.#waiters.size > 0) {
+      this.#recheck = false;
       const runIds = [...this.#lastSeqs.keys()];
       try {
         const rows = await this.#db.query("SELECT run_id, last_seq FROM {s}.runs WHERE run_id = ANY ($1)", [runIds]);

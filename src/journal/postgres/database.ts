@@ -12,7 +12,7 @@ export type Values = readonly unknown[];
 
 /**
  * The database behind a pool of connections. Every call is one statement and its own transaction. A call whose connection is
- * lost is made again on another until it succeeds or the time is up, so it has to be one that may be repeated; it is told
+ * lost is made again on another until it succeeds or the time is up, so it has to be one that may be repeated; it learns
  * whether it is, for its first try may have been carried out. Statements have no names: any server behind a pooler knows them.
  */
 export class Database {

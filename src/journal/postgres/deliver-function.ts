@@ -31,7 +31,7 @@ BEGIN${preamble}
       VALUES (j.run_key, p_at, jsonb_build_object('type', 'hint', 'step', j.step, 'attempt', j.attempt)::text, gen_random_uuid());
     UPDATE {s}.wakes SET at = p_at WHERE run_key = j.run_key AND (at IS NULL OR at > p_at);
     PERFORM pg_notify(p_channel, left(j.run_id, 2000));
-    RETURN QUERY SELECT 'told', j.run_id;
+    RETURN QUERY SELECT 'delivered', j.run_id;
   END LOOP;
   IF NOT FOUND THEN
     RETURN QUERY SELECT 'early', NULL;

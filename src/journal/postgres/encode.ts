@@ -2,12 +2,9 @@ import { randomUUID } from "node:crypto";
 import { jobsOf, type KnownJob } from "../deliveries.ts";
 import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
-import { changeLedger, type LedgerEntry, mediaOf, movedTo, slotOf } from "../record.ts";
+import { bothChanges, type EntryChange, entryChange, mediaOf, movedTo, slotOf } from "../record.ts";
 import type { Commit } from "../store.ts";
 import type { Wake } from "../wakes.ts";
-
-/** What a mark of a ledger entry is after a change: as it was, null, the new one, or that only where it was null. */
-type MarkAfter = "kept" | "cleared" | "marked" | "marked once";
 
 /** A write as the database gets it; see `write-function.ts`. What is empty is absent. */
 export type Wire = WireCreate | WireTake | WireCommit;
@@ -40,7 +37,7 @@ export interface WireTake extends AnyWire {
 }
 
 export interface WireCommit extends AnyWire {
-  /** Names this write: a repeated one is told by it. */
+  /** Names this write: a repeated one is recognised by it. */
   readonly write: string;
   /** Name of the run's last write, where this process made it. */
   readonly after_write?: string;
@@ -65,7 +62,6 @@ export interface WireCommit extends AnyWire {
   readonly media?: readonly string[];
   readonly jobs?: readonly object[];
   readonly results?: readonly object[];
-  readonly model_charges?: readonly object[];
   readonly moved_to?: string;
   readonly notices?: readonly object[];
   readonly snapshot_seq?: number;
@@ -80,14 +76,10 @@ interface WireCap {
   readonly cap: number;
 }
 
-/** What becomes of one entry of the ledger, whatever it was: null stands for "as it was". */
-interface WireChange {
+/** What becomes of one entry of the ledger. */
+interface WireChange extends EntryChange {
   readonly step: string;
   readonly attempt: number;
-  readonly held: number | null;
-  readonly settled: number | null;
-  readonly charged: MarkAfter;
-  readonly slot: MarkAfter;
 }
 
 export function encodeCommit(commit: Commit & { readonly status: string }): WireCommit {
@@ -111,7 +103,10 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     epoch: lease.epoch,
     after_seq: afterSeq,
     count: events.length,
-    ...{ at, status, park, inbox },
+    at,
+    status,
+    park,
+    inbox,
     ...(resumeAt != null && { resume_at: resumeAt }),
     ...(events.length > 0 && { body: encodeEvents(events) }),
     ...(park && wake !== undefined && encodeWake(wake)),
@@ -120,7 +115,6 @@ export function encodeCommit(commit: Commit & { readonly status: string }): Wire
     ...unlessEmpty("media", [...new Set(events.flatMap(mediaOf))]),
     ...unlessEmpty("jobs", lastOf(jobsOf(events), ({ step, attempt }) => `${attempt} ${step}`).map(jobOf)),
     ...unlessEmpty("results", resultsOf(commit)),
-    ...unlessEmpty("model_charges", chargesOf(commit)),
     ...(account !== null && { moved_to: account }),
     ...unlessEmpty("notices", commit.notices ?? []),
     ...(snapshot !== undefined && {
@@ -150,40 +144,14 @@ function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "caps" | "wal
 function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledger" | "charges"> {
   const byEntry = Map.groupBy(changes, ({ step, attempt }) => `${attempt} ${step}`);
   const charges = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
-  return { ledger: [...byEntry.values()].map(changeOf), charges };
+  const ledger = [...byEntry.values()].map((ofEntry): WireChange => {
+    const { step, attempt } = ofEntry[0]!;
+    return { step, attempt, ...ofEntry.map(entryChange).reduce(bothChanges) };
+  });
+  return { ledger, charges };
 }
 
-/** No amount, and no mark. */
-const AS_IT_WAS = -1;
-const NEW = { at: 0, mark: -2 };
-
-/**
- * What several changes of one entry come to for an entry that is not known here: they are made to two that differ, and what
- * differs after them is as it was.
- */
-export function changeOf(changes: readonly LedgerChange[]): WireChange {
-  const { step, attempt } = changes[0]!;
-  const after = (mark: number | null): LedgerEntry => {
-    const entry = { heldMicros: AS_IT_WAS, settledMicros: AS_IT_WAS, slot: mark, charged: mark };
-    return changes.reduce<LedgerEntry>((changed, change) => changeLedger(changed, change, NEW), entry);
-  };
-  const [once, never] = [after(AS_IT_WAS), after(null)];
-  const micros = (amount: number) => (amount === AS_IT_WAS ? null : amount);
-  return {
-    ...{ step, attempt },
-    held: micros(once.heldMicros),
-    settled: micros(once.settledMicros),
-    charged: markAfter(once.charged, never.charged),
-    slot: markAfter(once.slot, never.slot),
-  };
-}
-
-function markAfter(once: number | null, never: number | null): MarkAfter {
-  if (once === AS_IT_WAS) return never === null ? "kept" : "marked once";
-  return once === null ? "cleared" : "marked";
-}
-
-/** The last entry of a step, or of a model, replaces those before it. */
+/** The last entry of a step replaces those before it. */
 function lastOf<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
   return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
 }
@@ -193,14 +161,8 @@ function jobOf({ step, attempt, jobId: job }: KnownJob) {
 }
 
 function resultsOf({ results = [] }: Commit) {
-  return lastOf(results, ({ step }) => step).map(({ step, fingerprint, model, took }) => {
-    return { step, fingerprint, model, took_ms: took?.ms, settings: took?.settings, amount: took?.amount };
-  });
-}
-
-function chargesOf({ charges = [] }: Commit) {
-  return lastOf(charges, ({ model }) => model).map(({ model, worst, unquotedMicros }) => {
-    return { model, quoted: worst?.quotedMicros, charged: worst?.chargedMicros, unquoted: unquotedMicros };
+  return lastOf(results, ({ step }) => step).map(({ step, fingerprint, model, tookMs }) => {
+    return { step, fingerprint, model, took_ms: tookMs };
   });
 }
 

@@ -95,7 +95,7 @@ BEGIN${preamble}
   RETURN v_id;
 END $function$`;
 
-const tablesOfRun = "events snapshots wakes inbox ledger jobs media results charges notices progress runs".split(" ");
+const tablesOfRun = "events snapshots wakes inbox ledger jobs media results notices progress runs".split(" ");
 
 const removeRun = `
 CREATE OR REPLACE FUNCTION {s}.remove_run(p_version integer, p_run text, p_now bigint)
@@ -128,8 +128,14 @@ END $function$`;
 /** What a journal of a version has beside its tables. A newer version replaces them; older programs are then refused. */
 export function functionsOf(version: number): readonly string[] {
   const all = [
-    ...[createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction],
-    ...[writeFunction, sharePaceFunction],
+    createRun,
+    takeLease,
+    sendMessage,
+    deliverFunction,
+    removeRun,
+    moveAccountFunction,
+    writeFunction,
+    sharePaceFunction,
   ];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));
 }

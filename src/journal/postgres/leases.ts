@@ -14,7 +14,7 @@ import type { WriteQueue } from "./write-queue.ts";
 export interface LeaseRequest {
   readonly at: number;
   readonly ttlMs: number;
-  readonly isDead: (holder: LeaseHolder) => boolean;
+  readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
 /** The database numbers the epoch, in the middle of the event. */
@@ -31,8 +31,15 @@ export async function takeLease(
   const event = encodeEvents([leaseAcquired(0, holder)]);
   const cut = event.indexOf(`${head}0${tail}`) + head.length;
   const wire: WireTake = {
-    ...{ run: runId, write: randomUUID(), at, ttl: ttlMs, holder: JSON.stringify(holder) },
-    ...{ head: event.slice(0, cut), tail: event.slice(cut + 1), dead_epoch: null, ...clock.forWrite(at) },
+    run: runId,
+    write: randomUUID(),
+    at,
+    ttl: ttlMs,
+    holder: JSON.stringify(holder),
+    head: event.slice(0, cut),
+    tail: event.slice(cut + 1),
+    dead_epoch: null,
+    ...clock.forWrite(at),
   };
   const attempt = (dead_epoch: number | null) => {
     return writes.add({ ...wire, dead_epoch }, (row) => {
@@ -42,7 +49,7 @@ export async function takeLease(
     });
   };
   const { outcome, epoch } = await attempt(null);
-  if (outcome.acquired || !isDead(outcome.heldBy)) return outcome;
+  if (outcome.acquired || !isDead(outcome.heldBy, outcome.expiresAt - at)) return outcome;
   return (await attempt(epoch)).outcome;
 }
 

@@ -57,8 +57,16 @@ export async function sharePace(
 ): Promise<PaceGrant> {
   const { key, holder, at, limit, pauseMs, used, wanted, ttlMs } = request;
   const [row] = await db.query("SELECT * FROM {s}.share_pace($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", [
-    ...[version, key, holder, clock.forDatabase(at), limit?.requests ?? null, limit?.perMs ?? null],
-    ...[Math.ceil(pauseMs), used, wanted, ttlMs],
+    version,
+    key,
+    holder,
+    clock.forDatabase(at),
+    limit?.requests ?? null,
+    limit?.perMs ?? null,
+    Math.ceil(pauseMs),
+    used,
+    wanted,
+    ttlMs,
   ]);
   const { columns } = db;
   const [requests, perMs] = [columns.integerOrNull(row!, "requests"), columns.integerOrNull(row!, "per_ms")];

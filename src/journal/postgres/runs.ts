@@ -22,8 +22,12 @@ export async function createRun(
   { at, wake }: { readonly at: number; readonly wake?: Wake | undefined },
 ): Promise<void> {
   const wire: WireCreate = {
-    ...{ run: runId, at, pipeline: first.plan.pipeline, account: accountOf(first) },
-    ...{ tags: JSON.stringify(first.tags ?? {}), body: encodeEvents([first]) },
+    run: runId,
+    at,
+    pipeline: first.plan.pipeline,
+    account: accountOf(first),
+    tags: JSON.stringify(first.tags ?? {}),
+    body: encodeEvents([first]),
     ...unlessEmpty("media", mediaOf(first)),
     ...(wake !== undefined && encodeWake(wake)),
   };

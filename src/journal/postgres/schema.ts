@@ -220,4 +220,8 @@ export const migrations: readonly Migration[] = [
   {
     sql: `DELETE FROM {s}.inbox USING {s}.runs WHERE inbox.run_key = runs.run_key AND inbox.message IS NULL AND runs.status IN ('succeeded', 'partial', 'failed', 'cancelled')`,
   },
+  {
+    // As in SQLite.
+    sql: `DROP TABLE {s}.charges; DROP INDEX {s}.results_by_step; ALTER TABLE {s}.results DROP COLUMN settings, DROP COLUMN amount`,
+  },
 ];

@@ -14,7 +14,7 @@ export interface PostgresJournalOptions {
   readonly lockTimeoutMs?: number;
   /** How long a connection that nobody needs is kept, in milliseconds; default 30,000. */
   readonly idleTimeoutMs?: number;
-  /** How long a call goes on while the database cannot be reached, in milliseconds; default 30,000. */
+  /** How long a call continues while the database cannot be reached, in milliseconds; default 30,000. */
   readonly unreachableTimeoutMs?: number;
   /** How often waiting calls look for what others wrote where no notification came, in milliseconds; default 1,000. */
   readonly pollIntervalMs?: number;

@@ -4,25 +4,8 @@ import { RunUnknownError } from "../errors.ts";
 import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
 import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
 import { slotOf } from "../record.ts";
-import {
-  accountTotalsOf,
-  chargesOf,
-  handleOf,
-  inboxEntryOf,
-  ledgerTotalsOf,
-  noticeOf,
-  progressOf,
-  resultOf,
-} from "../rows.ts";
-import type {
-  InboxEntry,
-  InboxMessage,
-  JournalStore,
-  Progress,
-  ResultsQuery,
-  StoredResult,
-  UploadHandleRow,
-} from "../store.ts";
+import { accountTotalsOf, handleOf, inboxEntryOf, ledgerTotalsOf, noticeOf, progressOf, resultOf } from "../rows.ts";
+import type { InboxEntry, InboxMessage, Progress, ResultsQuery, StoredResult, UploadHandleRow } from "../store.ts";
 import type { Database } from "./database.ts";
 import { notDurable } from "./leases.ts";
 import { newestVersion } from "./migrate.ts";
@@ -35,7 +18,12 @@ export async function sendMessage(
   at: number,
 ): Promise<number> {
   const [row] = await db.query("SELECT {s}.send_message($1, $2, $3, $4, $5, $6) AS id", [
-    ...[newestVersion, runId, at, JSON.stringify(message), randomUUID(), channel],
+    newestVersion,
+    runId,
+    at,
+    JSON.stringify(message),
+    randomUUID(),
+    channel,
   ]);
   const id = db.columns.integerOrNull(row!, "id");
   if (id === null) throw new RunUnknownError(runId, db.place);
@@ -96,7 +84,7 @@ export async function accountTotals(db: Database, account: string): Promise<Acco
   return accountTotalsOf(db.columns, (await db.query(sql, [account]))[0]);
 }
 
-const resultColumns = "run_id, account, step, fingerprint, model, at, took_ms, settings, amount";
+const resultColumns = "run_id, account, step, fingerprint, model, at, took_ms";
 const newest = "ORDER BY at DESC, run_key DESC, step LIMIT $3";
 
 export async function readResults(db: Database, query: ResultsQuery, limit: number): Promise<readonly StoredResult[]> {
@@ -109,30 +97,12 @@ function selectResults(db: Database, query: ResultsQuery, limit: number): Promis
     const sql = `SELECT ${resultColumns} FROM {s}.runs JOIN {s}.results USING (run_key) WHERE run_id = $1 ORDER BY at DESC, step LIMIT $2`;
     return db.query(sql, [query.runId, limit]);
   }
-  const [column, value] =
-    "fingerprint" in query
-      ? ["fingerprint", query.fingerprint]
-      : "step" in query
-        ? ["step", query.step]
-        : ["model", query.model];
+  const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
   // Not as a join: results come by their index, newest first, and each one's run after it, until there are enough.
   const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
       SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
     WHERE ${column} = $1 ${newest}`;
   return db.query(sql, [value, query.account, limit]);
-}
-
-export async function readCharges(
-  db: Database,
-  { account, model, exceptRun }: Parameters<JournalStore["charges"]>[0],
-): ReturnType<JournalStore["charges"]> {
-  const [row] = await db.query(
-    `SELECT run_id, model, quoted_micros, charged_micros, unquoted_micros FROM {s}.charges CROSS JOIN LATERAL (
-      SELECT run_id FROM {s}.runs WHERE run_key = charges.run_key AND account = $2 AND run_id <> $3 OFFSET 0) run
-    WHERE model = $1 ORDER BY charges.run_key DESC LIMIT 1`,
-    [model, account, exceptRun],
-  );
-  return row === undefined ? null : chargesOf(db.columns, row);
 }
 
 const noticeColumns = "run_id, n.seq, n.event, n.body, n.attempts, n.due_at, n.last_error";

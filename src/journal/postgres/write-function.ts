@@ -174,19 +174,11 @@ BEGIN${preamble}
         ON CONFLICT DO NOTHING;
     END IF;
     IF c ? 'results' THEN
-      INSERT INTO {s}.results (run_key, step, fingerprint, model, at, took_ms, settings, amount)
-        SELECT r.run_key, n.step, n.fingerprint, n.model, (c ->> 'at')::bigint, n.took_ms, n.settings, n.amount
-        FROM jsonb_to_recordset(c -> 'results') AS n (step text, fingerprint text, model text, took_ms bigint, settings text,
-          amount double precision)
+      INSERT INTO {s}.results (run_key, step, fingerprint, model, at, took_ms)
+        SELECT r.run_key, n.step, n.fingerprint, n.model, (c ->> 'at')::bigint, n.took_ms
+        FROM jsonb_to_recordset(c -> 'results') AS n (step text, fingerprint text, model text, took_ms bigint)
         ON CONFLICT (run_key, step) DO UPDATE SET fingerprint = excluded.fingerprint, model = excluded.model, at = excluded.at,
-          took_ms = excluded.took_ms, settings = excluded.settings, amount = excluded.amount;
-    END IF;
-    IF c ? 'model_charges' THEN
-      INSERT INTO {s}.charges (run_key, model, quoted_micros, charged_micros, unquoted_micros)
-        SELECT r.run_key, n.model, n.quoted, n.charged, n.unquoted
-        FROM jsonb_to_recordset(c -> 'model_charges') AS n (model text, quoted bigint, charged bigint, unquoted bigint)
-        ON CONFLICT (run_key, model) DO UPDATE SET quoted_micros = excluded.quoted_micros,
-          charged_micros = excluded.charged_micros, unquoted_micros = excluded.unquoted_micros;
+          took_ms = excluded.took_ms;
     END IF;
     IF c ? 'moved_to' THEN
       PERFORM {s}.move_account(r.run_key, r.account, c ->> 'moved_to');

@@ -110,7 +110,10 @@ export class WriteQueue {
     try {
       const writes = JSON.stringify(group.map(({ wire }) => this.#afterLastWrite(wire)));
       const rows = await this.#db.query("SELECT * FROM {s}.write_runs($1, $2, $3, $4)", (repeated) => [
-        ...[newestVersion, EVENT_VERSION, repeated, writes],
+        newestVersion,
+        EVENT_VERSION,
+        repeated,
+        writes,
       ]);
       for (const [index, { settle, reject }] of group.entries()) {
         try {

@@ -2,7 +2,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promi
 import { JournalBusyError } from "../errors.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
-/** How long, in milliseconds, a call goes on while other processes hold the lock, and where the lock is. */
+/** How long, in milliseconds, a call continues while other processes hold the lock, and where the lock is. */
 export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;

@@ -3,7 +3,7 @@ import type { Database } from "./database.ts";
 
 /**
  * Tells waiting calls about what other processes wrote: while anybody waits, SQLite's own change counter is looked at
- * every `intervalMs`, which reads no table. Writes of this process are told at once by the store itself.
+ * every `intervalMs`, which reads no table. Writes of this process are announced at once by the store itself.
  */
 export class ChangePoll {
   readonly #db: Database;
@@ -29,7 +29,7 @@ export class ChangePoll {
   }
 
   /** The next look tells the waiting calls even when nothing was written meanwhile. */
-  lookAgain(): void {
+  recheck(): void {
     this.#dirty = true;
   }
 

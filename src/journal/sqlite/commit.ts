@@ -5,7 +5,7 @@ import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutc
 import type { Database } from "./database.ts";
 import { writeJobs } from "./deliveries.ts";
 import { consumeEntries, hasOtherEntries } from "./inbox.ts";
-import { moneyAfter, moveAccount, planLedger, writeCharges, writeLedger } from "./ledger.ts";
+import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
 import { writeNotices } from "./notices.ts";
 import { type EncodedText, packAside } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
@@ -15,7 +15,7 @@ import { clearWake, takeMemo, writeWake } from "./wakes.ts";
 export interface LeaseRequest {
   readonly at: number;
   readonly ttlMs: number;
-  readonly isDead: (holder: LeaseHolder) => boolean;
+  readonly isDead: (holder: LeaseHolder, leftMs: number) => boolean;
 }
 
 export function takeLease(db: Database, runId: string, holder: LeaseHolder, request: LeaseRequest): LeaseOutcome {
@@ -23,7 +23,7 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   const { at, ttlMs, isDead } = request;
   if (run.isLeased && at <= run.leaseExpiresAt) {
     const heldBy = runRow(db, runId)!.lease!.holder;
-    if (!isDead(heldBy)) return { acquired: false, heldBy, expiresAt: run.leaseExpiresAt };
+    if (!isDead(heldBy, run.leaseExpiresAt - at)) return { acquired: false, heldBy, expiresAt: run.leaseExpiresAt };
   }
   const lease: Lease = { runId, epoch: run.epoch + 1, expiresAt: at + ttlMs };
   const lastSeq = run.lastSeq + 1;
@@ -32,7 +32,12 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   writeEvents(db, run.key, { lastSeq, at, body: encodeEvents([event.event]) });
   db.run(
     "UPDATE runs SET last_seq = ?, updated_at = ?, epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
-    ...[lastSeq, at, lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
+    lastSeq,
+    at,
+    lease.epoch,
+    JSON.stringify(holder),
+    lease.expiresAt,
+    run.key,
   );
   const hasMail = hasOtherEntries(db, run.key, []);
   return { acquired: true, lease, event, memo, hasMail, tail: lastSeq - run.snapshotSeq };
@@ -55,7 +60,8 @@ export function releaseLease(db: Database, lease: Lease): void {
   if (!holdsLease(run, lease)) return;
   db.run(
     "UPDATE runs SET lease_holder = NULL, last_seq = e.seq, updated_at = iif(e.seq > last_seq, e.at, updated_at) FROM (SELECT seq, at FROM events WHERE run_key = ? ORDER BY seq DESC LIMIT 1) e WHERE run_key = ?",
-    ...[run.key, run.key],
+    run.key,
+    run.key,
   );
 }
 
@@ -100,17 +106,15 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   else {
     db.run(
       "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, resume_at = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
-      ...[
-        lastSeq,
-        at,
-        commit.status,
-        resumeAt,
-        snapshotSeq,
-        ledger.run.heldMicros,
-        ledger.run.settledMicros,
-        Number(park),
-        run.key,
-      ],
+      lastSeq,
+      at,
+      commit.status,
+      resumeAt,
+      snapshotSeq,
+      ledger.run.heldMicros,
+      ledger.run.settledMicros,
+      Number(park),
+      run.key,
     );
   }
   consumeEntries(db, run.key, inbox);
@@ -121,7 +125,6 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   writeLedger(db, run, ledger);
   writeMedia(db, run.key, events);
   writeResults(db, run.key, commit.results ?? [], at);
-  writeCharges(db, run.key, commit.charges ?? []);
   const account = movedTo(events);
   if (account !== null) moveAccount(db, { ...run, ledger: ledger.run }, account);
   writeNotices(db, run.key, commit.notices ?? [], at);
@@ -134,6 +137,9 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
 function writeSnapshot(db: Database, key: number, { foldVersion, seq }: FoldSnapshot, state: EncodedText | null): void {
   db.run(
     "INSERT OR REPLACE INTO snapshots (run_key, fold_version, seq, state) VALUES (?, ?, ?, ?)",
-    ...[key, foldVersion, seq, state],
+    key,
+    foldVersion,
+    seq,
+    state,
   );
 }

@@ -9,7 +9,10 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   db.run("DELETE FROM deliveries WHERE at < ?", at - DELIVERIES_KEPT_MS);
   db.run(
     "INSERT INTO deliveries (account, name, job_id, at, waiting) VALUES (?, ?, ?, ?, 1) ON CONFLICT (account, name) DO NOTHING",
-    ...[account, id, jobId, at],
+    account,
+    id,
+    jobId,
+    at,
   );
   const row = db.get("SELECT id, waiting FROM deliveries WHERE account = ? AND name = ?", account, id)!;
   if (db.columns.integer(row, "waiting") === 0) return { outcome: "repeated", runIds: [] };
@@ -17,7 +20,8 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   db.run("DELETE FROM deliveries WHERE id <= ?", number - MOST_DELIVERIES);
   const jobs = db.all(
     "SELECT run_key, run_id, step, attempt FROM jobs JOIN runs USING (run_key) WHERE job_id = ? AND account = ?",
-    ...[jobId, account],
+    jobId,
+    account,
   );
   if (jobs.length === 0) return { outcome: "early", runIds: [] };
   for (const job of jobs) {
@@ -25,7 +29,7 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
     sendMessage(db, db.columns.integer(job, "run_key"), { type: "hint", ...of }, at);
   }
   db.run("UPDATE deliveries SET waiting = 0 WHERE id = ?", number);
-  return { outcome: "told", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
+  return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };
 }
 
 /** From now on deliveries find the run by these jobs; what was delivered before is in its inbox. */

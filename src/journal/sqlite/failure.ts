@@ -10,7 +10,7 @@ import {
   JournalReadOnlyError,
 } from "../errors.ts";
 
-/** SQLite's primary result codes that are told apart here (sqlite.org/rescode.html). */
+/** SQLite's primary result codes that are distinguished here (sqlite.org/rescode.html). */
 const result = { busy: 5, locked: 6, readonly: 8, io: 10, corrupt: 11, full: 13, cantOpen: 14, notADatabase: 26 };
 
 /** SQLite's primary result code, or null when the error is not SQLite's. */
@@ -67,7 +67,7 @@ export function notAJournal(path: string, why: string, cause?: unknown): Journal
 export function readOnly(path: string, cause?: unknown): JournalReadOnlyError {
   return new JournalReadOnlyError(
     path,
-    `The journal ${path} is read-only for this user. Make the file and the medium writable, or copy it elsewhere and name the copy.`,
+    `The journal ${path} is read-only for this user: the file, its folder or the medium (SQLite keeps its log beside the journal). It can be looked at as it is where it has the version of this Showrunner and no log beside it; otherwise make them writable, or copy it and the files beside it elsewhere and name the copy (--journal FILE).`,
     { cause },
   );
 }

@@ -85,7 +85,7 @@ function checkPages(path: string, { logged, every }: { readonly logged: boolean;
 }
 
 /** Without a log nobody has the file open: then SQLite need not even make its lock files. */
-function openUnwritten(path: string, logged: boolean): DatabaseSync {
+export function openUnwritten(path: string, logged: boolean): DatabaseSync {
   const { DatabaseSync } = loadSqlite();
   const url = pathToFileURL(path);
   if (!logged) url.search = "?immutable=1";
@@ -120,6 +120,6 @@ function truncated(path: string, how: string): JournalCorruptError {
   );
 }
 
-function hasContent(path: string): boolean {
+export function hasContent(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -1,32 +1,11 @@
 import type { LedgerChange } from "../events/spec.ts";
 import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
-import { changeLedger, emptyEntry, type LedgerEntry, slotOf } from "../record.ts";
-import { accountTotalsOf, chargesOf, ledgerTotalsOf } from "../rows.ts";
+import { changeLedger, emptyEntry, entryChange, type LedgerEntry, slotOf } from "../record.ts";
+import { accountTotalsOf, ledgerTotalsOf } from "../rows.ts";
 import { type AccountMoney, isSince, unseenOf } from "../spend-guard.ts";
-import type { JournalStore, ModelCharges } from "../store.ts";
 import { tagTexts } from "../tags.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
-
-export function writeCharges(db: Database, key: number, charges: readonly ModelCharges[]): void {
-  for (const { model, worst, unquotedMicros } of charges) {
-    db.run(
-      "INSERT OR REPLACE INTO charges (run_key, model, quoted_micros, charged_micros, unquoted_micros) VALUES (?, ?, ?, ?, ?)",
-      ...[key, model, worst?.quotedMicros ?? null, worst?.chargedMicros ?? null, unquotedMicros],
-    );
-  }
-}
-
-export function readCharges(
-  db: Database,
-  { account, model, exceptRun }: Parameters<JournalStore["charges"]>[0],
-): (ModelCharges & { readonly runId: string }) | null {
-  const row = db.get(
-    "SELECT run_id, model, quoted_micros, charged_micros, unquoted_micros FROM charges CROSS JOIN runs USING (run_key) WHERE model = ? AND account = ? AND run_id <> ? ORDER BY run_key DESC LIMIT 1",
-    ...[model, account, exceptRun],
-  );
-  return row === undefined ? null : chargesOf(db.columns, row);
-}
 
 /** What a commit does to the ledger, worked out before anything is written. */
 export interface LedgerUpdate {
@@ -51,7 +30,7 @@ export function planLedger(db: Database, run: RunRecord, changes: readonly Ledge
     const key = `${attempt} ${step}`;
     const stored = before.get(key) ?? readEntry(db, run.key, step, attempt);
     before.set(key, stored);
-    after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, change, { at, mark }) });
+    after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, entryChange(change), { at, mark }) });
   }
   const [old, now] = [sum([...before.values()]), sum([...after.values()])];
   const heldDelta = now.heldMicros - old.heldMicros;
@@ -72,7 +51,13 @@ export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate):
   for (const entry of update.after) {
     db.run(
       "INSERT INTO ledger (run_key, step, attempt, held_micros, settled_micros, slot, charged) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, slot = excluded.slot, charged = excluded.charged",
-      ...[run.key, entry.step, entry.attempt, entry.heldMicros, entry.settledMicros, entry.slot ?? 0, entry.charged],
+      run.key,
+      entry.step,
+      entry.attempt,
+      entry.heldMicros,
+      entry.settledMicros,
+      entry.slot ?? 0,
+      entry.charged,
     );
   }
   for (const [slot, { heldMicros, settledMicros }] of bySlot(update)) {
@@ -81,7 +66,10 @@ export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate):
   const { heldDelta, settledDelta, mark } = update;
   db.run(
     "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros, mark = excluded.mark",
-    ...[run.account, heldDelta, settledDelta, mark],
+    run.account,
+    heldDelta,
+    settledDelta,
+    mark,
   );
 }
 
@@ -113,17 +101,25 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
   const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(
     "UPDATE accounts SET held_micros = held_micros - ?, settled_micros = settled_micros - ? WHERE account = ?",
-    ...[held, settled, run.account],
+    held,
+    settled,
+    run.account,
   );
   db.run(
     "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros",
-    ...[account, held, settled],
+    account,
+    held,
+    settled,
   );
   for (const tag of ["", ...tagTexts(run.tags)]) {
     for (const [whose, sign] of [[run.account, -1] as const, [account, 1] as const]) {
       db.run(
         `INSERT INTO spending (account, tag, slot, held_micros, settled_micros) SELECT ?, ?, slot, ? * held_micros, ? * settled_micros FROM ledger WHERE run_key = ? ${ADD}`,
-        ...[whose, tag, sign, sign, run.key],
+        whose,
+        tag,
+        sign,
+        sign,
+        run.key,
       );
     }
   }
@@ -146,7 +142,8 @@ export function moneyAfter(db: Database, { account, tags }: RunRecord, update: L
     unseenMicros(mark) {
       const row = db.get(
         "SELECT coalesce(sum(l.held_micros + l.settled_micros), 0) AS unseen FROM ledger l JOIN runs r USING (run_key) WHERE r.account = ? AND (l.charged IS NULL OR l.charged > ?)",
-        ...[account, mark],
+        account,
+        mark,
       );
       const unseen = (entries: readonly LedgerEntry[]) =>
         entries.reduce((total, entry) => total + unseenOf(entry, mark), 0);
@@ -168,7 +165,9 @@ export function spendingOf(db: Database, account: string, { tag, sinceAt }: Spen
   }
   const row = db.get(
     "SELECT coalesce(sum(held_micros), 0) AS held_micros, coalesce(sum(settled_micros), 0) AS settled_micros FROM spending WHERE account = ? AND tag = ? AND slot >= ?",
-    ...[account, tag ?? "", sinceAt === null ? Number.MIN_SAFE_INTEGER : slotOf(sinceAt)],
+    account,
+    tag ?? "",
+    sinceAt === null ? Number.MIN_SAFE_INTEGER : slotOf(sinceAt),
   );
   return ledgerTotalsOf(db.columns, row!);
 }
@@ -176,7 +175,9 @@ export function spendingOf(db: Database, account: string, { tag, sinceAt }: Spen
 function readEntry(db: Database, runKey: number, step: string, attempt: number): LedgerEntry {
   const row = db.get(
     "SELECT held_micros, settled_micros, slot, charged FROM ledger WHERE run_key = ? AND step = ? AND attempt = ?",
-    ...[runKey, step, attempt],
+    runKey,
+    step,
+    attempt,
   );
   if (row === undefined) return emptyEntry;
   const { columns } = db;

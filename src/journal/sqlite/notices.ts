@@ -8,7 +8,11 @@ export function writeNotices(db: Database, runKey: number, notices: readonly New
   for (const { seq, event, body } of notices) {
     db.run(
       "INSERT INTO notices (run_key, seq, event, body, attempts, due_at) VALUES (?, ?, ?, ?, 0, ?)",
-      ...[runKey, seq, event, body, at],
+      runKey,
+      seq,
+      event,
+      body,
+      at,
     );
   }
 }
@@ -27,7 +31,9 @@ export function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim):
   return due.map((row) => {
     db.run(
       "UPDATE notices SET attempts = attempts + 1, due_at = ? WHERE run_key = ? AND seq = ?",
-      ...[untilAt, db.columns.integer(row, "run_key"), db.columns.integer(row, "seq")],
+      untilAt,
+      db.columns.integer(row, "run_key"),
+      db.columns.integer(row, "seq"),
     );
     const notice = noticeOf(db.columns, row);
     return { ...notice, attempts: notice.attempts + 1, dueAt: untilAt };

@@ -1,13 +1,13 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./busy-retry.ts";
 import { Database } from "./database.ts";
-import { readOnly } from "./failure.ts";
-import { inspectJournal } from "./inspect.ts";
+import { journalFailure, readOnly } from "./failure.ts";
+import { hasContent, inspectJournal, openUnwritten } from "./inspect.ts";
 import { loadSqlite } from "./load.ts";
-import { LogRoom } from "./log-room.ts";
 import { prepareSchema } from "./migrate.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
@@ -17,19 +17,46 @@ const LOG_BYTES = 8 * 1024 * 1024;
 
 export interface OpenFile {
   readonly db: Database;
+  /** This user may not write to it. */
+  readonly isReadOnly: boolean;
   /**
    * For the start of each write transaction: throws when the file was moved, deleted, or lifted to a newer schema by
-   * another process since, and keeps room in its log.
+   * another process since.
    */
   readonly guard: () => void;
 }
 
-/** Opens or creates the journal file; nothing is written to a file that is not a sound journal of a known version. */
+/**
+ * Opens or creates the journal file; nothing is written to a file that is not a sound journal of a known version. One that
+ * this user may only read is open for reading: its first write is refused.
+ */
 export async function openFile(file: string, busyTimeoutMs: number): Promise<OpenFile> {
   const path = resolve(file);
   const busyRetry = { busyTimeoutMs, path };
   prepareFolder(path);
-  prepareFile(path);
+  const isReadOnly = !prepareFile(path);
+  const raw = await (isReadOnly ? openToRead : openToWrite)(path, busyRetry);
+  const inode = inodeOf(path);
+  const newest = newestVersion();
+  const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
+  const db = new Database(raw, path);
+  // Another one once another connection has committed (sqlite.org/pragma.html, "data_version").
+  const changes = raw.prepare("PRAGMA data_version");
+  let seen: unknown;
+  const guard = () => {
+    if (inodeOf(path) !== inode) throw replaced(path);
+    const now = changes.get()?.data_version;
+    if (now !== seen) {
+      db.knownRuns.clear();
+      const isAsOpened = version.get()?.user_version === newest && id.get()?.application_id === applicationId;
+      if (!isAsOpened) checkOpen(raw, path);
+      seen = now;
+    }
+  };
+  return { db, isReadOnly, guard };
+}
+
+async function openToWrite(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
   await inspectWithRetry(path, busyRetry);
   const { DatabaseSync } = loadSqlite();
   const raw = await retryWhileBusy(() => new DatabaseSync(path, { timeout: 0 }), busyRetry);
@@ -45,26 +72,21 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
     raw.close();
     throw error;
   }
-  const inode = inodeOf(path);
-  const newest = newestVersion();
-  const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
-  const logRoom = new LogRoom(path, LOG_BYTES);
-  const db = new Database(raw, path);
-  // Another one once another connection has committed (sqlite.org/pragma.html, "data_version").
-  const changes = raw.prepare("PRAGMA data_version");
-  let seen: unknown;
-  const guard = () => {
-    if (inodeOf(path) !== inode) throw replaced(path);
-    const now = changes.get()?.data_version;
-    if (now !== seen) {
-      db.knownRuns.clear();
-      const isAsOpened = version.get()?.user_version === newest && id.get()?.application_id === applicationId;
-      if (!isAsOpened) checkOpen(raw, path);
-      seen = now;
-    }
-    logRoom.keep();
-  };
-  return { db, guard };
+  return raw;
+}
+
+/** One of an older version, or whose log cannot be read without writing beside it, is refused here. */
+async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<DatabaseSync> {
+  try {
+    await inspectWithRetry(path, busyRetry);
+    const raw = await retryWhileBusy(() => openUnwritten(path, hasContent(`${path}-wal`)), busyRetry);
+    if (checkOpen(raw, path) === newestVersion()) return raw;
+    raw.close();
+  } catch (error) {
+    const failure = journalFailure(error, path);
+    throw failure instanceof JournalFolderError ? readOnly(path, error) : failure;
+  }
+  throw readOnly(path);
 }
 
 /**
@@ -93,18 +115,20 @@ function prepareFolder(path: string): void {
   }
 }
 
-/** The file is private from its first moment; SQLite gives its side files the same mode. */
-function prepareFile(path: string): void {
+/** The file is private from its first moment; SQLite gives its side files the same mode. False: it can be read only. */
+function prepareFile(path: string): boolean {
   const exists = statOf(path);
   if (exists !== undefined && !exists.isFile()) throw folderError(path, "holds no file of that name, but a folder");
-  if (exists !== undefined && !isWritable(path)) throw readOnly(path);
-  if (!isWritable(dirname(path))) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
-  if (exists !== undefined) return;
+  const isFolderWritable = isWritable(dirname(path));
+  if (exists !== undefined && !(isFolderWritable && isWritable(path))) return false;
+  if (!isFolderWritable) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
+  if (exists !== undefined) return true;
   try {
     closeSync(openSync(path, "a", 0o600));
   } catch (cause) {
     throw folderError(path, "lets no journal of that name be made (a link that leads nowhere, perhaps)", cause);
   }
+  return true;
 }
 
 /** Undefined where nothing is, or a link leads nowhere. */

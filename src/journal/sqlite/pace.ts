@@ -13,7 +13,8 @@ export function sharePace(db: Database, request: PaceRequest): PaceGrant {
   const { columns } = db;
   db.run("DELETE FROM pace_shares WHERE pace_key = ? AND expires_at <= ?", key, at);
   const rows = db.all("SELECT holder, share, wanted FROM pace_shares WHERE pace_key = ?", key).map((row) => ({
-    ...{ holder: columns.text(row, "holder"), share: columns.integer(row, "share") },
+    holder: columns.text(row, "holder"),
+    share: columns.integer(row, "share"),
     wanted: columns.integer(row, "wanted"),
   }));
   const others = rows.filter((row) => row.holder !== holder);
@@ -24,11 +25,18 @@ export function sharePace(db: Database, request: PaceRequest): PaceGrant {
   const share = limit === null ? null : shareOf(limit, mine, others, request);
   db.run(
     "INSERT OR REPLACE INTO pace (pace_key, requests, per_ms, paused_until) VALUES (?, ?, ?, ?)",
-    ...[key, limit?.requests ?? null, limit?.perMs ?? null, pausedUntil],
+    key,
+    limit?.requests ?? null,
+    limit?.perMs ?? null,
+    pausedUntil,
   );
   db.run(
     "INSERT OR REPLACE INTO pace_shares (pace_key, holder, share, wanted, expires_at) VALUES (?, ?, ?, ?, ?)",
-    ...[key, holder, share ?? request.used, wanted, shareExpiresAt(at, ttlMs, limit)],
+    key,
+    holder,
+    share ?? request.used,
+    wanted,
+    shareExpiresAt(at, ttlMs, limit),
   );
   return { limit, share, pauseMs: Math.max(0, pausedUntil - at), holders: others.length + 1 };
 }

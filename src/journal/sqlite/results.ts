@@ -19,10 +19,15 @@ export function writeResults(db: Database, key: number, results: readonly CacheE
   db.run("INSERT INTO unsorted_results (run_key, at, body) VALUES (?, ?, ?)", key, at, JSON.stringify(free));
 }
 
-function writeResult(db: Database, key: number, { step, fingerprint, model, took }: CacheEntry, at: number): void {
+function writeResult(db: Database, key: number, { step, fingerprint, model, tookMs }: CacheEntry, at: number): void {
   db.run(
-    "INSERT OR REPLACE INTO results (run_key, step, fingerprint, model, at, took_ms, settings, amount) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    ...[key, step, fingerprint, model, at, took?.ms ?? null, took?.settings ?? null, took?.amount ?? null],
+    "INSERT OR REPLACE INTO results (run_key, step, fingerprint, model, at, took_ms) VALUES (?, ?, ?, ?, ?, ?)",
+    key,
+    step,
+    fingerprint,
+    model,
+    at,
+    tookMs ?? null,
   );
 }
 
@@ -68,17 +73,12 @@ export function sortResults(db: Database, upTo: number): boolean {
 
 /** In this order of tables: results by their index, then each one's run. */
 const rows =
-  "SELECT run_id, account, step, fingerprint, model, at, took_ms, settings, amount FROM results CROSS JOIN runs USING (run_key) WHERE";
+  "SELECT run_id, account, step, fingerprint, model, at, took_ms FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step";
 
 export function readResults(db: Database, query: ResultsQuery, limit: number): readonly StoredResult[] {
   if ("runId" in query) return resultsOfRun(db, query.runId).slice(0, limit);
-  const [column, value] =
-    "fingerprint" in query
-      ? ["fingerprint", query.fingerprint]
-      : "step" in query
-        ? ["step", query.step]
-        : ["model", query.model];
+  const [column, value] = "fingerprint" in query ? ["fingerprint", query.fingerprint] : ["model", query.model];
   const found = db.all(`${rows} ${column} = ? AND account = ? ${newest} LIMIT ?`, value, query.account, limit);
   return found.map((row) => resultOf(db.columns, row));
 }

@@ -51,7 +51,12 @@ export function createRun(
   const { tags = {} } = first.event;
   db.run(
     "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros, tags) VALUES (?, ?, ?, ?, ?, 1, 0, 'planned', 0, NULL, 0, 0, 0, ?)",
-    ...[runId, first.event.plan.pipeline, accountOf(first.event), at, at, JSON.stringify(tags)],
+    runId,
+    first.event.plan.pipeline,
+    accountOf(first.event),
+    at,
+    at,
+    JSON.stringify(tags),
   );
   const key = requireKey(db, runId);
   for (const tag of tagTexts(tags)) db.run("INSERT INTO run_tags (tag, run_key) VALUES (?, ?)", tag, key);
@@ -75,7 +80,11 @@ export function writeEvents(
 ): void {
   db.run(
     "INSERT INTO events (run_key, seq, at, version, body) VALUES (?, ?, ?, ?, ?)",
-    ...[key, lastSeq, at, EVENT_VERSION, body],
+    key,
+    lastSeq,
+    at,
+    EVENT_VERSION,
+    body,
   );
 }
 
@@ -145,7 +154,9 @@ export function readEvents(db: Database, runId: string, afterSeq: number, rows: 
   const key = requireKey(db, runId);
   const records = db.all(
     "SELECT seq, at, version, body FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",
-    ...[key, afterSeq, rows],
+    key,
+    afterSeq,
+    rows,
   );
   const origin = { path: db.path, runId, signature: (seq: number) => signature(db, key, seq) };
   return decodeEvents(
@@ -158,7 +169,9 @@ export function readEvents(db: Database, runId: string, afterSeq: number, rows: 
 function signature(db: Database, key: number, seq: number): string | null {
   const row = db.get(
     "SELECT body FROM events WHERE run_key = ? AND seq < ? AND body LIKE ? ORDER BY seq DESC LIMIT 1",
-    ...[key, seq, `${SIGNED_BODY}%`],
+    key,
+    seq,
+    `${SIGNED_BODY}%`,
   );
   return row === undefined ? null : db.columns.text(row, "body");
 }
@@ -195,7 +208,6 @@ const tablesOfRun = [
   "media",
   "results",
   "unsorted_results",
-  "charges",
   "notices",
   "progress",
   "runs",
@@ -208,7 +220,8 @@ export function removeRun(db: Database, runId: string, at: number): RemoveOutcom
   if (run.ledger.heldMicros > 0) return { removed: false, reason: "holds" };
   db.run(
     "UPDATE accounts SET settled_micros = settled_micros - ? WHERE account = ?",
-    ...[run.ledger.settledMicros, run.account],
+    run.ledger.settledMicros,
+    run.account,
   );
   for (const tag of tagTexts(run.tags)) db.run("DELETE FROM run_tags WHERE tag = ? AND run_key = ?", tag, run.key);
   for (const table of tablesOfRun) db.run(`DELETE FROM ${table} WHERE run_key = ?`, run.key);

@@ -227,4 +227,13 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX unsorted_results_by_run ON unsorted_results (run_key, id);
   `,
   },
+  {
+    // Nothing is learnt from the charges of other runs any more, and of how long a job took, no more than that.
+    sql: `
+  DROP TABLE charges;
+  DROP INDEX results_by_step;
+  ALTER TABLE results DROP COLUMN settings;
+  ALTER TABLE results DROP COLUMN amount;
+  `,
+  },
 ];

@@ -6,7 +6,8 @@ import { requireKey } from "./runs.ts";
 export function readHandle(db: Database, sha256: string, account: string): UploadHandleRow | null {
   const row = db.get(
     "SELECT sha256, account, url, content_type, expires_at FROM handles WHERE sha256 = ? AND account = ?",
-    ...[sha256, account],
+    sha256,
+    account,
   );
   return row === undefined ? null : handleOf(db.columns, row);
 }
@@ -16,7 +17,11 @@ export function writeHandle(db: Database, row: UploadHandleRow, now: number): vo
   db.run("DELETE FROM handles WHERE expires_at <= ?", now);
   db.run(
     "INSERT OR REPLACE INTO handles (sha256, account, url, content_type, expires_at) VALUES (?, ?, ?, ?, ?)",
-    ...[row.sha256, row.account, row.url, row.contentType, row.expiresAt],
+    row.sha256,
+    row.account,
+    row.url,
+    row.contentType,
+    row.expiresAt,
   );
 }
 
@@ -29,7 +34,10 @@ export function dropHandles(db: Database, expiredAt: number, dryRun: boolean): n
 export function writeProgress(db: Database, runId: string, progress: Progress): void {
   db.run(
     "INSERT OR REPLACE INTO progress (run_key, step, fraction, estimated_completion_at) VALUES (?, ?, ?, ?)",
-    ...[requireKey(db, runId), progress.step, progress.fraction, progress.estimatedCompletionAt],
+    requireKey(db, runId),
+    progress.step,
+    progress.fraction,
+    progress.estimatedCompletionAt,
   );
 }
 

@@ -1,7 +1,10 @@
-import type { Families, FamilyRule } from "../../families/index.ts";
+import type { Families, Family, FamilyRule } from "../../families/index.ts";
 import { type FieldProblem, notFound, problem, refuse } from "../http/refusal.ts";
+import type { VoiceProfile } from "../render/contract.ts";
+import type { Store } from "../store/store.ts";
+import type { Owner } from "../store/tables.ts";
 import { compileSchema } from "../validate/ajv.ts";
-import { type FamilyCheck, familyCheck } from "../validate/family-rules.ts";
+import { combinationCheck, type FamilyCheck, familyCheck } from "../validate/family-rules.ts";
 import { toProblems } from "../validate/problems.ts";
 import { TookTooLong, withinTime } from "../validate/time-limit.ts";
 import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
@@ -14,24 +17,44 @@ export interface CompiledModel extends ModelDefinition {
   readonly check: InputCheck;
   /** Rules of the model's family that its schema does not state; applied before defaults are filled. */
   readonly checkFamily: FamilyCheck;
+  /** The model's table of accepted field combinations; applied before defaults are filled. */
+  readonly checkCombination: FamilyCheck;
   /** Set when the schema does not compile; requests for the model are then refused as unsupported, with this reason. */
   readonly defect: string | null;
+  /** Which part of its table cannot be read; null when all of it is. */
+  readonly notice: string | null;
 }
 
-function prepareCheck(
-  model: ModelDefinition,
-  rules: readonly FamilyRule[],
-): Pick<CompiledModel, "check" | "checkFamily" | "defect"> {
+type Checks = Pick<CompiledModel, "check" | "checkFamily" | "checkCombination" | "notice" | "defect">;
+
+/** Built-in rules yield to a table that the model publishes: only their sums remain. */
+function applicableRules({ rules, areRulesBuiltIn }: Family, hasTable: boolean): readonly FamilyRule[] {
+  return hasTable && areRulesBuiltIn ? rules.filter((rule) => rule.kind === "max_sum") : rules;
+}
+
+function prepareCheck({ entry }: ModelDefinition, family: Family | null): Checks {
   try {
-    const { validate, isLinear } = compileSchema(model.entry.input_schema);
+    const { validate, isLinear } = compileSchema(entry.input_schema);
     const now: InputCheck = (input) => (validate(input) ? [] : toProblems(validate.errors ?? [], "input"));
     const check: InputCheck = isLinear ? now : (input) => checkInTime(() => now(input));
-    return { check, checkFamily: familyCheck(model.entry.input_schema, rules), defect: null };
+    const table = combinationCheck(entry.input_schema);
+    const rules = family === null ? [] : applicableRules(family, table !== null);
+    return {
+      check,
+      checkFamily: familyCheck(entry.input_schema, rules),
+      checkCombination: table?.check ?? (() => []),
+      notice: table && table.unread.length > 0 ? unreadRows(entry.id, table.unread) : null,
+      defect: null,
+    };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const nothing = { check: () => [], checkFamily: () => [] };
-    return { ...nothing, defect: `The input schema of ${model.entry.id} does not compile: ${reason}` };
+    const nothing = { check: () => [], checkFamily: () => [], checkCombination: () => [], notice: null };
+    return { ...nothing, defect: `The input schema of ${entry.id} does not compile: ${reason}` };
   }
+}
+
+function unreadRows(id: string, lines: readonly string[]): string {
+  return `The table of field combinations of ${id} has ${lines.length} unreadable line(s): ${lines[0]!.slice(0, 200)}`;
 }
 
 /** Limit of processor time, in milliseconds, for validating by a schema without a linear bound; see `withinTime`. */
@@ -47,14 +70,16 @@ function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProble
 }
 
 /** Never throws: a schema that does not compile disables this one model. */
-export function compileModel(model: ModelDefinition, rules: readonly FamilyRule[]): CompiledModel {
-  return { ...model, ...prepareCheck(model, rules) };
+export function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
+  return { ...model, ...prepareCheck(model, family) };
 }
 
 /** The models that this service offers. */
 export interface Catalog {
   /** Usable models, in catalog order. */
   list(modality: Modality | null): readonly CompiledModel[];
+  /** What `GET /models` answers: usable models, and unsupported ones that are listed all the same. */
+  listed(modality: Modality | null): readonly CompiledModel[];
   /** @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
   /** In any state, for jobs accepted earlier. */
@@ -62,17 +87,24 @@ export interface Catalog {
   stockVoice(voiceId: string): StockVoice | undefined;
   /** Why models of this catalog are disabled. */
   readonly defects: readonly string[];
+  /** Which tables of field combinations cannot be read in full. */
+  readonly notices: readonly string[];
 }
 
 export function createCatalog(definitions: readonly ModelDefinition[], families: Families): Catalog {
-  const rulesOf = (id: string) => families.of(id)?.rules ?? [];
-  const models = new Map(definitions.map((one) => [one.entry.id, compileModel(one, rulesOf(one.entry.id))]));
+  const models = new Map(definitions.map((one) => [one.entry.id, compileModel(one, families.of(one.entry.id))]));
   const advice = new Map(definitions.flatMap((one) => [...levelIds(one), ...Object.entries(one.oldIds)]));
   const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
   const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);
+  const shown = [...models.values()].filter(
+    (model) => usable.includes(model) || (model.state.is === "unsupported" && model.state.isListed === true),
+  );
+  const of = (list: readonly CompiledModel[], modality: Modality | null) =>
+    modality === null ? list : list.filter((model) => model.entry.modality === modality);
 
   return {
-    list: (modality) => (modality === null ? usable : usable.filter((model) => model.entry.modality === modality)),
+    list: (modality) => of(usable, modality),
+    listed: (modality) => of(shown, modality),
     use(modelId) {
       const model = models.get(modelId);
       if (!model) throw notFound(advice.get(modelId) ?? "There is no such model in the catalog.");
@@ -82,6 +114,7 @@ export function createCatalog(definitions: readonly ModelDefinition[], families:
     find: (modelId) => models.get(modelId),
     stockVoice: (voiceId) => voices.get(voiceId),
     defects: [...models.values()].flatMap((model) => model.defect ?? []),
+    notices: [...models.values()].flatMap((model) => model.notice ?? []),
   };
 }
 
@@ -102,4 +135,29 @@ function assertUsable({ state, defect, entry }: CompiledModel): void {
   const fixedMessage = "This model is not supported on v3 yet.";
   if (state.is === "unsupported") throw refuse("FAILED_PRECONDITION", state.message, { fixedMessage });
   if (defect !== null) throw refuse("FAILED_PRECONDITION", defect, { fixedMessage });
+}
+
+/** The profile of a voice that this owner may use; null when there is none. */
+export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner: Owner): VoiceProfile | null {
+  const stock = catalog.stockVoice(voiceId);
+  if (stock) return { base: stock.base, pitchHz: null, loudnessDb: null, label: stock.name };
+  const own = store.voices.get(voiceId);
+  if (!own || own.workspaceId !== owner.workspaceId || own.ownerId !== owner.ownerId) return null;
+  return JSON.parse(own.profile) as VoiceProfile;
+}
+
+/** The problem with an input's voice. */
+export function voiceProblems(
+  store: Store,
+  catalog: Catalog,
+  input: Readonly<Record<string, unknown>>,
+  owner: Owner,
+): FieldProblem[] {
+  const voiceId = input["voice_id"];
+  if (typeof voiceId !== "string") return [];
+  if (voiceId.startsWith("job_")) {
+    return [problem("input.voice_id", "is a job id; use outputs[].voice_id of that job", "not_a_voice")];
+  }
+  if (findVoice(store, catalog, voiceId, owner)) return [];
+  return [problem("input.voice_id", "is neither a stock voice nor one of yours", "not_found")];
 }

@@ -4,13 +4,20 @@ import { LocalServiceError } from "../errors.ts";
 import { isRecord, readJsonFile } from "../json.ts";
 import { micros } from "../money.ts";
 import type { NormalOptions } from "../options.ts";
-import { customShotsMs } from "../render/video/storyboard.ts";
+import { customShotsMs } from "../render/size.ts";
 import type { JobKind } from "../store/rows.ts";
 import { isAmong } from "../validate/family-rules.ts";
-import { secondsBegun } from "./builtin/define.ts";
 import { BUILT_IN_MODELS, STOCK_VOICES } from "./builtin/index.ts";
-import type { CatalogEntry, JsonSchema, Modality, ModelDefinition, ModelState, Work } from "./model.ts";
-import { OUTPUT_SCHEMA } from "./schema-parts.ts";
+import { secondsBegun } from "./builtin/video.ts";
+import {
+  type CatalogEntry,
+  type JsonSchema,
+  type Modality,
+  type ModelDefinition,
+  type ModelState,
+  OUTPUT_SCHEMA,
+  type Work,
+} from "./model.ts";
 
 const PER_PICTURE_MICROS = 20_000;
 const PER_SECOND_MICROS = 50_000;
@@ -154,6 +161,8 @@ const localPart = z.strictObject({
   replaced_by: z.string().nullable().optional(),
   /** 400 FAILED_PRECONDITION with this message. */
   unsupported: z.string().optional(),
+  /** Whether `GET /models` lists it although it is unsupported. Default: false. */
+  listed: z.boolean().optional(),
 });
 
 /** A model as `GET /models/{model}` returns it. Unknown fields are preserved. */
@@ -180,7 +189,8 @@ const broken = (text: string, cause?: unknown) => new LocalServiceError("CATALOG
 
 function stateOf(local: FileEntry["x_local"]): ModelState {
   if (local?.replaced_by !== undefined) return { is: "retired", replacedBy: local.replaced_by };
-  return local?.unsupported === undefined ? { is: "live" } : { is: "unsupported", message: local.unsupported };
+  if (local?.unsupported === undefined) return { is: "live" };
+  return { is: "unsupported", message: local.unsupported, isListed: local.listed === true };
 }
 
 function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {

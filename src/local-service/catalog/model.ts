@@ -23,8 +23,8 @@ export type ModelState =
   | { readonly is: "live" }
   /** 410 GONE. */
   | { readonly is: "retired"; readonly replacedBy: string | null }
-  /** 400 FAILED_PRECONDITION; the message says why. */
-  | { readonly is: "unsupported"; readonly message: string };
+  /** 400 FAILED_PRECONDITION; the message says why. Hosted services list some of them. */
+  | { readonly is: "unsupported"; readonly message: string; readonly isListed?: boolean };
 
 /** A catalog entry as the API shows it. */
 export interface CatalogEntry {
@@ -44,7 +44,7 @@ export interface ModelDefinition {
   readonly state: ModelState;
   /** Which renderer makes the outputs. */
   kind(work: Work): Exclude<JobKind, "chat">;
-  /** Null when the model can be priced without measuring its inputs; else the reason told to the caller. */
+  /** Null when the model can be priced without measuring its inputs; else the reason given to the caller. */
   readonly unquotable: string | null;
   /** Whole micro-dollars for the entire job. */
   priceMicros(work: Work): number;
@@ -67,3 +67,97 @@ export interface StockVoice {
   readonly base: "slt" | "rms" | "awb" | "kal";
   readonly labels: Readonly<Record<string, string>>;
 }
+
+/** At least one character that is neither white space nor a control character. */
+export const VISIBLE = "[^\\s\\x00-\\x1F\\x7F-\\x9F]";
+
+export const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+export const MAX_IMAGE_BYTES = 10_485_760;
+export const MAX_SOUND_BYTES = 52_428_800;
+export const MAX_FILM_BYTES = 524_288_000;
+
+/** Text of bounded length with at least one visible character. */
+export function visibleText(maxLength: number, description: string): JsonSchema {
+  return { type: "string", maxLength, pattern: VISIBLE, description };
+}
+
+/** Whole numbers from `from` to `to` in steps of `step`. */
+export function steps(from: number, to: number, step: number): number[] {
+  return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
+}
+
+const URL_FORM: JsonSchema = {
+  type: "object",
+  title: "Uploaded file",
+  additionalProperties: false,
+  required: ["source", "url"],
+  properties: {
+    source: { const: "url" },
+    url: { type: "string", format: "uri", description: "A URL returned by POST /files." },
+  },
+};
+
+const ASSET_FORM: JsonSchema = {
+  type: "object",
+  title: "Existing asset",
+  additionalProperties: false,
+  required: ["source", "asset_id"],
+  properties: {
+    source: { const: "asset" },
+    asset_id: { type: "string", description: "outputs[].asset_id of an earlier job." },
+  },
+};
+
+/** Constraints of a media field. */
+export interface MediaRules {
+  readonly media_type: "image" | "video" | "audio";
+  readonly role: string;
+  readonly max_file_size_bytes: number;
+  readonly description: string;
+  readonly min_duration_ms?: number;
+  readonly max_duration_ms?: number;
+  readonly min_dimension_px?: number;
+  readonly max_dimension_px?: number;
+}
+
+/** The schema of one media reference. */
+export function mediaReference(rules: MediaRules): JsonSchema {
+  return { ...rules, type: "object", discriminator: { propertyName: "source" }, oneOf: [URL_FORM, ASSET_FORM] };
+}
+
+/** An input object that rejects unknown fields. */
+export function inputObject(
+  required: readonly string[],
+  properties: Readonly<Record<string, JsonSchema>>,
+  rules: JsonSchema = {},
+): JsonSchema {
+  return { $schema: DIALECT, type: "object", additionalProperties: false, required, properties, ...rules };
+}
+
+/** The description of an input whose fields go together in these ways only, as hosted services publish it. */
+export function combinations(...rows: readonly string[]): JsonSchema {
+  const lines = rows.map((row, index) => `(${index + 1}) ${row}`);
+  return { description: ["Accepted field combinations (one per input mode):", ...lines].join("\n") };
+}
+
+const nullable = (type: string, more: JsonSchema = {}): JsonSchema => ({ type: [type, "null"], ...more });
+
+/** The schema of one element of `outputs`. */
+export const OUTPUT_SCHEMA: JsonSchema = {
+  $schema: DIALECT,
+  type: "object",
+  additionalProperties: false,
+  required: ["status", "asset_id", "voice_id", "url", "content_type", "width", "height", "duration_ms", "fps", "error"],
+  properties: {
+    status: { type: "string", enum: ["COMPLETED", "FAILED", "EXPIRED"], default: "COMPLETED" },
+    asset_id: nullable("string"),
+    voice_id: nullable("string"),
+    url: nullable("string", { format: "uri" }),
+    content_type: nullable("string"),
+    width: nullable("integer"),
+    height: nullable("integer"),
+    duration_ms: nullable("integer"),
+    fps: nullable("integer"),
+    error: nullable("object"),
+  },
+};

@@ -1,5 +1,5 @@
+import { codeOf, type Outcome, statusOf } from "../outbound/outbound.ts";
 import { delayAfter, Outbox } from "../outbound/outbox.ts";
-import { codeOf, type Outcome, statusOf } from "../outbound/outcome.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { EventRow, JobRow } from "../store/rows.ts";
 import { type DrainRegister, drainEndpoints } from "./endpoints.ts";

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { parseBody } from "../http/body.ts";
-import { type Answer, type Call, created, type Endpoint, endpoint, noContent, ok } from "../http/call.ts";
-import { newestFirst } from "../http/query.ts";
+import { type Answer, type Call, created, type Endpoint, endpoint, newestFirst, noContent, ok } from "../http/call.ts";
 import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
-import { failureOf, testResult } from "../outbound/outcome.ts";
+import { failureOf, testResult } from "../outbound/outbound.ts";
 import {
   type DrainChanges,
   drainChanges,
@@ -41,7 +40,7 @@ export function drainView(row: DrainRow) {
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
-/** Is told of created, changed and removed drains. */
+/** Is notified of created, changed and removed drains. */
 export interface DrainRegister {
   /** Called inside the transaction that creates it. */
   added(drain: DrainRow): void;

@@ -1,6 +1,6 @@
-import type { FailureCode } from "../outbound/outcome.ts";
+import type { FailureCode } from "../outbound/outbound.ts";
+import type { Statements } from "../store/database.ts";
 import type { LogLevel } from "../store/rows.ts";
-import type { Statements } from "../store/statement.ts";
 
 /** Consecutive failed batches that disable a drain. */
 export const MAX_FAILURES = 5;
@@ -19,6 +19,8 @@ export interface DrainState {
   readonly position: number;
 }
 
+const BY_USER = "disabled_by_user";
+
 export function newDrain(enabled: boolean, position: number): DrainState {
   return {
     enabled: enabled ? 1 : 0,
@@ -27,7 +29,7 @@ export function newDrain(enabled: boolean, position: number): DrainState {
     lastFailureAt: null,
     lastFailureStatus: null,
     lastError: null,
-    disabledReason: null,
+    disabledReason: enabled ? null : BY_USER,
     position,
   };
 }
@@ -48,7 +50,7 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
 /** A person enables it, which resets its failures, or disables it. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
-  const disabledReason = on ? null : "disabled_by_user";
+  const disabledReason = on ? null : BY_USER;
   return { ...drain, enabled: on ? 1 : 0, disabledReason, consecutiveFailures: count };
 }
 

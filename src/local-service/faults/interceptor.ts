@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { overLimit } from "../access/rate-limit.ts";
+import { overLimit } from "../access/authenticate.ts";
 import type { Answer, Call, Endpoint } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { Refusal, refuse, refuseForNow } from "../http/refusal.ts";

@@ -1,5 +1,7 @@
+import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal, Scope } from "../access/principal.ts";
+import { invalid, problem } from "./refusal.ts";
 
 /** One request, as handlers see it. */
 export interface Call {
@@ -57,3 +59,74 @@ export const endpoint = (
   summary: string,
   handle: Endpoint["handle"],
 ): Endpoint => ({ method, path, access, summary, handle });
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+/** A page's cursor, size and direction. The cursor is opaque. */
+export interface PageRequest {
+  readonly limit: number;
+  /** The last item of the previous page; null for the first page. */
+  readonly after: number | null;
+}
+
+/** Reads `limit` and `cursor`. @throws Refusal 400 */
+export function pageRequest(call: Call): PageRequest {
+  return { limit: readLimit(call.query("limit")), after: readCursor(call, "cursor") };
+}
+
+function readLimit(text: string | null): number {
+  if (text === null) return DEFAULT_LIMIT;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw invalid([
+    problem("limit", `must be an integer from 1 to ${MAX_LIMIT}`, limit > MAX_LIMIT ? "maximum" : "minimum"),
+  ]);
+}
+
+/** What a cursor is good for: the list at this path. */
+function listOf({ incoming }: Pick<Call, "incoming">): string {
+  const [path = ""] = (incoming.url ?? "").split("?", 1);
+  return hash("sha256", path).slice(0, 8);
+}
+
+/** Encodes a position in the list that is called as an opaque cursor. */
+export function cursorOf(call: Pick<Call, "incoming">, position: number): string {
+  return Buffer.from(`c2:${listOf(call)}:${position}`).toString("base64url");
+}
+
+/** The position of a cursor in the query. @throws Refusal 400 for one that no page of this very list returned */
+export function readCursor(call: Call, field: "cursor" | "logs_after"): number | null {
+  const text = call.query(field);
+  if (text === null) return null;
+  const [, list, position] =
+    /^c2:([\da-f]{8}):(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1")) ?? [];
+  if (list === listOf(call)) return Number(position);
+  throw invalid([problem(field, "is not a cursor that this list returned", "format")]);
+}
+
+/** The list shape, of one row more than it shows, to know whether there is a next page. */
+export function pageOf<Row>(
+  call: Call,
+  rows: readonly Row[],
+  limit: number,
+  position: (row: Row) => number,
+  view: (row: Row) => unknown,
+) {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    data: shown.map(view),
+    next_cursor: rows.length > limit && last !== undefined ? cursorOf(call, position(last)) : null,
+  };
+}
+
+/** Answers with a page of rows, newest first; `read` gives those before a position. @throws Refusal 400 */
+export function newestFirst<Row extends { readonly seq: number }>(
+  call: Call,
+  read: (before: number, count: number) => readonly Row[],
+  view: (row: Row) => unknown,
+): Answer {
+  const { limit, after } = pageRequest(call);
+  return ok(pageOf(call, read(after ?? Number.MAX_SAFE_INTEGER, limit + 1), limit, (row) => row.seq, view));
+}

@@ -1,5 +1,3 @@
-import type { Answer } from "./call.ts";
-
 export interface ErrorPorts {
   /** An unexpected error; its text never reaches the caller. */
   onDefect(error: unknown, traceId: string): void;
@@ -7,14 +5,17 @@ export interface ErrorPorts {
   readonly strict: boolean;
 }
 
+interface ErrorAnswer {
+  readonly is: "json";
+  readonly status: number;
+  readonly body: object;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /**
  * The error envelope for a thrown value. Anything but a refusal is a defect: it is reported, and its text is not sent.
  */
-export function errorAnswer(
-  thrown: unknown,
-  traceId: string,
-  { onDefect, strict }: ErrorPorts,
-): Answer & { readonly is: "json" } {
+export function errorAnswer(thrown: unknown, traceId: string, { onDefect, strict }: ErrorPorts): ErrorAnswer {
   if (!(thrown instanceof Refusal)) onDefect(thrown, traceId);
   const refusal =
     thrown instanceof Refusal ? thrown : refuseForNow("INTERNAL", "Something unexpected went wrong on our side.", 1);

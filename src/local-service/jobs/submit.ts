@@ -1,16 +1,84 @@
 import { randomInt } from "node:crypto";
-import type { CompiledModel } from "../catalog/catalog.ts";
+import { OURS } from "../../families/index.ts";
+import { type CompiledModel, voiceProblems } from "../catalog/catalog.ts";
+import type { Work } from "../catalog/model.ts";
 import { promptOf } from "../faults/engine.ts";
+import { problemsOf } from "../http/body.ts";
 import type { Answer, Call } from "../http/call.ts";
-import { refuse } from "../http/refusal.ts";
+import { type FieldProblem, invalid, problem, refuse } from "../http/refusal.ts";
 import { jobId as newJobId } from "../ids.ts";
+import { isRecord } from "../json.ts";
 import { acceptedEvents, estimatedCompletion } from "../lifecycle/job.ts";
+import { type FoundMedia, mediaResolver } from "../media/resolve.ts";
 import { shortfall } from "../money.ts";
+import { submitBody } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { IdempotencyRow, JobRow, NewJobRow } from "../store/rows.ts";
 import type { Owner } from "../store/tables.ts";
-import { type PreparedWork, readSubmitBody, type SubmitBody, workPreparer } from "./prepare.ts";
+import { moderate } from "../validate/problems.ts";
 import { instant } from "./views.ts";
+
+/** A submit as it was sent. `problems` concern fields other than `input`. */
+export interface SubmitBody {
+  readonly input: unknown;
+  readonly webhook: string | null;
+  readonly idempotencyKey: string | null;
+  readonly problems: readonly FieldProblem[];
+}
+
+/** Reads a submit body; unknown fields are ignored. @throws Refusal 400 when it is not an object. */
+export function readSubmitBody(value: unknown): SubmitBody {
+  if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
+  const { input } = value;
+  const { problems, data } = problemsOf(submitBody, { ...value, input: null });
+  return { input, webhook: data?.webhook ?? null, idempotencyKey: data?.idempotency_key ?? null, problems };
+}
+
+/** An input that is absent or not an object, detected before schema validation. */
+export function inputShapeProblems(input: unknown): FieldProblem[] {
+  if (input === undefined || input === null) return [problem("input", "is required", "required")];
+  return isRecord(input) ? [] : [problem("input", "must be an object", "type")];
+}
+
+/** A validated input with its media. */
+export interface PreparedWork extends Work {
+  readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
+}
+
+/** Validates an input for one owner, identically for estimate and submit. */
+export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
+  const resolve = mediaResolver(store, clock);
+
+  /** The strict profile states such a rule as the service's own. */
+  const marked = (broken: FieldProblem): FieldProblem =>
+    options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
+
+  function check(model: CompiledModel, raw: unknown, owner: Owner, others: readonly FieldProblem[]): PreparedWork {
+    const shape = inputShapeProblems(raw);
+    if (shape.length > 0) throw invalid([...shape, ...others]);
+    const input = raw as Readonly<Record<string, unknown>>;
+    const byFamily = model.checkFamily(input).map(marked);
+    const byTable = model.checkCombination(input);
+    const bySchema = model.check(input);
+    const { media, problems } = resolve(model.entry.input_schema, input, owner);
+    const known = new Set(bySchema.map((item) => item.field));
+    const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
+    // Which row was meant shows only once every field is valid.
+    const rows = bySchema.length === 0 ? byTable : [];
+    const more = [...rows, ...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
+    const all = [...bySchema, ...more, ...others];
+    if (all.length > 0) throw invalid(all);
+    return { input, media };
+  }
+
+  /** @throws Refusal 400, 422 */
+  return (model: CompiledModel, raw: unknown, owner: Owner, others: readonly FieldProblem[] = []): PreparedWork => {
+    const work = check(model, raw, owner, others);
+    const refused = moderate(work.input, options.moderationTriggers);
+    if (refused) throw refused;
+    return work;
+  };
+}
 
 /** Simulated queue time of every job. */
 const QUEUE_MS = 300;

@@ -1,17 +1,149 @@
-import type { JsonSchema } from "../catalog/model.ts";
+import type { JsonSchema, MeasuredMedia } from "../catalog/model.ts";
 import type { Clock } from "../clock/clock.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
+import { isRecord, resolveReference } from "../json.ts";
 import type { FileRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { type Owner, pathOf } from "../store/tables.ts";
-import {
-  checkMedia,
-  checkTotal,
-  type FoundMedia,
-  type MediaReference,
-  mediaReferences,
-  rulesOfField,
-} from "./references.ts";
+
+/** The media constraints of a field, from its schema's annotations. */
+export type MediaRules = Readonly<Record<string, unknown>>;
+
+/** A media input that was found and probed. */
+export interface FoundMedia extends MeasuredMedia {
+  readonly path: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Why it cannot be decoded; null when it can. */
+  readonly fault: string | null;
+  /** The job that produced it; null for an upload. */
+  readonly sourceSeq: number | null;
+}
+
+function bound(rules: MediaRules, name: string): number | null {
+  const value = rules[name];
+  return typeof value === "number" ? value : null;
+}
+
+function kinds(rules: MediaRules): string[] {
+  const types = rules["media_type"];
+  return [types].flat().flatMap((type) => (typeof type === "string" ? [type.split("/")[0]!] : []));
+}
+
+type Measure = readonly [value: number | null, least: string, most: string, unit: string];
+
+function measures({ width, height, durationMs }: FoundMedia): Measure[] {
+  const sides = width === null || height === null ? null : ([width, height] as const);
+  return [
+    [durationMs, "min_duration_ms", "max_duration_ms", "ms long"],
+    [sides && Math.min(...sides), "min_dimension_px", "", "px at its shorter side"],
+    [sides && Math.max(...sides), "", "max_dimension_px", "px at its longer side"],
+    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "wide to high"],
+  ];
+}
+
+function boundProblems(field: string, [value, min, max, unit]: Measure, rules: MediaRules): FieldProblem[] {
+  const least = bound(rules, min);
+  const most = bound(rules, max);
+  if (value === null) return [];
+  if (least !== null && value < least) {
+    return [problem(field, `the media is ${value} ${unit}; at least ${least} is needed`, min)];
+  }
+  if (most === null || value <= most) return [];
+  return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
+}
+
+/** The violation of its field's constraints, if any. */
+export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
+  const accepted = kinds(rules);
+  if (accepted.length > 0 && !accepted.includes(media.kind)) {
+    return [problem(field, `the media is ${media.kind}, not ${accepted.join(" or ")}`, "media_type", accepted)];
+  }
+  const largest = bound(rules, "max_file_size_bytes");
+  const size =
+    largest !== null && media.sizeBytes > largest
+      ? [problem(field, `the file has ${media.sizeBytes} bytes; at most ${largest} are allowed`, "max_file_size_bytes")]
+      : [];
+  return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
+}
+
+/** `max_total_duration_ms` over all media of one field. */
+export function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
+  const most = bound(rules, "max_total_duration_ms");
+  const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
+  if (most === null || total <= most) return [];
+  return [problem(field, `lasts ${total} ms in all; at most ${most} ms are allowed`, "max_total_duration_ms")];
+}
+
+/** A media reference in an input, with its field's constraints. */
+export interface MediaReference {
+  /** Full path, such as `input.images[0]`. */
+  readonly field: string;
+  /** The top-level input field that contains it. */
+  readonly topField: string;
+  readonly value:
+    | { readonly source: "url"; readonly url: string }
+    | { readonly source: "asset"; readonly asset_id: string };
+  readonly rules: MediaRules;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+const RULE = /^(media_type|role|max_|min_)/;
+
+function ownRules(schema: Node): MediaRules {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => RULE.test(key)));
+}
+
+/** Resolves `#/…` references within the document; external ones contribute no constraints. */
+function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
+  if (!isRecord(schema)) return {};
+  const ref = schema["$ref"];
+  if (typeof ref !== "string" || hops === 0) return schema;
+  return { ...resolve(resolveReference(root, ref), root, hops - 1), ...schema, $ref: undefined };
+}
+
+function asReference(value: Node): MediaReference["value"] | null {
+  if (value["source"] === "url" && typeof value["url"] === "string") return { source: "url", url: value["url"] };
+  if (value["source"] !== "asset" || typeof value["asset_id"] !== "string") return null;
+  return { source: "asset", asset_id: value["asset_id"] };
+}
+
+/** All media references of a valid input, wherever its schema allows one. */
+export function mediaReferences(schema: JsonSchema, input: Node): MediaReference[] {
+  const found: MediaReference[] = [];
+
+  function visit(node: unknown, value: unknown, field: string, topField: string, inherited: MediaRules): void {
+    const here = resolve(node, schema);
+    const rules = { ...inherited, ...ownRules(here) };
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) visit(here["items"], item, `${field}[${index}]`, topField, rules);
+      return;
+    }
+    if (!isRecord(value)) return;
+    const isMedia = "media_type" in rules || isRecord(here["discriminator"]);
+    const reference = isMedia ? asReference(value) : null;
+    if (reference) found.push({ field, topField, value: reference, rules });
+    else visitProperties(here, value, field, topField, rules);
+  }
+
+  function visitProperties(node: Node, value: Node, field: string, topField: string, rules: MediaRules): void {
+    const properties = node["properties"];
+    if (!isRecord(properties)) return;
+    for (const [name, child] of Object.entries(value)) {
+      if (Object.hasOwn(properties, name)) visit(properties[name], child, `${field}.${name}`, topField || name, rules);
+    }
+  }
+
+  visitProperties(resolve(schema, schema), input, "input", "", {});
+  return found;
+}
+
+/** The constraints of a top-level field, for checks over all of its media. */
+export function rulesOfField(schema: JsonSchema, field: string): MediaRules {
+  const properties = resolve(schema, schema)["properties"];
+  return isRecord(properties) ? ownRules(resolve(properties[field], schema)) : {};
+}
 
 /** Image, video or audio, by MIME type. */
 export function kindOfContent(contentType: string): "image" | "video" | "audio" {

@@ -1,9 +1,9 @@
 import type { CompiledModel } from "../catalog/catalog.ts";
 import type { Modality } from "../catalog/model.ts";
-import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
-import { newestFirst, pageOf, pageRequest } from "../http/query.ts";
+import { isChatModel } from "../chat/chat-job.ts";
+import { type Answer, type Call, type Endpoint, endpoint, newestFirst, ok, pageOf, pageRequest } from "../http/call.ts";
 import { invalid, problem, refuse } from "../http/refusal.ts";
-import { type PreparedWork, workPreparer } from "../jobs/prepare.ts";
+import { type PreparedWork, workPreparer } from "../jobs/submit.ts";
 import { usd } from "../money.ts";
 import { modelDocument, modelNames } from "../openapi/document.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -57,7 +57,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
 
   function jobs(call: Call): Answer {
     const modelId = call.param("model");
-    if (!catalog.find(modelId)) use(call);
+    if (!catalog.find(modelId) && !isChatModel(modelId)) use(call);
     const read = (before: number, count: number) => store.jobs.pageOfModel(call.principal, modelId, before, count);
     return newestFirst(call, read, views.summary);
   }
@@ -75,6 +75,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     const shown = paged ? limit : rest.length;
     return ok(
       pageOf(
+        call,
         rest,
         shown,
         ({ position }) => position,
@@ -87,7 +88,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     {
       ...endpoint("GET", "/models", "models:read", "The models on offer", (call) =>
-        ok({ data: catalog.list(modalityOf(call)).map(summary), next_cursor: null }),
+        ok({ data: catalog.listed(modalityOf(call)).map(summary), next_cursor: null }),
       ),
       ...open,
     },

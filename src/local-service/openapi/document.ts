@@ -1,16 +1,31 @@
 import { createHash } from "node:crypto";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
-import type { Endpoint } from "../http/call.ts";
+import { faultsBody } from "../faults/rules.ts";
+import { type Call, type Endpoint, endpoint } from "../http/call.ts";
+import { assertOperator } from "../operator/endpoints.ts";
 import type { NormalOptions } from "../options.ts";
+import { clockBody, keyBody, memberBody, walletBody } from "../request-bodies.ts";
 import { COMPONENTS, estimateComponent } from "./components/index.ts";
-import { jsonBody, type Operation, type OperationSpec, operation, type Specs, TAG_OBJECTS, TAGS } from "./operation.ts";
+import {
+  bodyOf,
+  json,
+  jsonBody,
+  type Operation,
+  type OperationSpec,
+  operation,
+  refTo,
+  type Specs,
+  submitRequest,
+  TAG_OBJECTS,
+  TAGS,
+} from "./operation.ts";
 import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
-import { refTo, submitBody } from "./schema.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 /** A model's names in the document. */
 export interface ModelNames {
-  /** `submit_video_1` */
+  /** Such as `submit_video_1`. */
   readonly operationId: string;
   /** Component of the input's schema: `Video1Input`. */
   readonly input: string;
@@ -62,7 +77,7 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
   return operation(endpoint, {
     tag: TAGS.submit,
     operationId,
-    body: jsonBody(submitBody(input)),
+    body: jsonBody(submitRequest(input)),
     success: SUBMIT_SUCCESS,
     // The model is listed, so it is neither unknown nor retired.
     errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
@@ -78,18 +93,19 @@ export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
 /** A model's input inline in its operation; only its internal references differ from the catalog's schema. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
   if ("$id" in input_schema) return input_schema;
-  const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1");
+  // A pointer in a fragment: its own escapes, then those of a URL.
+  const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1").replaceAll("%", "%25");
   const pointer = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
   return relocated(input_schema, pointer) as JsonSchema;
 }
 
-function relocated(node: unknown, pointer: string): unknown {
+function relocated(node: unknown, pointer: string, isMapping = false): unknown {
   if (Array.isArray(node)) return node.map((item) => relocated(item, pointer));
   if (typeof node !== "object" || node === null) return node;
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => {
-      const isLocal = key === "$ref" && typeof value === "string" && value.startsWith("#");
-      return [key, isLocal ? `${pointer}${value.slice(1)}` : relocated(value, pointer)];
+      const isLocal = (key === "$ref" || isMapping) && typeof value === "string" && value.startsWith("#");
+      return [key, isLocal ? `${pointer}${value.slice(1)}` : relocated(value, pointer, key === "mapping")];
     }),
   );
 }
@@ -206,4 +222,79 @@ export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
   const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };
   return document({ title: entry.name ?? entry.id, description, server: "/v3" }, { paths });
+}
+
+const tag = "Operator";
+const ANY = { type: "object" };
+const page = {
+  status: 200,
+  description: "A page for a browser.",
+  content: { "text/html": { type: "string" } },
+} as const;
+
+function read(operationId: string, description: string): OperationSpec {
+  return { tag, operationId, success: json(ANY, description) };
+}
+
+/** The operator endpoints, below `/_local`. */
+export const operatorOperations: Specs = {
+  "GET /stats": read("get_stats", "Counts over the data folder's life; requests since this start."),
+  "GET /wallet": read("get_wallets", "Every workspace's wallet."),
+  "POST /wallet": { ...read("change_wallet", "Every workspace's wallet."), body: jsonBody(bodyOf(walletBody)) },
+  "GET /fund": { tag, operationId: "show_funding", query: { workspace_id: { type: "string" } }, success: page },
+  "POST /fund": {
+    tag,
+    operationId: "add_funds",
+    query: { workspace_id: { type: "string" } },
+    body: {
+      mediaType: "application/x-www-form-urlencoded",
+      schema: { type: "object", required: ["dollars"], properties: { dollars: { type: "number" } } },
+    },
+    success: page,
+  },
+  "POST /keys": {
+    tag,
+    operationId: "make_key",
+    body: jsonBody(bodyOf(keyBody), false),
+    success: json(ANY, "The key, with its credential.", 201),
+  },
+  "POST /members": {
+    ...read("change_member", "The owner's state."),
+    body: jsonBody(bodyOf(memberBody)),
+    errors: ["NOT_FOUND"],
+  },
+  "GET /faults": read("get_faults", "The rules, with how often each matched and struck."),
+  "POST /faults": { ...read("set_faults", "The rules as set."), body: jsonBody(bodyOf(faultsBody)) },
+  "GET /clock": read("get_clock", "Mode, factor and instant."),
+  "POST /clock": { ...read("set_clock", "Mode, factor and instant."), body: jsonBody(bodyOf(clockBody)) },
+  "GET /openapi.json": read("get_openapi", "This document."),
+};
+
+/** The table with one more row: the document that describes it, generated on its first request. */
+function withDocument(
+  endpoints: readonly Endpoint[],
+  summary: string,
+  make: (all: readonly Endpoint[]) => object,
+  assertAllowed: (call: Call) => void = () => {},
+): readonly Endpoint[] {
+  let text: string | undefined;
+  const own = endpoint("GET", "/openapi.json", "public", summary, (call) => {
+    assertAllowed(call);
+    text ??= JSON.stringify(make(all));
+    return { is: "text", status: 200, body: text, headers: { "Content-Type": "application/json" } };
+  });
+  const all = [...endpoints, own];
+  return all;
+}
+
+export function described(endpoints: readonly Endpoint[], catalog: Catalog, options: Deployment): readonly Endpoint[] {
+  const models = catalog.list(null).map(({ entry }) => entry);
+  return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
+}
+
+/** The same for the operator endpoints, which answer on this machine only. */
+export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
+  const assertAllowed = ({ incoming }: Call) => assertOperator(incoming);
+  return withDocument(endpoints, "The operator's side as OpenAPI 3.1", document, assertAllowed);
 }

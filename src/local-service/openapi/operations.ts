@@ -1,6 +1,19 @@
 import type { ErrorCode } from "../http/refusal.ts";
-import { empty, json, jsonBody, type OperationSpec, PAGE_QUERY, type Specs, type Success, TAGS } from "./operation.ts";
-import { exactly, object, pageOf, refTo, text } from "./schema.ts";
+import {
+  empty,
+  exactly,
+  json,
+  jsonBody,
+  type OperationSpec,
+  object,
+  PAGE_QUERY,
+  pageOf,
+  refTo,
+  type Specs,
+  type Success,
+  TAGS,
+  text,
+} from "./operation.ts";
 
 const row = (
   tag: keyof typeof TAGS,
@@ -17,7 +30,7 @@ const paged = { query: PAGE_QUERY };
 const FILE = object({ file: { ...text, contentMediaType: "application/octet-stream" } });
 const LOGS_AFTER = "A cursor, or `start` for the first event on. Without it no events are sent.";
 const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\` whose data is [STREAM_DONE]. Send the id of the
-last frame as Last-Event-ID to go on after it. An end without done was cut short: connect again.`;
+last frame as Last-Event-ID to continue after it. An end without done was cut short: connect again.`;
 const CHUNKS = `The answer; or, with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
 \`data: [DONE]\`. A failure after the stream has begun is one last event with \`error\`.`;
 

@@ -142,7 +142,7 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
   return {
     show: (call: Call) => show(workspaceOf(call)),
     async add(call: Call): Promise<Answer> {
-      const form = new URLSearchParams((await readBody(call.incoming, { maxBytes: MAX_FORM_BYTES })).toString("utf8"));
+      const form = new URLSearchParams((await readBody(call.incoming, MAX_FORM_BYTES)).toString("utf8"));
       const dollars = Number(form.get("dollars") ?? Number.NaN);
       if (!(dollars > 0 && dollars <= MOST_DOLLARS)) throw invalid([problem("dollars", "must be above 0", "minimum")]);
       await fund(dollars, workspaceOf(call));

@@ -26,6 +26,8 @@ export interface ServiceStats {
   readonly wallets: readonly WalletStats[];
   /** Models of the catalog that are disabled, and why. */
   readonly disabled_models: readonly string[];
+  /** Tables of field combinations that cannot be read in full. */
+  readonly unread_tables: readonly string[];
 }
 
 export function walletStats({ store }: Pick<ServiceContext, "store">): WalletStats[] {
@@ -55,5 +57,6 @@ export function readStats(service: ServiceContext): ServiceStats {
     running_jobs: service.runner.running(),
     wallets,
     disabled_models: service.catalog.defects,
+    unread_tables: service.catalog.notices,
   };
 }

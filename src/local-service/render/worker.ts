@@ -63,13 +63,11 @@ async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8
 async function cloneVoice({ media, input }: RenderRequest): Promise<RenderResult> {
   const file = media.audio?.[0];
   if (file === undefined) throw inputError("audio", "a voice needs a sample");
-  const [{ decodeSoundFile }, { profileOf }] = await Promise.all([
+  const [{ loadSound }, { profileOf }] = await Promise.all([
     import("./sound/decode.ts"),
     import("./sound/render-speech.ts"),
   ]);
-  const decoded = await decodeSoundFile(file.path);
-  if (!decoded.ok) throw inputError("audio", `the sample cannot be decoded: ${decoded.reason}`);
-  const voice = profileOf(decoded.sound, String(input.name ?? "voice"));
+  const voice = profileOf(await loadSound(file, "audio"), String(input.name ?? "voice"));
   return { contentType: null, width: null, height: null, durationMs: null, fps: null, sizeBytes: 0, voice };
 }
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { CompiledModel } from "../catalog/catalog.ts";
 import type { Work } from "../catalog/model.ts";
 import type { DataDir } from "../data-dir.ts";
-import type { FoundMedia } from "../media/references.ts";
+import type { FoundMedia } from "../media/resolve.ts";
 import {
   inputError,
   type MediaFile,

@@ -1,7 +1,7 @@
+import { findVoice } from "../catalog/catalog.ts";
 import { canMove, progressEvent, recoveredEvents, startedEvents } from "../lifecycle/job.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
-import { findVoice } from "../voices/voices.ts";
 import { jobFinisher, WORK_FAILED } from "./finish.ts";
 import { renderJob } from "./render-job.ts";
 

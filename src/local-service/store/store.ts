@@ -1,9 +1,9 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalServiceError } from "../errors.ts";
+import { Statements, Writer } from "./database.ts";
 import { SCHEMA, SCHEMA_VERSION, UPGRADES } from "./rows.ts";
-import { Statements } from "./statement.ts";
 import {
   countJobs,
   eventTable,
@@ -17,7 +17,6 @@ import {
   voiceTable,
   workspaceTable,
 } from "./tables.ts";
-import { Writer } from "./writer.ts";
 
 function unusable(file: string, problem: string, cause?: unknown): LocalServiceError {
   return new LocalServiceError("DATA_DIR_UNUSABLE", `${file} ${problem} Choose another data folder, or move it away.`, {
@@ -42,6 +41,7 @@ export function openDatabase(dataDir: string): DatabaseSync {
   const file = join(dataDir, "service.db");
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makePrivate(file);
     const database = new DatabaseSync(file);
     prepare(database, file);
     return database;
@@ -49,6 +49,12 @@ export function openDatabase(dataDir: string): DatabaseSync {
     if (error instanceof LocalServiceError) throw error;
     throw unusable(file, `cannot be used as the service's database (${String(error)}).`, error);
   }
+}
+
+/** It holds secrets of drains: nobody else reads it, whoever may read its folder. SQLite gives its side files the same mode. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600);
 }
 
 /**

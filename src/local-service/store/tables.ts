@@ -1,3 +1,4 @@
+import type { Statements } from "./database.ts";
 import type {
   EventRow,
   FileRow,
@@ -13,7 +14,6 @@ import type {
   VoiceRow,
   WorkspaceRow,
 } from "./rows.ts";
-import type { Statements } from "./statement.ts";
 
 /** The owner to filter by: jobs belong to an owner within a workspace. */
 export interface Owner {

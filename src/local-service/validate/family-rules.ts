@@ -157,3 +157,102 @@ export function isAmong(value: unknown, list: readonly unknown[]): boolean {
   const folded = (one: unknown) => (typeof one === "string" ? one.toLowerCase() : one);
   return list.map(folded).includes(folded(value));
 }
+
+interface Row {
+  readonly required: readonly string[];
+  readonly omitted: readonly string[];
+  readonly accepted: readonly (readonly [name: string, values: readonly string[]])[];
+}
+
+/** A model's table of accepted field combinations, compiled. */
+export interface CombinationCheck {
+  /** Refuses an input that matches no row. Applies to an input as it was sent, before defaults are filled. */
+  readonly check: (input: Input) => readonly FieldProblem[];
+  /** Lines of the table that are no row. A numbered one disables the table: an input may match just that row. */
+  readonly unread: readonly string[];
+}
+
+/** Limit of the work that one request may cause. */
+const MAX_ROWS = 500;
+
+/** Reads the table from the schema's description; null where there is none. The planner has a reader of its own. */
+export function combinationCheck(schema: JsonSchema): CombinationCheck | null {
+  const lines = tableLines(schema["description"]);
+  if (lines === null) return null;
+  const parsed = lines.map((line, index) => ({ line, row: index < MAX_ROWS ? parseRow(line) : null }));
+  const rows = parsed.flatMap(({ row }) => row ?? []);
+  const unread = parsed.filter(({ row }) => row === null).map(({ line }) => line);
+  const isDisabled = rows.length === 0 || unread.some((line) => /^\(\d+\)/.test(line));
+  return { check: isDisabled ? () => [] : rowCheck(schema, rows), unread };
+}
+
+function tableLines(description: unknown): readonly string[] | null {
+  if (typeof description !== "string") return null;
+  const table: string[] = [];
+  let isWithin = false;
+  for (const line of description.split("\n").map((text) => text.trim())) {
+    if (isWithin && line === "") break;
+    if (isWithin) table.push(line);
+    isWithin ||= /Accepted field combinations( \([^()]*\))?:$/.test(line);
+  }
+  return isWithin ? table : null;
+}
+
+const isName = (text: string) => /^\w[\w.-]*$/.test(text);
+const parts = (text: string, separator: string) => text.split(separator).map((part) => part.trim());
+
+/** `(N) requires: a, b; must omit: c; accepts d: 1 | 2; e: x`; null for anything else. */
+function parseRow(line: string): Row | null {
+  const number = /^\(\d+\) */.exec(line);
+  if (number === null) return null;
+  const clauses = line.slice(number[0].length).split(/; */);
+  const required = names(clauses.shift()!, "requires:");
+  const omitted = clauses[0]?.startsWith("must omit:") ? names(clauses.shift()!, "must omit:") : [];
+  const accepted = parseAccepted(clauses);
+  return required && omitted && accepted ? { required, omitted, accepted } : null;
+}
+
+function names(clause: string, word: string): readonly string[] | null {
+  const list = clause.startsWith(word) ? parts(clause.slice(word.length), ",") : [""];
+  return list.every(isName) ? list : null;
+}
+
+function parseAccepted(clauses: readonly string[]): Row["accepted"] | null {
+  const [first, ...others] = clauses;
+  if (first === undefined) return [];
+  if (!first.startsWith("accepts ")) return null;
+  const pairs = [first.slice("accepts ".length), ...others].map((clause) => {
+    const [name = "", ...rest] = clause.split(":");
+    return [name.trim(), parts(rest.join(":"), "|")] as const;
+  });
+  const isValid = pairs.every(([name, values]) => isName(name) && !values.includes(""));
+  return isValid && new Set(pairs.map(([name]) => name)).size === pairs.length ? pairs : null;
+}
+
+function rowCheck(schema: JsonSchema, rows: readonly Row[]): CombinationCheck["check"] {
+  const fields = schemaFields(schema);
+  const isSent = (name: string, input: Input) => Object.hasOwn(input, name) && input[name] !== null;
+  const valueIn = (name: string, input: Input) => (isSent(name, input) ? input[name] : fields.get(name)?.preset);
+
+  /** What keeps a row from matching, by field. */
+  function mismatches({ required, omitted, accepted }: Row, input: Input): readonly FieldProblem[] {
+    const missing = required.filter((name) => valueIn(name, input) === undefined);
+    const excess = omitted.filter((name) => isSent(name, input));
+    const unaccepted = accepted.filter(([name, values]) => {
+      const value = valueIn(name, input);
+      return value !== undefined && !isAmong(String(value), values);
+    });
+    return [
+      ...unaccepted.map(([name, values]) =>
+        problem(`input.${name}`, `must be ${values.join(" or ")} in this combination`, "combination", values),
+      ),
+      ...excess.map((name) => problem(`input.${name}`, "must be omitted in this combination", "combination")),
+      ...missing.map((name) => problem(`input.${name}`, "is required in this combination", "combination")),
+    ];
+  }
+
+  return (input) => {
+    const found = rows.map((row) => mismatches(row, input));
+    return found.reduce((nearest, other) => (other.length < nearest.length ? other : nearest));
+  };
+}

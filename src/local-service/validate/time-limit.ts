@@ -18,12 +18,11 @@ const MOST_TRIES = 8;
  * Runs synchronous work under a time limit, even when it hangs in a regular expression: callers send schemas and
  * patterns of any cost. The limit of an attempt is in real time, which other processes may use on a busy machine, so it
  * is repeated until two limits of processor time were used. Interrupted work does not even run its `finally`, so it
- * must not leave shared state inconsistent. `prepare` runs before each attempt without a limit. @throws TookTooLong
+ * must not leave shared state inconsistent. @throws TookTooLong
  */
-export function withinTime<T>(ms: number, work: () => T, prepare: () => void = () => {}): T {
+export function withinTime<T>(ms: number, work: () => T): T {
   let usedMs = 0;
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    prepare();
     const before = process.cpuUsage();
     const done = tryWithin(ms, work);
     if (done) return done.value;

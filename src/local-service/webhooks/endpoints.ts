@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { parseBody } from "../http/body.ts";
-import { type Answer, type Call, type Endpoint, endpoint, noContent, ok } from "../http/call.ts";
-import { newestFirst } from "../http/query.ts";
+import { type Answer, type Call, type Endpoint, endpoint, newestFirst, noContent, ok } from "../http/call.ts";
 import { notFound, refuse } from "../http/refusal.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
-import { type FailureCode, failureOf, testResult } from "../outbound/outcome.ts";
+import { type FailureCode, failureOf, testResult } from "../outbound/outbound.ts";
 import { defaultWebhookBody } from "../request-bodies.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import {
@@ -13,9 +12,9 @@ import {
   mayReplay,
   type ReplayEntry,
   replay,
+  type WebhookSigner,
   type WebhookTables,
 } from "./deliveries.ts";
-import type { WebhookSigner } from "./signature.ts";
 
 const failureOrNull = (code: FailureCode | null) => (code === null ? null : failureOf(code));
 

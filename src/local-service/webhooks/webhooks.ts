@@ -1,7 +1,6 @@
 import { promptOf } from "../faults/engine.ts";
-import type { Message } from "../outbound/outbound.ts";
+import type { Message, Outcome } from "../outbound/outbound.ts";
 import { Outbox } from "../outbound/outbox.ts";
-import type { Outcome } from "../outbound/outcome.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
 import {
@@ -12,11 +11,12 @@ import {
   interrupted,
   isDue,
   NEW_DELIVERY,
+  type WebhookSigner,
   type WebhookTables,
+  webhookSigner,
   webhookTables,
 } from "./deliveries.ts";
 import { webhookEndpoints } from "./endpoints.ts";
-import { type WebhookSigner, webhookSigner } from "./signature.ts";
 
 /** Maximum concurrent POSTs, in all and per host. */
 const LIMITS = { total: 32, perLane: 8 } as const;

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { outputsOf, type RunState } from "../../index.ts";
+import { outputsOf, type RunState } from "../../internal.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
 import { runId, tool } from "./tool.ts";

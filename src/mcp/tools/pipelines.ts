@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatUsd, type Pipeline, type Quote } from "../../index.ts";
+import { formatUsd, type Pipeline, type Quote } from "../../internal.ts";
 import { ToolError } from "../tool-error.ts";
 import { json, tool } from "./tool.ts";
 
@@ -46,7 +46,7 @@ export const pipelineTools = [
     name: "plan_pipeline",
     title: "Plan a pipeline",
     description:
-      "Checks an input and lists the steps that it leads to and what each uses. Free; all problems are told at once.",
+      "Checks an input and lists the steps that it leads to and what each uses. Free; all problems are listed at once.",
     input: { pipeline, input },
     isReadOnly: true,
     async run(given, { session }) {
@@ -85,7 +85,7 @@ export const pipelineTools = [
     name: "run_pipeline",
     title: "Run a pipeline",
     description:
-      "Starts a run, which spends money, under the budget that a person set, and returns while it goes on: follow it with `wait_for_run`. It goes on when you disconnect.",
+      "Starts a run, which spends money, under the budget that a person set, and returns while it continues: follow it with `wait_for_run`. It continues when you disconnect.",
     input: { pipeline, name, input },
     isReadOnly: false,
     async run(given, { session }) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RunReport } from "../../index.ts";
+import type { RunReport } from "../../internal.ts";
 import { ToolError } from "../tool-error.ts";
 import { json, runId, tool } from "./tool.ts";
 
@@ -54,7 +54,7 @@ export const runTools = [
     name: "resume_run",
     title: "Resume a run",
     description:
-      "Goes on with a run that is paused or was interrupted, under the budget that it has. Nothing is paid twice.",
+      "Continues with a run that is paused or was interrupted, under the budget that it has. Nothing is paid twice.",
     input: { run: runId },
     isReadOnly: false,
     async run({ run }, { session }) {
@@ -65,7 +65,7 @@ export const runTools = [
   tool({
     name: "stop_run",
     title: "Stop a run",
-    description: "No new submits; what is at the service goes on, is billed and is collected, then the run pauses.",
+    description: "No new submits; what is at the service continues, is billed and is collected, then the run pauses.",
     input: { run: runId },
     isReadOnly: false,
     async run({ run }, { session }) {
@@ -114,11 +114,22 @@ export const runTools = [
 export function summary(report: RunReport) {
   const { id, status, message, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
   return {
-    ...{ run: id, status, message, pause: pause?.reason ?? null },
-    ...{ cost_usd: cost, held_usd: held, budget_usd: budget, quote_usd: quote, out_dir: outDir },
+    run: id,
+    status,
+    message,
+    pause: pause?.reason ?? null,
+    cost_usd: cost,
+    held_usd: held,
+    budget_usd: budget,
+    quote_usd: quote,
+    out_dir: outDir,
     waits_for: steps.filter((one) => one.status === "awaiting-approval").map(({ path }) => path),
     steps: steps.map(({ path, kind, model, status: stepStatus, reason, attempts, outputs, value }) => ({
-      ...{ path, kind, model, status: stepStatus, reason },
+      path,
+      kind,
+      model,
+      status: stepStatus,
+      reason,
       error: attempts.at(-1)?.error ?? null,
       outputs: outputs.map(({ index, status: is, content_type: type, file }) => ({
         index,

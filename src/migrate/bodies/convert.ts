@@ -7,10 +7,11 @@ import { Job } from "../fields/job.ts";
 import { idPaths, mediumAt, setMedia } from "../fields/media.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
-import { type Choice, isUuid, type Need, needsOf } from "../models/choose.ts";
+import { type Choice, isUuid } from "../models/choose.ts";
+import { type Need, needsOf } from "../models/need.ts";
 import { slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
-import type { V2Type } from "../v2/types.ts";
+import type { V2Type } from "../v2-types.ts";
 import { fillSound, fillSpeech, fillVoice } from "./speech.ts";
 import { batchOf, finishedJob, noteBatch, seedsOf } from "./variations.ts";
 import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
@@ -176,12 +177,7 @@ function problemText({ field, message }: FieldProblem): string {
 }
 
 function choose(context: MigrationContext, body: Body, needs: readonly Need[], prefix: JsonPath): Choice | null {
-  const named = namedModels(body, prefix)[0]?.value ?? null;
-  for (const need of needs) {
-    const choice = context.chooser.choose(need, named);
-    if (choice !== null) return choice;
-  }
-  return null;
+  return context.chooser.choose(needs, namedModels(body, prefix)[0]?.value ?? null);
 }
 
 const seedPath = (type: V2Type): JsonPath =>

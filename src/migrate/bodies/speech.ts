@@ -108,11 +108,12 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   const stock = (context.voices.get(view.id) ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
   const isChosenLater = key.startsWith("template ");
   const why = isChosenLater ? "a voice that the flow chooses" : `v2 voice ${key}`;
+  const origin = `${why}; first used by ${body.source.at}`;
   const values = field.values?.map(String) ?? null;
   const expression =
     values === null
-      ? context.voice(key, `${why}; first used by ${body.source.at}`)
-      : context.choice(`${field.name} ${key}`, "voice", values, `${why}; first used by ${body.source.at}`);
+      ? context.input(key, "voice", origin, { is: "voice" })
+      : context.input(`${field.name} ${key}`, "voice", origin, { is: "choice", choices: values });
   job.set(field.name, expression, path);
   job.decide(
     path,

@@ -6,7 +6,7 @@ import type { Job } from "../fields/job.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
-import { fieldsOf } from "../v2/types.ts";
+import { fieldsOf } from "../v2-types.ts";
 
 /** Number of variations that v2 would generate. */
 export function batchOf(body: Body): number {

@@ -23,8 +23,7 @@ function fitListed(field: FieldView, values: readonly Json[], value: Json): Coer
   const choices = values.map(String);
   const same = values.find((one) => String(one).toLowerCase() === String(value).toLowerCase());
   if (same !== undefined) return { fits: true, value: same, why: "as v3 writes it" };
-  const measured = measureOf(field.name, value);
-  const nearest = measured === null ? undefined : nearestOf(field.name, measured, values);
+  const nearest = nearestOf(field.name, value, values);
   if (nearest === undefined) return { fits: false, why: `${field.name} takes only ${choices.join(", ")}`, choices };
   return { fits: true, value: nearest, why: `the nearest of ${shorten(choices)}` };
 }
@@ -33,10 +32,14 @@ function shorten(choices: readonly string[]): string {
   return choices.length <= 6 ? choices.join(", ") : `${choices.slice(0, 2).join(", ")}, … ${choices.at(-1)}`;
 }
 
-function nearestOf(name: string, requested: number, values: readonly Json[]): Json | undefined {
+function nearestOf(name: string, value: Json, values: readonly Json[]): Json | undefined {
+  // Pictures are 1K, 2K, 4K in steps of 1024; films are 2K and 4K by their width.
+  const linesPerK = [value, ...values].some((one) => /^1\s*k$/i.test(String(one))) ? 1024 : 540;
+  const requested = measureOf(name, value, linesPerK);
+  if (requested === null) return undefined;
   let best: { readonly value: Json; readonly distance: number; readonly size: number } | undefined;
   for (const value of values) {
-    const size = measureOf(name, value);
+    const size = measureOf(name, value, linesPerK);
     if (size === null) continue;
     const distance = Math.abs(Math.log(size / requested));
     const isNearer = best === undefined || distance < best.distance - 1e-9;
@@ -48,10 +51,14 @@ function nearestOf(name: string, requested: number, values: readonly Json[]): Js
 }
 
 /** A number to compare a field's values by; null when there is none. */
-function measureOf(name: string, value: Json): number | null {
+function measureOf(name: string, value: Json, linesPerK: number): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string") return null;
-  return /ratio/.test(name) ? ratioOf(value) : /resolution|size/.test(name) ? linesOf(value) : numberOf(value);
+  return /ratio/.test(name)
+    ? ratioOf(value)
+    : /resolution|size/.test(name)
+      ? linesOf(value, linesPerK)
+      : numberOf(value);
 }
 
 function numberOf(text: string): number | null {
@@ -76,7 +83,7 @@ const NAMED_LINES = new Map([
 ]);
 
 /** Lines of a resolution: `720p`, `4K`, `1920x1080`; the shorter side counts. */
-export function linesOf(text: string): number | null {
+export function linesOf(text: string, linesPerK: number): number | null {
   const plain = text.trim().toLowerCase();
   const named = NAMED_LINES.get(plain);
   if (named !== undefined) return named;
@@ -85,7 +92,7 @@ export function linesOf(text: string): number | null {
   const [, lines] = /^(\d+)\s*(?:p|px)?$/.exec(plain) ?? [];
   if (lines !== undefined) return Number(lines) || null;
   const [, thousands] = /^(\d+(?:\.\d+)?)\s*k$/.exec(plain) ?? [];
-  return thousands === undefined ? null : Number(thousands) * 540 || null;
+  return thousands === undefined ? null : Number(thousands) * linesPerK || null;
 }
 
 function fitNumber(field: FieldView, value: number): Coerced {

@@ -3,6 +3,7 @@ import type { Json } from "../../plan/plan.ts";
 import { json, sampleOf, shown } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
 import { coerce } from "./coerce.ts";
+import { fitToTable, isOfTable } from "./fit-to-table.ts";
 import type { Job } from "./job.ts";
 
 /** Values for required fields that v2 lacks or omitted. */
@@ -25,11 +26,20 @@ export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem
     if (problem === undefined) return [];
     const helped =
       problems.some((one) => one.code === "required" && supply(job, one, defaults)) ||
+      (problems.some(isOfTable) && chooseRow(job, defaults)) ||
       (problems.some(isOfTier) && findTier(job, defaults)) ||
       problems.some((one) => leaveOut(job, one));
     if (!helped) return problems;
   }
   return problemsOf(job);
+}
+
+function chooseRow(job: Job, defaults: Defaults): boolean {
+  const missing = fitToTable(job, defaults.prefix);
+  for (const name of missing ?? []) {
+    supply(job, { code: "required", field: `input.${name}`, message: "" }, defaults, true);
+  }
+  return missing !== null;
 }
 
 function problemsOf(job: Job): readonly FieldProblem[] {
@@ -52,7 +62,8 @@ function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
 
-function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): boolean {
+/** `isOfRow`: the chosen row of the model's table needs it, whatever the schema says. */
+function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults, isOfRow = false): boolean {
   const name = topOf(problem);
   const field = name === null ? undefined : job.view.fields.get(name);
   if (field === undefined || job.input.has(field.name) || problem.field !== `input.${field.name}`) return false;
@@ -60,10 +71,10 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
   const at = `${prefix}${field.name}`;
   const needed = `${job.view.id} needs it, and the body has none`;
   // A resolution required only by a level is chosen together with the level.
-  if (TIER.includes(field.name) && !field.isRequired) return false;
+  if (TIER.includes(field.name) && !field.isRequired && !isOfRow) return false;
   if (takes.what === "media") {
     // Omit a frame that requires another one, rather than making the other an input.
-    if (!field.isRequired) return false;
+    if (!field.isRequired && !isOfRow) return false;
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, {
       name: `${job.step}-${field.name}`,
@@ -84,8 +95,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
     return true;
   }
   if (!field.types.includes("string") && field.types.length > 0) return false;
-  const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
-  const text = job.context.text(`${job.step} ${field.name}`, `${job.step}-${field.name}`, maxLength, needed);
+  const text = job.textInput(field, needed);
   job.set(field.name, text, null);
   const choices = ["supply a text when the pipeline is run", "write one into the source"];
   job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(text), why: needed, choices });

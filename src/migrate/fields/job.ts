@@ -90,16 +90,16 @@ export class Job {
     }
     const fitted = coerce(field, value);
     if (fitted.fits) return this.value(path, field, value);
-    const key = `${this.step} ${field.name}`;
-    const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
-    const expression = this.context.text(
-      key,
-      `${this.step}-${field.name}`,
-      maxLength,
-      `${pathText(path)} ${fitted.why}`,
-    );
+    const expression = this.textInput(field, `${pathText(path)} ${fitted.why}`);
     this.set(field.name, expression, path);
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
+  }
+
+  /** An input of the pipeline for a text that the body lacks, or that the model rejects. */
+  textInput(field: FieldView, why: string): Expression {
+    const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
+    const key = `${this.step} ${field.name}`;
+    return this.context.input(key, `${this.step}-${field.name}`, why, { is: "text", maxLength });
   }
 
   /** `target` is the location within the input, when that is not the field itself. */
@@ -135,7 +135,7 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Writes out a v2 default that v3 must be told. */
+  /** Writes out a v2 default that v3 must be given. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });

@@ -1,8 +1,7 @@
 import type { Catalog } from "../../plan/index.ts";
-import { type Body, given } from "../body.ts";
-import type { V2Type } from "../v2/types.ts";
-import { findBySlug } from "./slug.ts";
-import { type ModelView, type Slot, slotField, viewOf } from "./view.ts";
+import { keepsFilm, type Need, suits, TYPE_FACTS } from "./need.ts";
+import { findBySlug, type SlugMatch, type SlugSearch } from "./slug.ts";
+import { type ModelView, viewOf } from "./view.ts";
 
 /** The v3 model for a body, and the confidence of the match. */
 export interface Choice {
@@ -15,6 +14,8 @@ export interface Choice {
   /** Ids of all candidates, the chosen one first. */
   readonly candidates: readonly string[];
 }
+
+const NO_MATCH: SlugSearch = { match: null, otherVersions: [] };
 
 /** Chooses models; created once per catalog. */
 export class ModelChooser {
@@ -33,17 +34,29 @@ export class ModelChooser {
     this.#map = map;
   }
 
-  /** `named` is the slug or id in the body; null when it has none. */
-  choose(need: Need, named: string | null): Choice | null {
-    const key = `${need.type} ${need.must.join()} ${need.also.join()} ${named ?? ""}`;
+  /**
+   * For the first of the needs that a model meets. `named` is the slug or id in the body; null when it has none. The model of
+   * an exact slug that lacks the film of the body is chosen only where no other takes it.
+   */
+  choose(needs: readonly Need[], named: string | null): Choice | null {
+    const key = JSON.stringify([needs, named]);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const choice = this.#choose(need, named);
+    const choice = this.#firstOf(needs, named);
     this.#known.set(key, choice);
     return choice;
   }
 
-  #choose(need: Need, named: string | null): Choice | null {
+  #firstOf(needs: readonly Need[], named: string | null): Choice | null {
+    for (const need of needs) {
+      const choice = this.#choose(need, named, true);
+      if (choice !== null) return choice;
+    }
+    const [whole] = needs;
+    return whole === undefined ? null : this.#choose(whole, named, false);
+  }
+
+  #choose(need: Need, named: string | null, mustKeepFilm: boolean): Choice | null {
     const candidates = this.#candidates(need);
     const ids = candidates.map(({ id }) => id);
     const first = (view: ModelView) => [view.id, ...ids.filter((id) => id !== view.id)];
@@ -51,19 +64,21 @@ export class ModelChooser {
     if (mapped !== undefined && isOfType(mapped, need)) {
       return { view: mapped, quality: null, by: "mapped", why: null, candidates: first(mapped) };
     }
-    const [best] = candidates;
+    const slug = named === null || isUuid(named) ? null : named;
     const ofType = this.#views.filter((view) => isOfType(view, need));
-    const { match, otherVersions } =
-      named === null || isUuid(named) ? { match: null, otherVersions: [] } : findBySlug(named, ofType);
+    const { match, otherVersions } = slug === null ? NO_MATCH : findBySlug(slug, ofType);
     // An exact match is used even when the model lacks a field; a similar one is not.
-    const isUsable = match !== null && (match.confidence === "exact" || candidates.includes(match.view));
-    if (isUsable) {
-      const { view, quality, why } = match;
-      const isSure = match.confidence === "exact" && (TYPE_FACTS[need.type].isCertain || candidates.includes(view));
+    const isUsable = ({ view, confidence }: SlugMatch) =>
+      candidates.includes(view) || (confidence === "exact" && (!mustKeepFilm || keepsFilm(view, need)));
+    const used = match === null || isUsable(match) ? match : findBySlug(slug ?? "", candidates).match;
+    if (used !== null) {
+      const { view, quality, why } = used;
+      const isSure = used.confidence === "exact" && (TYPE_FACTS[need.type].isCertain || candidates.includes(view));
       return { view, quality, by: isSure ? "exact" : "similar", why, candidates: first(view) };
     }
+    const [best] = candidates;
     if (best === undefined) return null;
-    const isOnly = candidates.length === 1 && named === null && TYPE_FACTS[need.type].isCertain;
+    const isOnly = candidates.length === 1 && named === null && !need.isLoose && TYPE_FACTS[need.type].isCertain;
     const why = otherVersions.length === 0 ? null : `only other versions are there: ${otherVersions.join(", ")}`;
     return { view: best, quality: null, by: isOnly ? "only" : "shape", why, candidates: ids };
   }
@@ -89,117 +104,4 @@ function isOfType(view: ModelView, need: Need): boolean {
 
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);
-}
-
-/** A body's requirements for its model, and fallbacks when no model meets the first. */
-export function needsOf(body: Body): readonly Need[] {
-  const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
-  const { type } = body;
-  const also: Slot[] = [];
-  if (has("start_keyframe_id", "start_keyframe_url")) also.push("start");
-  if (has("end_keyframe_id", "end_keyframe_url")) also.push("end");
-  if (has("reference_image_ids", "reference_image_asset_ids", "elements")) also.push("images");
-  if (has("reference_audio_ids")) also.push("audios");
-  if (has("reference_video_ids")) also.push("videos");
-  if (type === "voice_clone") also.push("name");
-  const need = (...must: readonly Slot[]): Need => ({ type, must, also });
-  switch (type) {
-    case "image":
-    case "image_to_image": {
-      const pictures = also.length > 0 || has("start_keyframe_id");
-      const wants: Need = { type, must: ["prompt"], also: pictures ? ["images"] : [] };
-      return pictures ? [{ ...wants, must: ["prompt", "images"] }, wants] : [wants];
-    }
-    case "video": {
-      const sound: readonly Slot[] = has("audio_id", "audio_generation") ? ["audio"] : [];
-      const film: readonly Slot[] = has("video_id") ? ["video"] : [];
-      return [need("prompt", ...sound, ...film), need("prompt", ...sound), need("prompt", ...film), need("prompt")];
-    }
-    default:
-      return [need(...TYPE_FACTS[type].must)];
-  }
-}
-
-function hasAny(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== undefined;
-}
-
-/** What a body requires of a model. */
-export interface Need {
-  readonly type: V2Type;
-  /** Inputs that the model must take to be a candidate. */
-  readonly must: readonly Slot[];
-  /** Further inputs of the body. */
-  readonly also: readonly Slot[];
-}
-
-interface TypeFacts {
-  /** Beginning of step names where the body has none. */
-  readonly short: string;
-  /** Inputs that the model must take; more where the body says so. */
-  readonly must: readonly Slot[];
-  readonly yields: ModelView["yields"];
-  /** Keywords in id, name or description of models of this type; null when the inputs are sufficient evidence. */
-  readonly hint: RegExp | null;
-  /** False where the v2 documentation knows no v3 counterpart: a match must be confirmed. */
-  readonly isCertain: boolean;
-}
-
-const UPSCALE = /up-?scal|enlarg|super-?res/i;
-
-export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
-  image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
-  image_to_image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
-  video: { short: "video", must: ["prompt"], yields: "video", hint: null, isCertain: true },
-  text_to_speech: { short: "speech", must: ["text", "voice"], yields: "audio", hint: null, isCertain: true },
-  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: false },
-  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio", hint: null, isCertain: false },
-  voice_clone: { short: "voice", must: ["audio"], yields: "voice", hint: null, isCertain: true },
-  audio_isolation: {
-    short: "isolation",
-    must: ["audio"],
-    yields: "audio",
-    hint: /isolat|denois|separat|clean/i,
-    isCertain: false,
-  },
-  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE, isCertain: false },
-  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE, isCertain: false },
-  video_to_video: { short: "restyle", must: ["video", "prompt"], yields: "video", hint: null, isCertain: false },
-  motion_control: {
-    short: "motion",
-    must: ["video", "start"],
-    yields: "video",
-    hint: /motion|control|transfer|animate/i,
-    isCertain: false,
-  },
-};
-
-/** How well a model meets the requirements. */
-export interface Suitability {
-  /** Number of the body's fields that it has an input for. */
-  readonly met: number;
-  /** Number of its required fields that the body lacks. */
-  readonly unmet: number;
-}
-
-/** Null for a model that is not a candidate. */
-export function suits(view: ModelView, need: Need): Suitability | null {
-  const { yields, hint } = TYPE_FACTS[need.type];
-  if (!makes(view, need, yields)) return null;
-  const { id, name, description } = view.model;
-  if (hint !== null && !hint.test(`${id} ${name ?? ""} ${description ?? ""}`)) return null;
-  if (need.must.some((slot) => slotField(view, slot) === null)) return null;
-  const given = [...need.must, ...need.also].map((slot) => slotField(view, slot)?.name);
-  const met = new Set(given.filter((field) => field !== undefined));
-  const unmet = [...view.fields.values()].filter((field) => {
-    const needsSource = field.takes.what !== "json" || (field.values === null && field.types.includes("string"));
-    return field.isRequired && field.preset === undefined && needsSource && !met.has(field.name);
-  });
-  return { met: met.size, unmet: unmet.length };
-}
-
-/** An upscaler of both images and videos is listed under one modality. */
-function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
-  if (view.yields === yields) return true;
-  return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;
 }

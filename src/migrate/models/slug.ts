@@ -1,4 +1,4 @@
-import { type ModelName, parseModelName } from "../../families/index.ts";
+import { type ModelName, parseModelName, versionSimilarity, wordsOfLevel } from "../../families/index.ts";
 import type { ModelView } from "./view.ts";
 
 /** A candidate model for a slug. */
@@ -40,7 +40,7 @@ function compare(slug: string, requested: ModelName, view: ModelView): Scored | 
     return { match: { view, quality: null, confidence: "exact", why: "the same id" }, score: 1000 };
   }
   if (own.family.join() !== requested.family.join()) return null;
-  if (own.version !== requested.version && own.version !== null && requested.version !== null) return null;
+  if (isOtherVersion(requested, own) && requested.version.length > 0) return null;
   if (own.mode !== null && requested.mode !== null && own.mode !== requested.mode) return null;
   const level = levelOf(requested, own, view);
   const doubts = doubtsOf(requested, own, level);
@@ -62,9 +62,10 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map((value) => String(value).toLowerCase());
   const words = [...requested.tiers.filter((tier) => !own.tiers.includes(tier)), ...requested.settings];
-  const quality = words.find((word) => qualities.includes(word)) ?? null;
+  const quality = mostSaid(qualities, words, requested);
+  const inQuality = quality === null ? [] : wordsOfLevel(quality);
   const isSaid = (word: string) => {
-    if (word === quality || own.settings.includes(word) || resolutions.includes(word)) return true;
+    if (inQuality.includes(word) || own.settings.includes(word) || resolutions.includes(word)) return true;
     // A model without a tier is the standard one, unless its levels are named otherwise.
     return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
   };
@@ -72,31 +73,53 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
 }
 
+/** Of the levels that say nothing but what the slug says, the one that says most of `words`. */
+function mostSaid(
+  qualities: readonly string[],
+  words: readonly string[],
+  { tiers, settings }: ModelName,
+): string | null {
+  const all = [...tiers, ...settings];
+  const count = (quality: string) => wordsOfLevel(quality).filter((word) => words.includes(word)).length;
+  const said = qualities.filter(
+    (quality) => count(quality) > 0 && wordsOfLevel(quality).every((word) => all.includes(word)),
+  );
+  return said.toSorted((a, b) => count(b) - count(a))[0] ?? null;
+}
+
 function doubtsOf(requested: ModelName, own: ModelName, level: Level): readonly string[] {
   const lacking = own.tiers.filter((tier) => !requested.tiers.includes(tier));
   return [
     ...level.unsaid.map((word) => `nothing of the model is called ${word}`),
     ...lacking.map((word) => `the slug does not say ${word}`),
-    ...(own.version !== null && requested.version === null ? [`the slug names no version`] : []),
-    ...(own.version === null && requested.version !== null ? [`the model names no version`] : []),
+    ...(own.version.length > 0 && requested.version.length === 0 ? [`the slug names no version`] : []),
+    ...(own.version.length === 0 && requested.version.length > 0 ? [`the model names no version`] : []),
     ...(own.mode !== null && requested.mode === null ? [`the slug does not say ${own.mode}`] : []),
   ];
 }
 
 function scoreOf(requested: ModelName, own: ModelName, doubts: number): number {
   const sameMode = own.mode !== null && own.mode === requested.mode ? 1 : 0;
-  return 100 - 20 * doubts + 2 * own.tiers.filter((tier) => requested.tiers.includes(tier)).length + sameMode;
+  return (
+    100 -
+    20 * doubts +
+    4 * versionSimilarity(requested, own) +
+    2 * own.tiers.filter((tier) => requested.tiers.includes(tier)).length +
+    sameMode
+  );
 }
 
 function isOtherVersion(requested: ModelName, own: ModelName): boolean {
-  return own.family.join() === requested.family.join() && own.version !== requested.version && own.version !== null;
+  return (
+    own.family.join() === requested.family.join() && versionSimilarity(own, requested) === 0 && own.version.length > 0
+  );
 }
 
 /** `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
 function describe({ family, version, tiers, mode }: ModelName): string {
   return [
     family.join(" "),
-    ...(version === null ? [] : [`version ${version}`]),
+    ...(version.length === 0 ? [] : [`version ${version.join("")}`]),
     ...tiers,
     ...(mode === null ? [] : [mode]),
   ]
@@ -110,8 +133,8 @@ function describe({ family, version, tiers, mode }: ModelName): string {
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views
     .map((view) => ({ view, own: parseModelName(view.id) }))
-    .filter(({ own }) => own.version === requested.version)
-    .map(({ view, own }) => ({ view, own, score: likeness(requested.family, own.family) }))
+    .filter(({ own }) => versionSimilarity(own, requested) > 0)
+    .map(({ view, own }) => ({ view, own, score: similarity(requested.family, own.family) }))
     .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
   const [best] = scored;
   if (best === undefined || best.score < 1 / 3) return null;
@@ -119,7 +142,7 @@ function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMat
   return { view: best.view, quality: null, confidence: "similar", why };
 }
 
-function likeness(a: readonly string[], b: readonly string[]): number {
+function similarity(a: readonly string[], b: readonly string[]): number {
   const all = new Set([...a, ...b]).size;
   return all === 0 ? 0 : a.filter((word) => b.includes(word)).length / all;
 }

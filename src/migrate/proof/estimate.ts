@@ -20,6 +20,8 @@ interface QuoteView {
 }
 
 export interface EstimateOptions {
+  /** What the written source exports. */
+  readonly pipeline: Pipeline;
   /** Name of the pricing service in the report: an address, or "the local service". */
   readonly service: string;
   /** A value for every input of the pipeline; samples for missing ones. */
@@ -36,10 +38,9 @@ const MAX_JOBS = 2000;
 export async function estimateMigration(
   migration: Migration,
   quoter: Quoter,
-  { service, input, maxJobs = MAX_JOBS }: EstimateOptions,
+  { pipeline, service, input, maxJobs = MAX_JOBS }: EstimateOptions,
 ): Promise<Migration> {
-  const { pipeline, report } = migration;
-  if (pipeline === null) return migration;
+  const { report } = migration;
   if (report.steps.length > maxJobs) {
     const why = `${report.steps.length} jobs are more than the ${maxJobs} that a migration prices; showrunner plan prices them all`;
     return { ...migration, report: { ...report, price: { service, steps: [], min: null, max: null, why } } };
@@ -48,9 +49,9 @@ export async function estimateMigration(
   return { ...migration, report: { ...report, price: priceOf(migration, quote, service) } };
 }
 
-function priceOf({ report, inputs }: Migration, quote: QuoteView, service: string): PriceReport {
+function priceOf({ report }: Migration, quote: QuoteView, service: string): PriceReport {
   const jobs = new Set(report.steps.map(({ name }) => name));
-  const hasSamples = inputs.length > 0;
+  const hasSamples = report.inputs.length > 0;
   const steps = quote.prices
     .filter(({ step }) => jobs.has(step))
     .map(({ step, model, costMicros, basis, reason }): StepPriceReport => {

@@ -36,47 +36,27 @@ export async function sampleInput(
   inputs: readonly PipelineInput[],
   { folder, voice }: SampleOptions,
 ): Promise<{ readonly [name: string]: string }> {
-  const written = new Map<MediaKind, Promise<string>>();
-  const fileOf = (kind: MediaKind) => {
-    const known = written.get(kind) ?? writeSample(kind, folder);
-    written.set(kind, known);
-    return known;
+  const media: Readonly<Record<MediaKind, readonly [name: string, bytes: Uint8Array]>> = {
+    image: ["sample.png", greyPng(SIDE_PX)],
+    audio: ["sample.wav", plainWav(SOUND_MS, QUIET)],
+    video: ["sample.mp4", Buffer.from(FILM, "base64")],
   };
-  const values = inputs.map(async (input) => [input.name, await valueFor(input)] as const);
-  return Object.fromEntries(await Promise.all(values));
-
-  async function valueFor(input: PipelineInput): Promise<string> {
+  const kinds = new Set(inputs.flatMap((input) => (input.is === "file" ? [input.kind] : [])));
+  const pathOf = (kind: MediaKind) => join(folder, media[kind][0]);
+  await Promise.all([...kinds].map((kind) => writeFile(pathOf(kind), media[kind][1])));
+  const valueFor = (input: PipelineInput): string => {
     switch (input.is) {
       case "file":
-        return fileOf(input.kind);
+        return pathOf(input.kind);
       case "voice":
         return voice;
       case "text":
         return "A lighthouse at dusk.".slice(0, input.maxLength ?? undefined);
       case "choice":
-        return input.values[0] ?? "";
+        return input.choices[0] ?? "";
       default:
         return input satisfies never;
     }
-  }
-}
-
-async function writeSample(kind: MediaKind, folder: string): Promise<string> {
-  const [name, bytes] = sampleMedia(kind);
-  const path = join(folder, name);
-  await writeFile(path, bytes);
-  return path;
-}
-
-function sampleMedia(kind: MediaKind): readonly [name: string, bytes: Uint8Array] {
-  switch (kind) {
-    case "image":
-      return ["sample.png", greyPng(SIDE_PX)];
-    case "audio":
-      return ["sample.wav", plainWav(SOUND_MS, QUIET)];
-    case "video":
-      return ["sample.mp4", Buffer.from(FILM, "base64")];
-    default:
-      return kind satisfies never;
-  }
+  };
+  return Object.fromEntries(inputs.map((input) => [input.name, valueFor(input)]));
 }

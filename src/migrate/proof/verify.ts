@@ -38,12 +38,12 @@ interface RunView {
 }
 
 export interface VerifyOptions {
+  /** What the written source exports. */
+  readonly pipeline: Pipeline;
   /** A value for every input of the pipeline. */
   readonly input: unknown;
   /** Folder of the run's output files. */
   readonly outDir: string;
-  /** The pipeline of the written source. Default: the migration's own. */
-  readonly pipeline?: Pipeline | undefined;
   /** Name of the run. Default `verify`. */
   readonly id?: string | undefined;
   /** Aborting stops the run, which then counts as not verified. */
@@ -64,34 +64,22 @@ export async function verifyMigration(
   runner: Runner,
   options: VerifyOptions,
 ): Promise<Migration> {
-  const pipeline = options.pipeline ?? migration.pipeline;
-  if (pipeline === null) return migration;
-  const { outDir, id = "verify", signal, onProgress } = options;
+  const { pipeline, outDir, id = "verify", signal, onProgress } = options;
+  const verified = (...found: readonly [status: string, outputs: unknown, differences: readonly string[]]) => {
+    return { ...migration, report: { ...migration.report, verification: compare(migration.report, ...found) } };
+  };
   const planned = await runner.plan(pipeline, options.input);
   if (!planned.ok) {
     const differences = planned.problems.map(({ message }) => `it cannot be planned: ${message}`);
-    return withVerification(migration, { status: "refused", outputs: null, failures: differences, differences: [] });
+    return verified("refused", null, differences);
   }
-  const differences = workDifferences(migration.report, planned.plan);
   const run = await runner.run(pipeline, options.input, { maxUnquoted: "1000000", outDir, id, signal });
   let done = 0;
   for await (const update of run.events()) {
     if (isStepEnd(update)) onProgress?.({ done: ++done, total: migration.report.steps.length });
   }
   const { status, outputs, report } = await run.result();
-  return withVerification(migration, { status, outputs, failures: failuresOf(report.steps), differences });
-}
-
-interface Found {
-  readonly status: string;
-  readonly outputs: unknown;
-  /** Why steps produced nothing, by step. */
-  readonly failures: readonly string[];
-  readonly differences: readonly string[];
-}
-
-function withVerification(migration: Migration, found: Found): Migration {
-  return { ...migration, report: { ...migration.report, verification: compare(migration.report, found) } };
+  return verified(status, outputs, [...failuresOf(report.steps), ...workDifferences(migration.report, planned.plan)]);
 }
 
 /** Root causes only; steps skipped for a failed dependency add nothing. */
@@ -110,7 +98,12 @@ function isStepEnd(update: { readonly event?: unknown }): boolean {
 }
 
 /** Expected and actual work, body by body. */
-function compare(report: MigrationReport, { status, outputs, failures, differences }: Found): VerificationReport {
+function compare(
+  report: MigrationReport,
+  status: string,
+  outputs: unknown,
+  differences: readonly string[],
+): VerificationReport {
   const found = kindsByStep(outputs);
   const migrated = report.bodies.filter((body) => body.status === "migrated");
   const missing = migrated.flatMap(({ at, makes, outputs: steps }): readonly string[] => {
@@ -124,7 +117,7 @@ function compare(report: MigrationReport, { status, outputs, failures, differenc
   const open = report.bodies
     .filter((body) => body.status === "open")
     .map(({ at, fields }) => `${at} is open: ${fields[0]?.why ?? "no v3 model does it"}`);
-  const all = [...(isDone ? [] : [`the run ended as ${status}`]), ...failures, ...missing, ...differences, ...open];
+  const all = [...(isDone ? [] : [`the run ended as ${status}`]), ...missing, ...differences, ...open];
   return {
     ok: isDone && all.length === 0,
     status,

@@ -1,5 +1,5 @@
 import { isRecord, isTooDeep, type JsonPath, kindOf, MAX_DEPTH } from "../json-path.ts";
-import { isV2Type } from "../v2/types.ts";
+import { isV2Type } from "../v2-types.ts";
 import { isFlow, readFlow } from "./flow.ts";
 import { type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
 

@@ -1,6 +1,6 @@
 import { parseJson } from "../../json-text.ts";
 import { isRecord, type JsonPath } from "../json-path.ts";
-import { isV2Type } from "../v2/types.ts";
+import { isV2Type } from "../v2-types.ts";
 
 /**
  * Parses a flow's JSON with templates, within strings or in place of values. Templates outside of strings become

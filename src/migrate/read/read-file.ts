@@ -1,10 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { buffer } from "node:stream/consumers";
 import { ShowrunnerError } from "../../errors.ts";
 import { parseJson } from "../../json-text.ts";
 import { readLines, readText } from "./read-text.ts";
-import { type ReadBodies, readProblem } from "./source.ts";
+import { type ReadBodies, type ReadProblem, readProblem } from "./source.ts";
 
 /** The file of v2 bodies is missing or cannot be read. */
 export class V2FileError extends ShowrunnerError {
@@ -31,16 +33,16 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
   try {
     const found = await stat(path);
     if (!found.isFile()) throw new V2FileError(`${path} is not a file; give a file of v2 bodies`);
-    const head = await readAll(path, Math.min(found.size, maxLineBytes));
     if (found.size > maxBytes) {
+      const head = await buffer(createReadStream(path, { end: maxLineBytes - 1 }));
       if (isLine(head)) return await readLongLines(path, { maxLineBytes, maxLines });
       const message =
         `has ${found.size} bytes; a JSON document is read whole up to ${maxBytes}: split it, ` +
         "or write it as JSON Lines, one body a line";
       return nothing("too-large", message, 1);
     }
-    const bytes = await readAll(path, found.size);
-    if (head[0] === 0xff && head[1] === 0xfe) return readText(bytes.toString("utf16le"));
+    const bytes = await readFile(path);
+    if (bytes[0] === 0xff && bytes[1] === 0xfe) return readText(bytes.toString("utf16le"));
     if (!isUtf8(bytes)) return nothing("not-json", "is not UTF-8 text, so it is no JSON", badLine(bytes));
     return readText(bytes.toString("utf8"));
   } catch (cause) {
@@ -48,22 +50,6 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
     const code = (cause as NodeJS.ErrnoException).code;
     const said = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? String(cause)})`;
     throw new V2FileError(`${path} ${said}; give a file of v2 bodies`, { cause });
-  }
-}
-
-async function readAll(path: string, most: number): Promise<Buffer> {
-  const handle = await open(path);
-  try {
-    const buffer = Buffer.alloc(most);
-    let length = 0;
-    while (length < most) {
-      const { bytesRead } = await handle.read(buffer, length, most - length, length);
-      if (bytesRead === 0) break;
-      length += bytesRead;
-    }
-    return buffer.subarray(0, length);
-  } finally {
-    await handle.close();
   }
 }
 
@@ -85,49 +71,24 @@ interface Bounds {
 /** Lines one by one; lines beyond a limit are reported, not stored. */
 async function readLongLines(path: string, { maxLineBytes, maxLines }: Bounds): Promise<ReadBodies> {
   const lines: string[] = [];
-  const tooLong: number[] = [];
+  const problems: ReadProblem[] = [];
+  const refuse = (code: string, line: number, message: string) =>
+    problems.push({ ...readProblem(code, `line ${line}`, null, message), line, column: 1 });
   let count = 0;
-  let pieces: Buffer[] = [];
-  let length = 0;
-  const add = (piece: Buffer) => {
-    length += piece.length;
-    if (length <= maxLineBytes && count < maxLines) pieces.push(piece);
-    else pieces = [];
-  };
-  const end = () => {
-    if (length > maxLineBytes) tooLong.push(count + 1);
-    if (count < maxLines) lines.push(length > maxLineBytes ? "" : Buffer.concat(pieces).toString("utf8"));
+  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
     count++;
-    pieces = [];
-    length = 0;
-  };
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      add(chunk.subarray(from, at));
-      end();
-      from = at + 1;
-    }
-    add(chunk.subarray(from));
+    if (count > maxLines) continue;
+    const isTooLong = line.length > maxLineBytes;
+    lines.push(isTooLong ? "" : line);
+    if (isTooLong && problems.length < 100)
+      refuse("too-large", count, `is longer than ${maxLineBytes} bytes, which no v2 body is`);
   }
-  if (length > 0) end();
+  if (count > maxLines) {
+    const message = `and what follows, ${count - maxLines} lines in all, is not read: split the file`;
+    refuse("too-many-bodies", maxLines + 1, message);
+  }
   const read = readLines(lines);
-  const long = tooLong.slice(0, 100).map((line) => {
-    const message = `is longer than ${maxLineBytes} bytes, which no v2 body is`;
-    return { ...readProblem("too-large", `line ${line}`, null, message), line, column: 1 };
-  });
-  const rest = count - maxLines;
-  const beyond = {
-    ...readProblem(
-      "too-many-bodies",
-      `line ${maxLines + 1}`,
-      null,
-      `and what follows, ${rest} lines in all, is not read: split the file`,
-    ),
-    line: maxLines + 1,
-    column: 1,
-  };
-  return { ...read, problems: [...read.problems, ...long, ...(rest > 0 ? [beyond] : [])] };
+  return { ...read, problems: [...read.problems, ...problems] };
 }
 
 /** Number of the first line that is not valid UTF-8. */

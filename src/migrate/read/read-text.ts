@@ -1,7 +1,14 @@
 import { parseJson, positionAt } from "../../json-text.ts";
 import type { JsonPath } from "../json-path.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
-import { type Position, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
+import {
+  type Position,
+  type ReadBodies,
+  type ReadProblem,
+  readProblem,
+  type V2Source,
+  type ValuePath,
+} from "./source.ts";
 
 /** Parses a text: a JSON document, or JSON Lines. */
 export function readText(given: string): ReadBodies {
@@ -18,7 +25,7 @@ export function readText(given: string): ReadBodies {
       ...repeated(key, "the document"),
       ...positionAt(text, key.offset),
     }));
-    return withPositions({ ...read, problems: [...read.problems, ...twice] }, (sources) => positionsIn(text, sources));
+    return { ...read, problems: [...read.problems, ...twice], locate: (requested) => positionsIn(text, requested) };
   }
   const { line, column, message } = parsed.mistake;
   if (isLines(text)) return readLines(text.split("\n"));
@@ -50,23 +57,17 @@ export function readLines(lines: readonly string[]): ReadBodies {
     const message = `is not valid JSON: ${parsed.mistake.message}`;
     reads.push({ ...readProblem("not-json", at, null, message), line: index + 1, column: parsed.mistake.column });
   });
-  return withPositions({ format: "lines", left: [], ...collected(reads) }, (requested) =>
-    requested.map(({ at, path }) => {
-      const index = lineOf.get(at) ?? 0;
-      const [offset = 0] = locate(lines[index] ?? "", [path]);
-      return { line: index + 1, column: offset + 1 };
-    }),
-  );
+  const positionOf = ({ at, path }: ValuePath): Position => {
+    const index = lineOf.get(at) ?? 0;
+    const [offset = 0] = locate(lines[index] ?? "", [path]);
+    return { line: index + 1, column: offset + 1 };
+  };
+  return { format: "lines", left: [], ...collected(reads), locate: (requested) => requested.map(positionOf) };
 }
 
 function repeated({ key }: RepeatedKey, at: string): ReadProblem {
   const message = `${JSON.stringify(key)} stands twice in one object; only the last one is migrated`;
   return readProblem("repeated-key", at, null, message);
-}
-
-interface ValuePath {
-  readonly at: string;
-  readonly path: V2Source["path"];
 }
 
 function positionsIn(text: string, requested: readonly ValuePath[]): readonly Position[] {
@@ -86,22 +87,6 @@ function positionsIn(text: string, requested: readonly ValuePath[]): readonly Po
     positions[index] = { line, column: offset - start + 1 };
   }
   return positions;
-}
-
-/** Adds locations to problems that have a path, and keeps the function that finds more. */
-function withPositions(
-  read: Omit<ReadBodies, "locate">,
-  find: (requested: readonly ValuePath[]) => readonly Position[],
-): ReadBodies {
-  const open = read.problems.filter(({ path, line }) => path !== null && line === null);
-  const positions = open.length === 0 ? [] : find(open.map(({ at, path }) => ({ at, path: path ?? [] })));
-  const positionOf = new Map(open.map((one, index) => [one, positions[index]]));
-  return {
-    ...read,
-    problems: read.problems.map((one) => ({ ...one, ...positionOf.get(one) })),
-    locate: (requested) =>
-      find(requested.map(({ source, path }) => ({ at: source.at, path: [...source.path, ...path] }))),
-  };
 }
 
 function nothing(one: ReadProblem): ReadBodies {

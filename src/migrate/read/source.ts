@@ -44,9 +44,13 @@ export interface ReadBodies {
   /** The detected format. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   /** Locates values in the text, in one pass; null where there is no text. */
-  readonly locate:
-    | ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Position[])
-    | null;
+  readonly locate: ((values: readonly ValuePath[]) => readonly Position[]) | null;
+}
+
+/** A value of the document: its source, and its path within the document or the line. */
+export interface ValuePath {
+  readonly at: string;
+  readonly path: JsonPath;
 }
 
 export interface LeftPart {

@@ -1,11 +1,12 @@
-import type {
-  BodyReport,
-  Decision,
-  FieldEntry,
-  MigrationReport,
-  Outcome,
-  PriceReport,
-  VerificationReport,
+import {
+  type BodyReport,
+  type Decision,
+  type FieldEntry,
+  lossesOf,
+  type MigrationReport,
+  type Outcome,
+  type PriceReport,
+  type VerificationReport,
 } from "./report.ts";
 
 const OUTCOME: Readonly<Record<Outcome, string>> = {
@@ -49,7 +50,8 @@ export function reportMarkdown(report: MigrationReport): string {
     .concat("\n");
 }
 
-function summary({ bodies, steps, problems, decisions }: MigrationReport): string {
+function summary(report: MigrationReport): string {
+  const { bodies, steps, problems, decisions } = report;
   const of = (status: BodyReport["status"]) => bodies.filter((body) => body.status === status).length;
   return [
     "| | |",
@@ -57,15 +59,11 @@ function summary({ bodies, steps, problems, decisions }: MigrationReport): strin
     `| bodies migrated | ${of("migrated")} |`,
     `| uploads that became files to supply | ${of("asset")} |`,
     `| bodies that no v3 model can do (open) | ${of("open")} |`,
-    `| media, prompts, shots and voices that no step uses | ${lostOf(bodies).length} |`,
+    `| media, prompts, shots and voices that no step uses | ${lossesOf(report).length} |`,
     `| not migrated: what v2 itself would refuse | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
     `| points to decide | ${decisions.length} |`,
   ].join("\n");
-}
-
-function lostOf(bodies: readonly BodyReport[]): readonly FieldEntry[] {
-  return bodies.flatMap(({ status, fields }) => (status === "migrated" ? fields.filter(({ isLost }) => isLost) : []));
 }
 
 function section(title: string, text: string): string {
@@ -93,9 +91,9 @@ function decisionText({ question, where, choices }: Decision): string {
 function inputs({ inputs: all, pipeline }: MigrationReport): string {
   if (all.length === 0) return "";
   const rows = all.map(
-    ({ name, is, kind, why }) => `| ${code(name)} | ${is === "file" ? `${kind} file` : is} | ${cell(why)} |`,
+    (one) => `| ${code(one.name)} | ${one.is === "file" ? `${one.kind} file` : one.is} | ${escaped(one.why)} |`,
   );
-  const flags = all.map(({ name, is, kind }) => `-i ${name}=${is === "file" ? `path/to/${kind}` : "…"}`);
+  const flags = all.map((one) => `-i ${one.name}=${one.is === "file" ? `path/to/${one.kind}` : "…"}`);
   const run = `npx showrunner run pipeline.ts ${flags.slice(0, 4).join(" ")}${flags.length > 4 ? " …" : ""} --id ${pipeline}`;
   return ["| Input | Is | Stands for |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
 }
@@ -128,7 +126,7 @@ function priceTable({ steps }: PriceReport): string {
   const rows = steps.map(({ step, model, usd, basis, why }) => {
     const amount = usd === null ? "cannot be quoted" : `$${usd}`;
     const remark = basis === "provisional" ? "provisional: its media do not exist yet" : (why ?? "");
-    return `| ${code(step)} | ${cell(model ?? "")} | ${amount} | ${cell(remark)} |`;
+    return `| ${code(step)} | ${escaped(model ?? "")} | ${amount} | ${escaped(remark)} |`;
   });
   return ["| Step | Model | Price | Note |", "|---|---|---|---|", ...rows].join("\n");
 }
@@ -137,19 +135,15 @@ function verification(found: VerificationReport | null): string {
   if (found === null) return "";
   const list = (tally: VerificationReport["expected"]) =>
     tally.map(({ kind, count }) => `${count} × ${kind}`).join(", ") || "nothing";
-  const [expected, converted] = [list(found.expected), list(found.found)];
-  const tally = expected === converted ? converted : `${expected} expected, ${converted} found`;
+  const [expected, made] = [list(found.expected), list(found.found)];
   const verdict = found.ok
     ? "The migrated pipeline ran on the local service and made what v2 would have made"
-    : expected === converted
-      ? "The migrated pipeline ran on the local service and made as many outputs of each kind as v2 would have, but not all of the v2 work is in them"
-      : "The run did not make what v2 would have made";
-  const open =
-    found.uncovered.length === 0
-      ? ""
-      : ` Not covered, because open or refused: ${found.uncovered.map(escaped).join(", ")}.`;
-  const lines = [`${verdict}: ${tally}.${open}`, ...(found.differences.length > 0 ? [""] : [])];
-  return [...lines, ...found.differences.map((one) => `- ${escaped(one)}`)].join("\n");
+    : "The migrated pipeline, run on the local service, does not do all of the v2 work";
+  const tally = expected === made ? made : `${expected} expected, ${made} found`;
+  const open = found.uncovered.map(escaped).join(", ");
+  const head = `${verdict}: ${tally}.${open === "" ? "" : ` Not covered, because open or refused: ${open}.`}`;
+  if (found.differences.length === 0) return head;
+  return [head, "", ...found.differences.map((one) => `- ${escaped(one)}`)].join("\n");
 }
 
 function bodyText(body: BodyReport): string {
@@ -176,13 +170,13 @@ function bodyText(body: BodyReport): string {
 function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: FieldEntry): string {
   const before = given ? valueCell(value) : "–";
   const isNew = newValue !== null && (outcome !== "carried" || !given);
-  const after = [to === null ? "" : cell(to), isNew && outcome !== "renamed" ? valueCell(newValue) : ""]
+  const after = [to === null ? "" : escaped(to), isNew && outcome !== "renamed" ? valueCell(newValue) : ""]
     .filter(Boolean)
     .join(" = ");
   const reason = [why ?? "", outcome === "decision" && choices.length > 0 ? `(${choices.join(" / ")})` : ""]
     .filter(Boolean)
     .join(" ");
-  return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${cell(reason)} |`;
+  return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${escaped(reason)} |`;
 }
 
 /** Maximum number of characters of a value in a table; report.json has it whole. */
@@ -197,8 +191,6 @@ function valueCell(value: FieldEntry["value"]): string {
 function escaped(text: string): string {
   return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
 }
-
-const cell = escaped;
 
 function code(text: string): string {
   const plain = flat(text).replaceAll("|", "\\|");

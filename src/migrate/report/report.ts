@@ -1,21 +1,49 @@
+import { redactUrl } from "../../clean-text.ts";
 import type { Json } from "../../plan/plan.ts";
+import type { PipelineInput } from "../expression.ts";
 
-/** Subject of a decision; the same question about several bodies is one decision. */
+const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
+const VOICE = /(?:^|\.)voice_id$/;
+
+/** The same question about several bodies is one decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
-    for (const { field, outcome, value, why, choices } of fields) {
+    for (const entry of fields) {
+      const { field, outcome, value, why, choices } = entry;
       if (outcome !== "decision") continue;
       const code = status === "open" ? "open-body" : (/[^.[\]]+(?=(?:\[\d+\])*$)/.exec(field)?.[0] ?? field);
       const question = status === "open" ? (why ?? "") : `${shorten(value)}${why ?? ""}`;
       const key = JSON.stringify([code, question, choices]);
       const known = found.get(key);
       const location = status === "open" ? at : `${at}: ${field}`;
-      if (known === undefined) found.set(key, { decision: { code, where: [], question, choices }, where: [location] });
+      const answer = status === "open" ? null : answerOf(entry);
+      if (known === undefined)
+        found.set(key, { decision: { code, where: [], question, choices, answer }, where: [location] });
       else if (known.where.at(-1) !== location) known.where.push(location);
     }
   }
   return [...found.values()].map(({ decision, where }) => ({ ...decision, where }));
+}
+
+function answerOf(entry: FieldEntry): Decision["answer"] {
+  const { field, given, value } = entry;
+  if (entry.isLost) return { about: "loss", key: lossKey(entry) };
+  const about = MODEL.test(field) ? "model" : VOICE.test(field) ? "voice" : null;
+  return about !== null && given && typeof value === "string" ? { about, key: value } : null;
+}
+
+/** Identifies a loss, however many list items or bodies share it. */
+export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
+  return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
+}
+
+/** Media, prompts, shots and voices of migrated bodies that no step uses, each as `body 3: field: why`. */
+export function lossesOf({ bodies }: Pick<MigrationReport, "bodies">): readonly string[] {
+  const migrated = bodies.filter(({ status }) => status === "migrated");
+  return migrated.flatMap(({ at, fields }) =>
+    fields.filter(({ isLost }) => isLost).map(({ field, why }) => `${at}: ${field}: ${why}`),
+  );
 }
 
 function shorten(value: unknown): string {
@@ -77,7 +105,13 @@ export interface Decision {
   /** Bodies and fields: `body 3: audio_start_ms`. */
   readonly where: readonly string[];
   readonly question: string;
+  /** What the pipeline does now comes first. */
   readonly choices: readonly string[];
+  /**
+   * Set where an answer can be stored in the decisions file: a model or voice under its v2 slug or id in `map`, a loss in
+   * `leave_out`. Other decisions are made in the source.
+   */
+  readonly answer: { readonly about: "model" | "voice" | "loss"; readonly key: string } | null;
 }
 
 /** An invalid part of the document, which is not migrated. */
@@ -90,16 +124,6 @@ export interface MigrationProblem {
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
-}
-
-/** An input that whoever runs the pipeline supplies. */
-export interface InputReport {
-  readonly name: string;
-  readonly is: "file" | "voice" | "text" | "choice";
-  /** Of a file. */
-  readonly kind: "image" | "video" | "audio" | null;
-  readonly why: string;
-  readonly choices: readonly string[];
 }
 
 export interface MigratedStep {
@@ -119,7 +143,7 @@ export interface MigrationReport {
   readonly bodies: readonly BodyReport[];
   readonly steps: readonly MigratedStep[];
   /** What to supply when the pipeline is run. */
-  readonly inputs: readonly InputReport[];
+  readonly inputs: readonly PipelineInput[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
   /** Parts of the document that are not bodies, such as wait nodes of a flow. */
@@ -166,21 +190,9 @@ export interface VerificationReport {
   readonly uncovered: readonly string[];
 }
 
-/** Query parameters that hold credentials. */
-const SECRET =
-  /^(?:x-(?:amz|goog)-.*|sig|signature|token|access_token|key|api_?key|expires|policy|key-pair-id|se|sp|sv|sr|hmac)$/i;
-
-/** Removes signatures, tokens and passwords from URLs in a text. */
+/** A text without the queries and passwords of its URLs: either may be a secret. */
 export function withoutSecrets(text: string): string {
-  return text.replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, cleaned);
-}
-
-function cleaned(url: string): string {
-  const bare = url.replace(/^(https?:\/\/)[^/?#@]*@/i, "$1");
-  const [path = "", query] = bare.split(/\?(.*)/s);
-  if (query === undefined) return bare;
-  const isSecret = query.split(/[&;#]/).some((pair) => SECRET.test(pair.split("=")[0] ?? ""));
-  return isSecret ? `${path}?…` : bare;
+  return text.replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, redactUrl);
 }
 
 /** Redacts every text within a value. */

@@ -3,7 +3,7 @@ import { fingerprint } from "../plain-json.ts";
 import type { ApproveStep } from "../plan.ts";
 import { oneOf, shown, UNKNOWN } from "./facts.ts";
 import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
-import { NO_REQUESTS, type StepKind } from "./kind.ts";
+import type { StepKind } from "./kind.ts";
 
 export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   files: () => [],
@@ -39,8 +39,6 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     uses: shows.map(({ $ref }) => $ref),
     requested: { shows, choose },
     pricing: { by: "nothing" },
-    requests: NO_REQUESTS,
-    requestsAtMost: NO_REQUESTS,
     typicalMs: 0,
     modality: null,
     needsCode: false,

@@ -62,7 +62,7 @@ function foreignUrl(expectedKinds: string): Fault {
 const NIL = "00000000-0000-4000-8000-000000000000";
 /** Valid values of each kind, for the schema to look at in place of results that do not exist yet. */
 export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
-const STAND_IN_VOICE = `voice_${NIL}`;
+export const PLACEHOLDER_VOICE = `voice_${NIL}`;
 
 /** Stands in for so many outputs at most; more would say nothing new about the list around them. */
 const MAX_SPREAD = 1000;
@@ -82,7 +82,7 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
   }
   if (completed.as === "value") return { input, ...bindAnyValue(ref, source, location, planning) };
   checkKind({ ...source, yields: completed.kind ?? source.yields }, ref.step, location, planning);
-  const one = completed.as === "voice" ? STAND_IN_VOICE : PLACEHOLDER_MEDIA;
+  const one = completed.as === "voice" ? PLACEHOLDER_VOICE : PLACEHOLDER_MEDIA;
   if (completed.output !== "all") return { input, sample: one };
   const count = Number.isFinite(source.outputs) ? Math.min(source.outputs, MAX_SPREAD) : 1;
   return { input, sample: Array.from({ length: count }, () => one), spread: true };

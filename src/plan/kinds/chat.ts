@@ -31,12 +31,17 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
       needs: needsOf(draft, draft.input),
       fingerprint: fingerprint({ kind: "chat", model, input, schema }),
       ...bindWhen(draft.when, planning),
-      ...{ model, input, schema, repairs, yields: "value", policy },
+      model,
+      input,
+      schema,
+      repairs,
+      yields: "value",
+      policy,
     };
     return { step };
   },
   facts: ({ schema }) => ({ ...VALUE, schema: schema ?? { type: "string" } }),
-  traits: ({ model, input, schema, repairs, policy }) => ({
+  traits: ({ model, input, schema, policy }) => ({
     noun: "chat",
     note: model,
     subject: null,
@@ -45,8 +50,6 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     uses: referencesOf(input),
     requested: { model, input, schema },
     pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chat is billed by what was said" },
-    requests: { jobs: 0, others: 1 },
-    requestsAtMost: { jobs: 0, others: 1 + repairs },
     typicalMs: 5_000,
     modality: "chat",
     needsCode: false,

@@ -3,7 +3,7 @@ import { fingerprint } from "../plain-json.ts";
 import type { ExpandStep } from "../plan.ts";
 import { MEDIA, UNKNOWN, VALUE } from "./facts.ts";
 import { bindValue, bindWhen, needsOf } from "./free-input.ts";
-import { NO_REQUESTS, type StepKind } from "./kind.ts";
+import type { StepKind } from "./kind.ts";
 
 export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
   files: () => [],
@@ -35,8 +35,6 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     uses: [step.on.$ref],
     requested: { on: step.on, version: step.version },
     pricing: { by: "inner steps", maxCostMicros: step.maxCostMicros, why: "its steps are known once its value is" },
-    requests: NO_REQUESTS,
-    requestsAtMost: { jobs: step.maxSteps, others: 0 },
     typicalMs: 0,
     modality: null,
     needsCode: true,

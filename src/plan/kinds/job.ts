@@ -1,4 +1,4 @@
-import type { Catalog, CatalogModel, FieldProblem } from "../catalog-port.ts";
+import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
 import type { DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { JobStep, Json } from "../plan.ts";
@@ -20,7 +20,6 @@ import { MEDIA, UNKNOWN } from "./facts.ts";
 import { bindWhen, isAsset, isDraftReference, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-const ONE_JOB = { jobs: 1, others: 0 } as const;
 const TYPICAL_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
 
 export const jobKind: StepKind<JobDraft, JobStep> = {
@@ -43,13 +42,20 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
       needs: needsOf(draft, draft.input),
       fingerprint: fingerprint({ kind: "job", model: draft.model, input }),
       ...when,
-      ...{ model: draft.model, input, yields, outputs: outputsOf(draft.input, model), policy },
+      model: draft.model,
+      input,
+      yields,
+      outputs: outputsOf(draft.input, model),
+      policy,
     };
     return { step };
   },
   facts: ({ yields, outputs, policy }) => ({
     ...MEDIA,
-    ...{ yields, outputs, as: yields === "voice" ? "voice" : "asset", keeps: policy.keep },
+    yields,
+    outputs,
+    as: yields === "voice" ? "voice" : "asset",
+    keeps: policy.keep,
   }),
   traits: (step) => ({
     noun: "job",
@@ -60,8 +66,6 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
     uses: referencesOf(step.input),
     requested: { model: step.model, input: step.input },
     pricing: { by: "quote" },
-    requests: ONE_JOB,
-    requestsAtMost: ONE_JOB,
     typicalMs: TYPICAL_MS[step.yields],
     modality: step.yields === "voice" ? "audio" : step.yields,
     needsCode: false,
@@ -99,6 +103,9 @@ function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }:
   }
 }
 
+/** What is wrong with a field whatever its value will be: that it is given, or given beside others. */
+const WHATEVER_VALUE = new Set(["unknown-field", "exclusive", "combination-table", BY_DEFAULT]);
+
 /**
  * Problems by the model's schema. For values that are not known yet, only the problems that hold whatever they
  * will be.
@@ -110,11 +117,10 @@ function problemsOf(
 ): readonly FieldProblem[] {
   // A reference is checked where it is bound; its placeholder cannot cause a problem of the author.
   const isOurs = ({ code, field }: FieldProblem) =>
-    code !== "unknown-field" &&
-    // Two fields that exclude each other do so whatever their values will be.
-    code !== "exclusive" &&
+    !WHATEVER_VALUE.has(code) &&
     checkedFields.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
-  const said = samples.map((sample) => catalog.check(model, sample).filter((problem) => !isOurs(problem)));
+  const pending = checkedFields.map((field) => field.replace(/^input\./, ""));
+  const said = samples.map((sample) => catalog.check(model, sample, pending).filter((problem) => !isOurs(problem)));
   const [first = [], ...others] = said;
   const isSame = (a: FieldProblem) => (b: FieldProblem) => a.code === b.code && a.field === b.field;
   return first.filter((problem) => others.every((list) => list.some(isSame(problem))));
@@ -123,10 +129,12 @@ function problemsOf(
 function usableModel(id: string, { catalog, report }: Planning): CatalogModel | null {
   const model = catalog.model(id);
   if (model === null) {
-    const hint = didYouMean(id, catalog.ids()) ?? "see them all with: showrunner models list";
-    report("unknown-model", "model", `the service has no model ${id}; ${hint}`, {
-      allowed: suggest(id, catalog.ids()),
-    });
+    const ids = catalog.ids();
+    const advice = catalog.advice(id);
+    // Words that name no model only say again that there is none.
+    const pointer = ids.some((other) => advice?.includes(other)) ? `it says: ${advice}` : null;
+    const hint = pointer ?? didYouMean(id, ids) ?? "see them all with: showrunner models list";
+    report("unknown-model", "model", `the service has no model ${id}; ${hint}`, { allowed: suggest(id, ids) });
     return null;
   }
   const why = model.message === undefined ? "" : ` (${model.message})`;

@@ -35,6 +35,8 @@ export interface DraftFile {
   readonly kind: MediaKind;
   readonly step: string;
   readonly bytes?: Uint8Array;
+  /** Origin inside a network that the URL may be of. */
+  readonly inside?: string;
 }
 
 /** What comes of a drafted step: the planned one, or, after a problem that leaves nothing to plan, what others may know of it. */
@@ -60,14 +62,6 @@ export type StepPricing =
   /** Its inner steps are paid, and not known yet; together they may cost so much. */
   | { readonly by: "inner steps"; readonly maxCostMicros: number | null; readonly why: string };
 
-/** Requests to the service: whole jobs, and single requests beside them. */
-export interface Requests {
-  readonly jobs: number;
-  readonly others: number;
-}
-
-export const NO_REQUESTS: Requests = { jobs: 0, others: 0 };
-
 /**
  * What a planned step is, to all that treat steps alike: scheduler, prices, forecasts, diagrams, command line, report and
  * dashboard ask these fields and no kind. A further field is answered by every kind before anything compiles.
@@ -87,9 +81,6 @@ export interface StepTraits {
   /** What its fingerprint covers: a change of these makes it another step. */
   readonly requested: { readonly [field: string]: Json };
   readonly pricing: StepPricing;
-  readonly requests: Requests;
-  /** With every repair and every inner step that may come. */
-  readonly requestsAtMost: Requests;
   /** Duration where nothing is known from earlier runs, milliseconds: a rough guess. */
   readonly typicalMs: number;
   /** The limit that it counts under: what the service does by modality, `task` for local functions. Null: under none. */

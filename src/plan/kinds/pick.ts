@@ -3,7 +3,7 @@ import { fingerprint } from "../plain-json.ts";
 import type { PickStep } from "../plan.ts";
 import { oneOf, UNKNOWN } from "./facts.ts";
 import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
-import { NO_REQUESTS, type StepKind } from "./kind.ts";
+import type { StepKind } from "./kind.ts";
 
 export const pickKind: StepKind<PickDraft, PickStep> = {
   files: () => [],
@@ -29,8 +29,6 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     uses: among.map(({ $ref }) => $ref),
     requested: { among, by, version },
     pricing: { by: "nothing" },
-    requests: NO_REQUESTS,
-    requestsAtMost: NO_REQUESTS,
     typicalMs: 0,
     modality: null,
     needsCode: by === "score",

@@ -4,7 +4,7 @@ import type { TaskStep } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
-import { NO_REQUESTS, type StepKind, type StepTraits } from "./kind.ts";
+import type { StepKind, StepTraits } from "./kind.ts";
 
 /** What all tasks have in common is there once: a run holds the traits of every step. */
 const shared = {
@@ -35,7 +35,11 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
       needs: needsOf(draft, draft.input),
       fingerprint: fingerprint({ kind: "task", input, version, files }),
       ...bindWhen(draft.when, planning),
-      ...{ input, version, files, yields: files[0]?.kind ?? "value", policy },
+      input,
+      version,
+      files,
+      yields: files[0]?.kind ?? "value",
+      policy,
     };
     return { step };
   },
@@ -55,8 +59,6 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     icon: "value",
     uses: referencesOf(input),
     requested: { input, version, files },
-    requests: NO_REQUESTS,
-    requestsAtMost: NO_REQUESTS,
     typicalMs: 2_000,
     modality: "task",
     needsCode: true,

@@ -6,8 +6,10 @@ import { bindWhen, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
 export const uploadKind: StepKind<UploadDraft, UploadStep> = {
-  files: ({ file, bytes, media, path }) =>
-    file === "" ? [] : [{ path: file, kind: media ?? "image", step: path, ...(bytes !== null && { bytes }) }],
+  files({ file, bytes, media, path, inside }) {
+    const given = { ...(bytes !== null && { bytes }), ...(inside !== null && { inside }) };
+    return file === "" ? [] : [{ path: file, kind: media ?? "image", step: path, ...given }];
+  },
   models: () => [],
   plan(draft, planning) {
     const when = bindWhen(draft.when, planning);
@@ -29,8 +31,6 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     uses: [],
     requested: { file: file.sha256, kind: yields },
     pricing: { by: "nothing" },
-    requests: { jobs: 0, others: 1 },
-    requestsAtMost: { jobs: 0, others: 1 },
     typicalMs: 500,
     modality: null,
     needsCode: false,

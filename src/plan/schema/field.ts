@@ -1,11 +1,20 @@
+import { own } from "../../own.ts";
 import type { JsonSchema } from "../catalog-port.ts";
 import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas } from "./schema.ts";
 
+/** What a model publishes of the media that a field takes, such as `min_duration_ms` and `minItems`: the strictest of each. */
+export type MediaBounds = { readonly [annotation: string]: number };
+
 /** What a place in a model's input takes, beyond plain JSON. */
 export type AcceptedMedia =
   /** A media reference, or a list of them. */
-  | { readonly what: "media"; readonly kinds: readonly MediaKind[]; readonly maxBytes: number | null }
+  | {
+      readonly what: "media";
+      readonly kinds: readonly MediaKind[];
+      readonly maxBytes: number | null;
+      readonly bounds: MediaBounds;
+    }
   | { readonly what: "voice" }
   | { readonly what: "json"; readonly types: readonly string[] };
 
@@ -75,11 +84,22 @@ function takesOf({ root, parts, name, inherited }: Seed): AcceptedMedia {
       typeof part.max_file_size_bytes === "number" ? [part.max_file_size_bytes] : [],
     );
     const kinds = annotated.length > 0 ? annotated : inherited?.what === "media" ? inherited.kinds : [];
-    return { what: "media", kinds: [...new Set(kinds)], maxBytes: sizes.length === 0 ? null : Math.min(...sizes) };
+    const maxBytes = sizes.length === 0 ? null : Math.min(...sizes);
+    return { what: "media", kinds: [...new Set(kinds)], maxBytes, bounds: boundsOf(parts, inherited) };
   }
   if (inherited !== null) return inherited;
   if (isVoice(name, parts)) return { what: "voice" };
   return { what: "json", types: typesOf(parts) };
+}
+
+function boundsOf(parts: readonly JsonSchema[], inherited: AcceptedMedia | null): MediaBounds {
+  const found: { [annotation: string]: number } = inherited?.what === "media" ? { ...inherited.bounds } : {};
+  for (const [name, value] of parts.flatMap((part) => Object.entries(part))) {
+    if (typeof value !== "number" || !/^(min|max)(_|Items$)/.test(name)) continue;
+    const known = found[name] ?? value;
+    found[name] = name.startsWith("min") ? Math.max(known, value) : Math.min(known, value);
+  }
+  return found;
 }
 
 function mediaKinds(annotation: unknown): readonly MediaKind[] {
@@ -124,7 +144,7 @@ function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
     object: [{}],
     null: [null],
   };
-  return byType[type] ?? ["x"];
+  return own(byType, type) ?? ["x"];
 }
 
 /** JSON types that the parts name; empty when any value is allowed. */

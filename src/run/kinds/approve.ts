@@ -5,7 +5,7 @@ import type { ApproveStep, Decision } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, missingReason, referenced } from "../resolve.ts";
-import type { RunKind } from "./kind.ts";
+import { type RunKind, wholeStep } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
@@ -14,6 +14,8 @@ export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",
   span: "approval",
+  localInputs: () => [],
+  worked: wholeStep,
   foreseen: () => null,
 };
 

@@ -1,11 +1,12 @@
-import { raisedHold } from "../../journal/overcharge.ts";
 import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
+import { unpriced } from "../budget-pause.ts";
 import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
+import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
-import type { RunKind } from "./kind.ts";
+import { type RunKind, stretch } from "./kind.ts";
 
 /** Limit of unanswered requests; each may have been charged, so it is small. */
 const MOST_UNANSWERED = 5;
@@ -22,6 +23,11 @@ export const chatKind: RunKind<ChatStep> = {
   decide,
   activity: "asking",
   span: null,
+  localInputs: () => [],
+  worked: (step) => {
+    const chat = lastChat(step);
+    return chat?.phase === "answered" ? stretch(chat.sentAt, chat.endedAt) : null;
+  },
   foreseen: () => null,
 };
 
@@ -77,15 +83,14 @@ function endOf(plan: ChatStep, step: StepState): string | null {
 function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
   const attempt = step.chats.length + 1;
   if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
-  if (!builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
+  if (builder.index.isHeldBack(plan.path) || !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
   if (most === null) {
-    const message = `${plan.path} (${plan.model}) has no price in advance and no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
-    return builder.pause("budget", message);
+    return builder.pause("budget", unpriced(plan.path, plan.model, "has no price in advance and"));
   }
   const repairs = toRepair(plan, step);
   // A request and its repairs share one maximum.
@@ -93,7 +98,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
   if (!builder.checkBudget(step, holdMicros)) return;
   builder.takeSlot(plan);
-  builder.reserve(plan.path, holdMicros);
+  builder.reserve(plan, holdMicros);
   builder.start(step);
   const { path, model } = plan;
   const input = withRepairs(ready.input, repairs);

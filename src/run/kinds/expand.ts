@@ -4,13 +4,15 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 import { firstReasons } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
-import type { RunKind } from "./kind.ts";
+import { type RunKind, wholeStep } from "./kind.ts";
 
 /** Plans its steps once their value is known, and finishes when they have. */
 export const expandKind: RunKind<ExpandStep> = {
   decide,
   activity: "planning",
   span: null,
+  localInputs: () => [],
+  worked: wholeStep,
   foreseen: () => null,
 };
 

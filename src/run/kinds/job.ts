@@ -1,34 +1,31 @@
 import { ownText } from "../../clean-text.ts";
-import { raisedHold } from "../../journal/overcharge.ts";
-import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
+import {
+  type AttemptState,
+  isStepFinal,
+  lastAttempt,
+  type OutputState,
+  RESENT_EVERY_MS,
+  type StepState,
+} from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
+import { unpriced, whyRaised } from "../budget-pause.ts";
 import { awaitCacheLookup } from "../cache-lookup.ts";
 import { type Command, commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { whyRaised } from "../headroom.ts";
-import { gateOf, readiness } from "../readiness.ts";
+import { raisedHold } from "../headroom.ts";
+import { conditionsOf } from "../held-back.ts";
+import { readiness } from "../readiness.ts";
 import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
-import { type ProducedOutput, referenced } from "../resolve.ts";
-import type { RunKind } from "./kind.ts";
-
-/** Whether the pipeline's own code could begin, were it not for the copy of this very output. */
-function isBlockingDownload({ state, index }: DecisionBuilder, { step, output }: ProducedOutput): boolean {
-  return index.readersOf(step).some((plan) => {
-    const { readsFiles, uses: refs } = traitsOf(plan);
-    if (!readsFiles || isStepFinal(state.steps[plan.path]!.status) || gateOf(state, plan) !== null) return false;
-    return refs.some(
-      (ref) =>
-        ref.as === "asset" &&
-        referenced(state, ref).some((produced) => produced.step === step && produced.output === output),
-    );
-  });
-}
+import { RETENTION_MS } from "../retention.ts";
+import { type RunKind, stretch } from "./kind.ts";
 
 /** Automatic new attempts after a transient failure that was refunded. */
 const FREE_RETRIES = 2;
+/** A price is believed for so long by another driver than the one that asked. */
+const QUOTE_LIFE_MS = 5 * 60_000;
 /** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
@@ -38,6 +35,11 @@ export const jobKind: RunKind<JobStep> = {
   decide,
   activity: "pricing",
   span: null,
+  localInputs: () => [],
+  worked: (step) => {
+    const attempt = lastAttempt(step);
+    return attempt?.phase === "completed" ? stretch(attempt.submittedAt, attempt.completedAt) : null;
+  },
   foreseen: () => null,
 };
 
@@ -70,7 +72,7 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
     case "lost":
       return builder.finish(step, "failed", "declared lost");
     case "unresolved":
-      return lookAgain(plan, attempt, builder);
+      return recheckUnresolved(plan, attempt, builder);
     default:
       attempt.phase satisfies never;
   }
@@ -79,13 +81,14 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
 function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): void {
   const { state } = builder;
   const ready = readiness(state, plan, plan.input);
-  if (ready.ready === "no") return;
+  if (ready.ready === "no") return checkMedia(plan, attempt, builder);
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
-  if (madeOfTheSame(plan, step, ready.input, builder)) return;
+  if (restoreIfUnchanged(plan, step, ready.input, builder)) return;
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   const n = attempt?.n ?? step.attempts.length + 1;
   const quote = attempt?.quote ?? null;
-  if (quote === null || quote.basis === "provisional") {
+  const isOpen = quote === null || quote.basis === "provisional" || quote.conditionalOn !== undefined;
+  if (isOpen || isOutdated(attempt, builder)) {
     return askPrice(
       { type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input },
       plan,
@@ -95,8 +98,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   const { maxCostMicros } = plan.policy;
   const expectedMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
   if (expectedMicros === null) {
-    const message = `${plan.path} (${plan.model}) cannot be quoted in advance and has no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
-    return builder.pause("budget", message);
+    return builder.pause("budget", unpriced(plan.path, plan.model, "cannot be quoted in advance and has"));
   }
   const quotedMicros = quote.costMicros;
   const holdMicros = raisedHold(state, plan.model, { quotedMicros, holdMicros: expectedMicros });
@@ -107,9 +109,23 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
     return builder.finish(step, "failed", over);
   }
   // Before slot and money are asked for, which others may take meanwhile.
-  if (!builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
+  if (builder.index.isHeldBack(plan.path) || !builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
   if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
+}
+
+/** Prices move: one of an earlier driver is asked for again before it is relied on. */
+function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBuilder): boolean {
+  const quotedAt = attempt?.quotedAt ?? 0;
+  return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
+}
+
+/** Media that its model may refuse exist while others do not: whether it takes them is asked before those are bought. */
+function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
+  const { steps } = builder.state;
+  const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
+  if (!isThere) return;
+  builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
 }
 
 /** Its slot waits for it: the price takes a moment, what else would start there takes minutes. */
@@ -122,7 +138,7 @@ function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, bu
 }
 
 /** Restores the result that the step had before its reset, if its inputs are identical to those of then. */
-function madeOfTheSame(plan: JobStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
+function restoreIfUnchanged(plan: JobStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   const former = restorableAttempt(step);
   if (former?.input == null || former.outputs.some((output) => output.phase === "expired")) return false;
   const { state } = builder;
@@ -140,7 +156,7 @@ function submit(
   builder: DecisionBuilder,
 ): void {
   builder.takeSlot(plan);
-  builder.reserve(plan.path, send.holdMicros);
+  builder.reserve(plan, send.holdMicros);
   builder.start(step);
   const { model, path } = plan;
   const { n: attempt, input, holdMicros } = send;
@@ -189,19 +205,25 @@ function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): b
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
-/** Once in every drive: the service may now answer for the key, or list the job again. Otherwise a person decides. */
-function lookAgain(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
+/** Once in every drive: the service may now answer for the key, or show the job, or all of it. Otherwise a person decides. */
+function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
-  if (unresolved === "not found") builder.issue({ type: "follow", step: plan.path, attempt: n, jobId: jobId! });
+  const isKnown = unresolved === "not found" || unresolved === "incomplete";
+  if (isKnown) builder.issue({ type: "follow", step: plan.path, attempt: n, jobId: jobId! });
   if (unresolved === "refused" && !isTooOld(attempt, builder)) resend(plan, attempt, builder);
 }
 
 function completed(step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
   const bad = attempt.outputs.filter((output) => output.status !== "COMPLETED");
   if (bad.length === 0 && attempt.outputs.length > 0) return builder.finish(step, "succeeded");
-  const reason = bad[0]?.error?.message ?? "the job yielded no output";
+  const reason = bad[0] === undefined ? "the job is completed without any output" : whyBad(bad[0]);
   if (bad.length === attempt.outputs.length) return builder.finish(step, "failed", reason);
   builder.finish(step, "partial", `${bad.length} of ${attempt.outputs.length} outputs failed: ${reason}`);
+}
+
+function whyBad({ index, status, error }: OutputState): string {
+  if (status === "EXPIRED") return `output ${index} had expired at the service before it could be copied`;
+  return error?.message ?? `output ${index} failed, and the service does not say why`;
 }
 
 function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
@@ -241,7 +263,7 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
       if (output.phase !== "available" || output.voiceId !== null) continue;
       const download = { type: "download", ...target, index: output.index } as const;
       if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
-      else if (builder.mayStart && isBlockingDownload(builder, { step: plan.path, output })) {
+      else if (builder.context.now >= (attempt.completedAt ?? 0) + RETENTION_MS) {
         builder.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
       } else builder.watch();
     }

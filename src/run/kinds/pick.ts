@@ -4,7 +4,7 @@ import type { PickStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, referenced, referencedValue } from "../resolve.ts";
-import type { RunKind } from "./kind.ts";
+import { type RunKind, wholeStep } from "./kind.ts";
 
 /** One candidate: the output, and its bytes where they are downloaded. */
 export interface PickCandidate {
@@ -19,6 +19,8 @@ export const pickKind: RunKind<PickStep> = {
   decide,
   activity: "choosing",
   span: null,
+  localInputs: (plan, state) => candidatesOf(state, plan),
+  worked: wholeStep,
   foreseen: (plan, state) => {
     const first = plan.by === "first" ? candidatesOf(state, plan).find((candidate) => candidate !== null) : null;
     return first ? [{ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null }] : null;

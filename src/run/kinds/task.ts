@@ -3,13 +3,15 @@ import type { TaskStep } from "../../plan/plan.ts";
 import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
-import type { RunKind } from "./kind.ts";
+import { type RunKind, wholeStep } from "./kind.ts";
 
 /** A local function: run again after a crash, and after a failure as often as its policy says. */
 export const taskKind: RunKind<TaskStep> = {
   decide,
   activity: "working",
   span: "task",
+  localInputs: (plan, state) => [plan.version, readiness(state, plan, plan.input, "local")],
+  worked: wholeStep,
   foreseen: () => null,
 };
 

@@ -2,12 +2,14 @@ import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
-import type { RunKind } from "./kind.ts";
+import { type RunKind, wholeStep } from "./kind.ts";
 
 export const uploadKind: RunKind<UploadStep> = {
   decide,
   activity: "uploading",
   span: "upload",
+  localInputs: () => [],
+  worked: wholeStep,
   foreseen: ({ path, file: { sha256, sizeBytes, contentType } }) => [
     { type: "upload.stored", step: path, sha256, sizeBytes, contentType },
   ],

@@ -1,25 +1,26 @@
-import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
+import { isRunFinal, isStepFinal, outputsOf, type RunState } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { type ProducedOutput, referenced } from "../resolve.ts";
+import { expiryOf } from "../retention.ts";
 
 type Ref = Reference["$ref"];
-
-/** How long the service keeps an output after its job completed, milliseconds. */
-export const RETENTION_MS = 48 * 3_600_000;
 
 /** An output at the service that its run still needs. */
 export interface Expiring {
   readonly step: string;
   readonly index: number;
-  readonly assetId: string;
+  /** Null for one that the service gives a URL of only. */
+  readonly assetId: string | null;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
   /** Unfinished steps that use it. */
   readonly neededBy: readonly string[];
   /** True: a local copy exists, which is uploaded again at no cost when the asset has expired. */
   readonly copied: boolean;
+  /** Why fetching it failed the last time; null where it did not. */
+  readonly uncopied: string | null;
 }
 
 /** The stored outputs that a run still needs, the most urgent first; a finished run needs none. */
@@ -38,19 +39,13 @@ function outputsAtService(
   const step = state.steps[plan.path]!;
   const expiresAt = expiryOf(step);
   if (expiresAt === null) return [];
-  return outputsOf(step).flatMap(({ index, assetId, phase, copy }): readonly Expiring[] => {
-    if (assetId === null || (phase !== "available" && phase !== "downloaded")) return [];
+  return outputsOf(step).flatMap(({ index, assetId, voiceId, phase, copy, uncopied = null }): readonly Expiring[] => {
+    if (voiceId !== null || (phase !== "available" && phase !== "downloaded")) return [];
     const neededBy = users.get(`${plan.path} ${index}`) ?? [];
     const copied = copy !== null;
-    const isWanted = neededBy.length > 0 || (traitsOf(plan).keeps && !copied);
-    return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied }] : [];
+    const isWanted = (assetId !== null && neededBy.length > 0) || (traitsOf(plan).keeps && !copied);
+    return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied, uncopied }] : [];
   });
-}
-
-/** When the service deletes the outputs of a step; null while it has none. */
-export function expiryOf(step: StepState): number | null {
-  const completedAt = step.reusedFrom?.completedAt ?? lastAttempt(step)?.completedAt ?? null;
-  return completedAt === null ? null : completedAt + RETENTION_MS;
 }
 
 /** Unfinished steps, by the outputs that they use. */

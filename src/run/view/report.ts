@@ -2,8 +2,10 @@ import { activeMs } from "../../journal/active-time.ts";
 import type { RunState, RunStatus, StepStatus } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
-import { type NextCommand, nextCommand } from "../next-command.ts";
+import type { NextCommand } from "../next-command.ts";
 import { expiring } from "./expiry.ts";
+import { type Missing, missing } from "./missing.ts";
+import { runSummary } from "./run-summary.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
@@ -20,7 +22,7 @@ export interface RunReport {
     readonly funding_url: string | null;
     readonly required: string | null;
     readonly balance: string | null;
-    /** From when on it may go on without a person. */
+    /** From when on it may continue without a person. */
     readonly resume_at: string | null;
   } | null;
   readonly budget: string | null;
@@ -46,6 +48,8 @@ export interface RunReport {
    * it expires; one with a copy is uploaded again at no cost.
    */
   readonly expiring: readonly ExpiringReport[];
+  /** What it lacks, in the order of its plan; empty while a process drives it. `next` continues with it. */
+  readonly missing: readonly Missing[];
   readonly steps: readonly StepReport[];
 }
 
@@ -61,11 +65,14 @@ export interface OverchargeReport {
 export interface ExpiringReport {
   readonly step: string;
   readonly index: number;
-  readonly asset_id: string;
+  /** Null for one that the service gives a URL of only. */
+  readonly asset_id: string | null;
   readonly expires_at: string;
   /** Unfinished steps that use it. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
+  /** Why fetching it failed the last time; null where it did not. */
+  readonly uncopied: string | null;
 }
 
 export interface StepReport {
@@ -125,18 +132,16 @@ export interface OutputReport {
   readonly fps: number | null;
 }
 
-export const INTERRUPTED =
-  "the process that drove it has ended; jobs already paid for continue at the service and are collected when the run is resumed";
-
 /** The report of a run, from its state and from whether the process that drove it still lives. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
-  const { planned, pause } = state;
+  const { planned } = state;
+  const { pause, message, ...summary } = runSummary(state, { isInterrupted });
   return {
-    id: state.runId,
-    pipeline: planned.plan.pipeline,
-    tags: planned.tags ?? {},
-    status: isInterrupted ? "interrupted" : state.status,
-    message: isInterrupted ? INTERRUPTED : (pause?.message ?? state.message),
+    id: summary.id,
+    pipeline: summary.pipeline,
+    tags: summary.tags,
+    status: summary.status,
+    message: isInterrupted ? message : (pause?.message ?? message),
     pause:
       pause === null
         ? null
@@ -145,23 +150,27 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
             funding_url: pause.fundingUrl,
             required: usd(pause.requiredMicros),
             balance: usd(pause.balanceMicros),
-            resume_at: pause.resumeAt === null ? null : new Date(pause.resumeAt).toISOString(),
+            resume_at: instant(pause.resumeAt),
           },
-    budget: usd(state.budgetMicros),
-    quote: usd(planned.quoteMicros),
-    cost: formatUsd(state.spentMicros),
-    held: formatUsd(state.heldMicros),
-    unconfirmed: formatUsd(state.unconfirmedMicros),
-    next: nextCommand(state, { isInterrupted }),
+    budget: usd(summary.budgetMicros),
+    quote: usd(summary.quoteMicros),
+    cost: formatUsd(summary.spentMicros),
+    held: formatUsd(summary.heldMicros),
+    unconfirmed: formatUsd(summary.unconfirmedMicros),
+    next: summary.next,
     over_budget: overBudget(state),
     overcharges: overchargeReports(state),
     out_dir: planned.outDir,
-    created_at: instant(state.createdAt)!,
-    finished_at: instant(state.finishedAt),
+    created_at: instant(summary.createdAt)!,
+    finished_at: instant(summary.finishedAt),
     took_ms: activeMs(state),
-    expiring: expiring(state).map(({ step, index, assetId, expiresAt, neededBy, copied }) => ({
-      ...{ step, index, asset_id: assetId, expires_at: instant(expiresAt)!, needed_by: neededBy, copied },
+    expiring: expiring(state).map(({ assetId, expiresAt, neededBy, ...rest }) => ({
+      ...rest,
+      asset_id: assetId,
+      expires_at: instant(expiresAt)!,
+      needed_by: neededBy,
     })),
+    missing: missing(state, { isInterrupted }),
     steps: [
       ...planned.plan.steps.map((plan) => stepReport(state, plan)),
       ...state.removedSteps.map((plan) => ({ removed: true as const, ...stepReport(state, plan) })),

@@ -1,16 +1,9 @@
 import type { IncidentText } from "../../journal/events/spec.ts";
 import { type StoredEvent, specOf } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
+import { own } from "../../own.ts";
 import { RunView } from "./run-view.ts";
 import { Timeline, type TimelineSpan } from "./timeline.ts";
-
-/** A stretch in which a run was paused. Instants are epoch milliseconds. */
-export interface Rest {
-  readonly from: number;
-  /** Null while it lasts. */
-  readonly to: number | null;
-  readonly reason: string;
-}
 
 /** An incident: what happened, and what was done about it. */
 export interface Incident {
@@ -28,32 +21,10 @@ interface Noted extends IncidentText {
   readonly step: string | null;
 }
 
-/** Retries, waits, refusals, pauses and crashes of a run, in order of time. */
-class Incidents {
-  readonly #noted: Noted[] = [];
-
-  /** `state` holds the event already. */
-  add({ at, event }: StoredEvent, state: RunState): void {
-    const said = specOf(event).incident?.(event, state) ?? null;
-    if (said !== null) this.#noted.push({ ...said, at, step: "step" in event ? event.step : null });
-  }
-
-  /** With what is known by now of attempts that failed. */
-  list(state: RunState): readonly Incident[] {
-    return this.#noted.map(({ at, step, what, why, costMicros = null, attempt }) => {
-      if (step === null || attempt === undefined) return { at, step, what, why, costMicros };
-      const attempts = state.steps[state.formerNames[step] ?? step]?.attempts ?? [];
-      const retried = attempts.length > attempt ? ", tried again" : "";
-      return { at, step, what: `${what}${retried}`, why, costMicros: attempts[attempt - 1]?.costMicros ?? null };
-    });
-  }
-}
-
 /** What a run's state does not keep of its past, from its first event on. */
 export class RunHistory {
   readonly #timeline = new Timeline();
-  readonly #incidents = new Incidents();
-  readonly #rests: Rest[] = [];
+  readonly #noted: Noted[] = [];
   #lastAt = 0;
 
   /** `state` holds the event already. */
@@ -61,11 +32,8 @@ export class RunHistory {
     const { at, event } = stored;
     this.#lastAt = Math.max(this.#lastAt, at);
     this.#timeline.add(stored);
-    this.#incidents.add(stored, state);
-    if (event.type !== "run.paused" && event.type !== "run.resumed") return;
-    const last = this.#rests.at(-1);
-    if (last?.to === null) this.#rests[this.#rests.length - 1] = { ...last, to: at };
-    if (event.type === "run.paused") this.#rests.push({ from: at, to: null, reason: event.reason });
+    const said = specOf(event).incident?.(event, state) ?? null;
+    if (said !== null) this.#noted.push({ ...said, at, step: "step" in event ? event.step : null });
   }
 
   get spans(): readonly TimelineSpan[] {
@@ -77,12 +45,14 @@ export class RunHistory {
     return this.#lastAt;
   }
 
-  get rests(): readonly Rest[] {
-    return this.#rests;
-  }
-
+  /** Retries, waits, refusals, pauses and crashes in order of time, with what is known by now of attempts that failed. */
   incidents(state: RunState): readonly Incident[] {
-    return this.#incidents.list(state);
+    return this.#noted.map(({ at, step, what, why, costMicros = null, attempt }) => {
+      if (step === null || attempt === undefined) return { at, step, what, why, costMicros };
+      const attempts = state.steps[own(state.formerNames, step) ?? step]?.attempts ?? [];
+      const retried = attempts.length > attempt ? ", tried again" : "";
+      return { at, step, what: `${what}${retried}`, why, costMicros: attempts[attempt - 1]?.costMicros ?? null };
+    });
   }
 }
 

@@ -13,9 +13,11 @@ import {
   type StepState,
   type StepStatus,
 } from "../../journal/state.ts";
+import { stepStates } from "../../lifecycle/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 import type { StepActivity } from "../kinds/kind.ts";
+import { uncopiedOf } from "../retention.ts";
 
 /** What a step is doing. */
 export type StepPhase =
@@ -57,6 +59,7 @@ export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
   readonly model: string | null;
+  /** `running` until the files that it is to leave here are here, although steps that use them continue. */
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
@@ -94,18 +97,20 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
   const sent = jobs.filter(({ sentAt, error }) => sentAt !== null || error !== null);
   const attempts = [...sent, ...chats, ...step.failures.map(tryView)];
   const current = (lastAttempt(step) ? jobs.at(-1) : lastChat(step) ? chats.at(-1) : null) ?? null;
+  const uncopied = uncopiedOf(plan, step);
+  const isWhole = uncopied.length === 0 || !stepStates.withResult.has(step.status);
   const costs = attempts.map(({ costMicros }) => costMicros).filter((cost) => cost !== null);
   return {
     plan,
     path: plan.path,
     kind: plan.kind,
     model,
-    status: step.status,
-    phase: phaseOf(plan, step.status, current),
-    reason: step.reason,
+    status: isWhole ? step.status : "running",
+    phase: isWhole ? phaseOf(plan, step.status, current) : "downloading",
+    reason: step.reason ?? uncopied.flatMap(notHere)[0] ?? null,
     error: (current ?? attempts.findLast(({ kind }) => kind === "try"))?.error ?? null,
     startedAt: step.startedAt,
-    finishedAt: step.finishedAt,
+    finishedAt: isWhole ? step.finishedAt : null,
     current,
     attempts,
     quote: current?.quote ?? null,
@@ -119,26 +124,30 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
   };
 }
 
+function notHere({ index, uncopied }: OutputState): readonly string[] {
+  return uncopied === undefined ? [] : [`output ${index} is not here: ${uncopied}`];
+}
+
 function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView {
   const { n, phase, model, jobId, input, quote, holdMicros, costMicros, money, error } = attempt;
   const { intendedAt, submittedAt, completedAt, outputs } = attempt;
   return {
-    ...{
-      kind: "job",
-      n,
-      phase,
-      model,
-      jobId,
-      input,
-      quote,
-      holdMicros,
-      costMicros,
-      money,
-      error,
-      submittedAt,
-      outputs,
-    },
-    ...{ sentAt: intendedAt, endedAt: completedAt, isSuperseded: n <= superseded },
+    kind: "job",
+    n,
+    phase,
+    model,
+    jobId,
+    input,
+    quote,
+    holdMicros,
+    costMicros,
+    money,
+    error,
+    submittedAt,
+    outputs,
+    sentAt: intendedAt,
+    endedAt: completedAt,
+    isSuperseded: n <= superseded,
   };
 }
 
@@ -147,16 +156,43 @@ const chatMoney = { sent: "held", answered: "settled", failed: "settled", abando
 function chatView(chat: ChatState, { superseded }: StepState, model: string | null): AttemptView {
   const { n, phase, jobId, holdMicros, costMicros, error, sentAt, endedAt } = chat;
   return {
-    ...{ kind: "chat", n, phase, model, jobId, input: null, holdMicros, costMicros, error, sentAt, endedAt },
-    ...{ quote: null, money: chatMoney[phase], submittedAt: null, isSuperseded: n <= superseded, outputs: [] },
+    kind: "chat",
+    n,
+    phase,
+    model,
+    jobId,
+    input: null,
+    holdMicros,
+    costMicros,
+    error,
+    sentAt,
+    endedAt,
+    quote: null,
+    money: chatMoney[phase],
+    submittedAt: null,
+    isSuperseded: n <= superseded,
+    outputs: [],
   };
 }
 
 function tryView({ at, error }: StepState["failures"][number], index: number): AttemptView {
   return {
-    ...{ kind: "try", n: index + 1, phase: "failed", model: null, jobId: null, input: null, quote: null },
-    ...{ holdMicros: 0, costMicros: null, money: "none", error, sentAt: null, submittedAt: null, endedAt: at },
-    ...{ isSuperseded: false, outputs: [] },
+    kind: "try",
+    n: index + 1,
+    phase: "failed",
+    model: null,
+    jobId: null,
+    input: null,
+    quote: null,
+    holdMicros: 0,
+    costMicros: null,
+    money: "none",
+    error,
+    sentAt: null,
+    submittedAt: null,
+    endedAt: at,
+    isSuperseded: false,
+    outputs: [],
   };
 }
 

@@ -17,7 +17,7 @@ export interface TimelineSpan {
   readonly attempt: number;
   readonly phase: TimelinePhase;
   readonly from: number;
-  /** Null while it goes on, which is only while the run is running; never before `from`. */
+  /** Null while it continues, which is only while the run is running; never before `from`. */
   readonly to: number | null;
 }
 
@@ -31,7 +31,7 @@ interface Span {
 
 /**
  * When a run's steps did what, from its events alone, ordered by start. Phases of one attempt never overlap. A run that
- * rests has no open span: what it waited for ends with its last event, until a later one says more.
+ * is idle has no open span: what it waited for ends with its last event, until a later one says more.
  */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];

@@ -14,6 +14,8 @@ export interface CliOptions {
   /** Added to PATH, HOME and the place of compiled code; nothing else of the test's environment reaches the command. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeFlags?: readonly string[];
+  /** As whom the command runs; default as this process. */
+  readonly uid?: number;
 }
 
 export interface CliEnd {
@@ -32,6 +34,7 @@ export function startCli(
     cwd: options.cwd ?? emptyFolder(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...compileCache, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
+    ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
   });
   const written = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

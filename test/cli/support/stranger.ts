@@ -2,7 +2,7 @@ import { copyFileSync, cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { type LocalService, type LocalServiceOptions, startLocalService } from "../../../src/local-service/index.ts";
-import { type ChaosProxy, chaosProxy, type Trouble } from "../../support/chaos-proxy.ts";
+import { chaosProxy, type HttpProxy, type Trouble } from "../../support/proxy.ts";
 import { type CliEnd, emptyFolder, root } from "./cli.ts";
 import { openShell, type Shell } from "./paste.ts";
 
@@ -17,7 +17,7 @@ export class Stranger implements AsyncDisposable {
   env: Readonly<Record<string, string>>;
   /** What goes wrong with the next request. */
   trouble: (method: string, path: string) => Trouble = () => "none";
-  readonly #proxy: ChaosProxy;
+  readonly #proxy: HttpProxy;
   readonly #shell: Shell;
   #last: CliEnd = { code: 0, stdout: "", stderr: "" };
 
@@ -31,7 +31,7 @@ export class Stranger implements AsyncDisposable {
     return stranger;
   }
 
-  private constructor(service: LocalService, proxy: ChaosProxy) {
+  private constructor(service: LocalService, proxy: HttpProxy) {
     this.service = service;
     this.#proxy = proxy;
     cpSync(join(root, "test/cli/fixtures/stranger"), this.cwd, { recursive: true });

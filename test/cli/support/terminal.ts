@@ -34,11 +34,13 @@ export function openTerminal(args: readonly string[], options: TerminalOptions):
   const quoted = [...(options.program ?? [process.execPath, join(root, "src/cli/main.ts")]), ...args]
     .map((word) => `'${word}'`)
     .join(" ");
-  const variables = Object.entries({ PATH: process.env.PATH ?? "", TERM: "tmux-256color", CI: "", ...options.env });
+  // Of this process nothing else: what npm sets for its scripts changes what a command advises to type.
+  const { PATH = "", HOME = "" } = process.env;
+  const variables = Object.entries({ PATH, HOME, TERM: "tmux-256color", ...options.env });
   const settings = variables.map(([name, value]) => `${name}='${value}'`).join(" ");
   tmux(
     ...["new-session", "-d", "-x", String(options.columns), "-y", String(options.rows), "-c", options.cwd],
-    `env ${settings} ${quoted}; echo "exit $?"; exec sleep 1000`,
+    `env -i ${settings} ${quoted}; echo "exit $?"; exec sleep 1000`,
   );
   const screen = ({ colours = false } = {}) => tmux("capture-pane", "-p", ...(colours ? ["-e"] : []));
   return {

@@ -11,7 +11,7 @@ import {
   openMediaStore,
   openShowrunner,
   type Showrunner,
-} from "../../../src/index.ts";
+} from "../../../src/internal.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 

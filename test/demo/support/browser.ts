@@ -1,16 +1,12 @@
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-
-const executablePath = process.env.SHOWRUNNER_CHROMIUM ?? "/usr/bin/chromium";
+import { chromium as executablePath } from "../../support/absent-programs.ts";
 
 /** Debian's Chromium, without a sandbox (it may run as root) and without calling home. */
 export function startBrowser(): Promise<Browser> {
-  if (!existsSync(executablePath)) {
-    throw new Error(`No browser at ${executablePath}: apt-get install chromium, or set SHOWRUNNER_CHROMIUM`);
-  }
   return chromium.launch({
     executablePath,
     args: [

@@ -1,10 +1,11 @@
 /**
  * What the pages with shell commands assume, and what their commands end in. Every command line of a page in WALKS is run by
- * test/package/docs-commands.test.ts, in its order and in one folder; the others are in NOT_HERE, each with why.
+ * test/package/docs-commands.long.test.ts, or readme.long.test.ts beside it, in its order and from one folder; the others are in NOT_HERE, each
+ * with why.
  */
 export interface Walk {
-  /** True where the folder holds no pipeline yet. */
-  readonly isNew?: boolean;
+  /** True where the first line is typed in a clone, and the packages are installed on the way: test/package/readme.long.test.ts. */
+  readonly isInClone?: boolean;
   /** Files of the project, beside its `recipes`, `film.ts`, and the blocks of the page that are marked `file=NAME`. */
   readonly files?: Readonly<Record<string, string>>;
   /** What was typed before the page's first command. */
@@ -53,8 +54,13 @@ const address = "[?]token=";
 
 export const WALKS: Readonly<Record<string, Walk>> = {
   "README.md": {
-    isNew: true,
+    isInClone: true,
     as: [
+      // `npm test` is what runs here.
+      ["npm test", "true"],
+      // Where the page shows a file, it is saved.
+      ["models pull --local", "models pull --local && cp ../*.ts ."],
+      ["npm i ", "npm i --prefer-offline --no-audit --no-fund "],
       ["https://api.example.com/v3", "{url}"],
       ["key_id:secret", "{key}"],
     ],
@@ -80,7 +86,16 @@ export const WALKS: Readonly<Record<string, Walk>> = {
       ["--port 8788", "--port 0"],
       ["10.0.0.4", "127.0.0.1"],
     ],
-    serves: { "showrunner dashboard": address, "--port 8788": address, "mira@studio.example": address },
+    serves: { "showrunner dashboard": address, "--port 8788": address, "--viewers": address },
+  },
+  "docs/hosted.md": {
+    before: ["rm film.ts"],
+    as: [
+      ["export SHOWRUNNER_SERVICE=hedra", "export SHOWRUNNER_BASE_URL={url}"],
+      ["export HEDRA_API_KEY=key_id:secret", "export SHOWRUNNER_API_KEY={key}"],
+      ["--balance 25", "--balance 25 --port 0 --data served"],
+    ],
+    serves: { "--balance 25": "SHOWRUNNER_API_KEY" },
   },
   "docs/how-to.md": {
     before: ["npx showrunner run film.ts --id film-1"],
@@ -120,14 +135,12 @@ export const WALKS: Readonly<Record<string, Walk>> = {
 
 /** Lines by how they start, or `*` for a whole page. */
 export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "README.md": {
-    "npm i ": "test/package/tutorial.test.ts installs the packages like that",
-    "npm ": ".ci/run is made of these",
+  "docs/tutorial.md": { "*": "test/package/tutorial.long.test.ts runs all of it, with media that are drawn" },
+  "docs/internal/performance.md": { "*": "the benchmarks: hours" },
+  "docs/postgres.md": { "*": "a database server; test/cli/postgres.long.test.ts" },
+  "docs/scaling.md": {
+    "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.long.test.ts",
   },
-  "docs/tutorial.md": { "*": "test/package/tutorial.test.ts runs all of it, with media that are drawn" },
-  "docs/performance.md": { "*": "the benchmarks: hours" },
-  "docs/postgres.md": { "*": "a database server; test/cli/postgres.test.ts" },
-  "docs/scaling.md": { "*": "a database server or Restate; test/cli/postgres.test.ts, test/cli/restate.test.ts" },
   "docs/schedules.md": { "npx showrunner worker --engine pg-boss": "a database server; test/worker" },
   "docs/shared-media.md": { "npx showrunner run film.ts --media s3://": "a bucket; test/engine/media" },
   "recipes/distributed/README.md": {
@@ -138,11 +151,11 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
     "npx showrunner run recipes/image-to-video.ts --id harbour": "on that database",
     "npx showrunner events harbour": "on that database",
     "npx showrunner show harbour": "on that database",
-    "export POSTGRES_PASSWORD": "Docker; test/recipes/distributed.test.ts reads compose.yaml",
-    docker: "Docker; test/recipes/distributed.test.ts reads compose.yaml",
+    "export POSTGRES_PASSWORD": "Docker; test/recipes/distributed.long.test.ts reads compose.yaml",
+    docker: "Docker; test/recipes/distributed.long.test.ts reads compose.yaml",
     install: "writes to /etc",
-    systemctl: "systemd; test/recipes/distributed.test.ts reads the unit",
-    kubectl: "a cluster; test/recipes/distributed.test.ts reads kubernetes.yaml",
+    systemctl: "systemd; test/recipes/distributed.long.test.ts reads the unit",
+    kubectl: "a cluster; test/recipes/distributed.long.test.ts reads kubernetes.yaml",
   },
 };
 

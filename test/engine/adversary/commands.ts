@@ -1,8 +1,22 @@
 import fc from "fast-check";
-import { adoptAll, decideAll, drive, freeze, isDriven, type Real, raiseBudget, rerun, tell, thaw } from "./operate.ts";
+import {
+  adoptAll,
+  type Decision,
+  decideAll,
+  decideAnew,
+  drive,
+  freeze,
+  isDriven,
+  type Real,
+  raiseBudget,
+  rerun,
+  setClock,
+  tell,
+  thaw,
+} from "./operate.ts";
 import type { PaidJob } from "./paid-service.ts";
 import { RUN, SECRET } from "./sim-world.ts";
-import { anyTrouble, type RequestKind, requestKinds, type Trouble, troubleText } from "./troubles.ts";
+import { type RequestKind, requestKinds, type Trouble, troubleOf, troubleText } from "./troubles.ts";
 
 export type Command = fc.AsyncCommand<object, Real>;
 
@@ -87,8 +101,16 @@ const fundsComeIn = command("funds come in", ({ world }) => {
   world.service.balanceMicros += 300_000;
 });
 
-const decides = (approves: boolean) =>
-  command(approves ? "approve" : "reject", ({ world }) => decideAll(world, approves));
+const decides = (approves: boolean) => command(approves ? "approve" : "reject", (real) => decideAll(real, approves));
+
+export const decidesAnew = (word: Decision): Command =>
+  command(`${word}, whatever was decided`, (real) => decideAnew(real, word));
+
+export const pricesMove = (factor: number): Command =>
+  command(`prices are ${factor} times what they were`, ({ world }) => world.movePrices(factor));
+
+export const clockIsSet = (minutes: number): Command =>
+  command(`the driver's clock is set ahead by ${minutes} minutes`, (real) => setClock(real, minutes * 60_000));
 
 const adopts = (isTrue: boolean) =>
   command(isTrue ? "adopt" : "adopt none", ({ world }) => adoptAll(world, { isTrue, isCalm: false }));
@@ -101,15 +123,18 @@ const resumesToo = command("another process resumes too", async (real) => {
 
 const few = fc.nat(3);
 const dieIn = fc.option(fc.nat(60), { freq: 2, nil: null });
-const arming: fc.Arbitrary<Arming> = fc.record({
-  on: fc.oneof(
-    fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any"),
-    fc.constantFrom(...requestKinds),
-  ),
-  skip: few,
-  times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 9 })),
-  trouble: anyTrouble,
-});
+const aims = fc.oneof(
+  fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any"),
+  fc.constantFrom(...requestKinds),
+);
+const arming: fc.Arbitrary<Arming> = aims.chain((on) =>
+  fc.record({
+    on: fc.constant(on),
+    skip: few,
+    times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 9 })),
+    trouble: troubleOf(on),
+  }),
+);
 
 const anyResume = fc
   .record({
@@ -124,6 +149,8 @@ const anyResume = fc
 const often = fc.oneof(
   fc.record({ step: few, request: fc.nat(1), dieIn }).map((how) => reruns(how.step, how.request, how.dieIn)),
   fc.constantFrom(true, true, true, false).map(decides),
+  fc.constantFrom<Decision>("pick 0", "pick 1", "pick 1", "reject", "approve").map(decidesAnew),
+  fc.constantFrom(10, 10, 2, 1, 0.5, 0).map(pricesMove),
   fc.constantFrom(1, 30, 180, 1_500, 3_000).map(passes),
 );
 
@@ -133,6 +160,7 @@ const seldom = fc.oneof(
     return jobFails(job.skip, { code: "INTERNAL", retryable: job.retryable });
   }),
   fc.record({ skip: few, times: fc.constantFrom(2, 1.5, 0.5) }).map(({ skip, times }) => jobsCost(skip, times)),
+  fc.constantFrom(5, -5, 90, -90, 1_500).map(clockIsSet),
   fc.constantFrom(
     ...[stops, resumesToo, adopts(true), adopts(false), capRises(200_000), capRises(500_000), fundsComeIn],
     command("the machine of the driver sleeps", freeze),

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import type { ResumeOptions } from "../../../src/index.ts";
+import { OverBudgetError, type ResumeOptions } from "../../../src/index.ts";
+import type { StoredEvent } from "../../../src/journal/events.ts";
 import { anyCommand, type Command } from "./commands.ts";
-import { adoptAll, decideAll, drive, isDriven, type Real, thaw } from "./operate.ts";
+import { adoptAll, decideAll, drive, isDriven, type Real, raiseBudget, thaw } from "./operate.ts";
 import type { SimPlan } from "./plans.ts";
 import { checkEnd } from "./promises.ts";
 import { RUN, SimWorld, type WorldOptions } from "./sim-world.ts";
@@ -20,6 +21,7 @@ export function livesOf(plans: readonly SimPlan[]): fc.Arbitrary<[WorldOptions, 
     floorMicros: fc.constantFrom(null, null, null, null, 50_000),
     billsLateMs: fc.constantFrom(0, 0, 0, 90_000, 900_000),
     balanceMicros: fc.constantFrom(1_000_000_000, 1_000_000_000, 150_000),
+    clocksMs: fc.constantFrom([], [], [0, 300_000], [-420_000, 300_000, 0], [90_000, -5_000], [26 * HOUR_MS, 0]),
     slices: fc.constantFrom("never" as const, "always" as const, "mixed" as const),
     skewMs: fc.constantFrom(0, 0, 25 * 60_000, -25 * 60_000, 25 * HOUR_MS, -25 * HOUR_MS),
   });
@@ -49,16 +51,25 @@ async function windUp(real: Real): Promise<void> {
   let options: ResumeOptions = {};
   let late = 0;
   let isRerun = false;
+  let asked = "";
   for (let round = 0; world.broken === null; round++) {
     if (round > MOST_ROUNDS) return world.fail("the run does not come to an end, whatever it says is done");
+    const typedAt = (await world.state()).seq;
     await drive(real, { options });
     const ended = real.driver!.ended;
-    if (ended?.kind === "error" && isRerun && isRefusal(ended.error)) return;
+    if (ended?.kind === "error" && isRerun && isRefusal(ended.error)) {
+      if (!(ended.error instanceof OverBudgetError)) return;
+      options = { ...options, ...raiseBudget(world, ended.error.quoteMicros) };
+      continue;
+    }
     if (ended?.kind === "error") return world.fail(`resume throws ${String(ended.error)}`);
     if (ended?.kind !== "result") return;
     const { status, report } = ended.result;
-    const { heldMicros } = await world.journal.ledger(RUN);
-    if (status !== "paused" && heldMicros > 0 && late++ < 3) {
+    const asks = JSON.stringify([report.pause, report.missing, report.next]);
+    if (asks === asked && !isFurther(await world.journal.read(RUN, { afterSeq: typedAt })))
+      return world.fail("nothing came of what the screen said");
+    asked = asks;
+    if (status !== "paused" && report.missing.some(({ what }) => what === "bill") && late++ < 3) {
       world.time.now += HOUR_MS;
       options = {};
       continue;
@@ -67,8 +78,14 @@ async function windUp(real: Real): Promise<void> {
     if (status !== "paused" && isRerun) return;
     isRerun ||= status !== "paused";
     if (status !== "paused") world.reruns.set("at the end", []);
-    options = await follow(world, report.next.command, ended.result.pause?.reason);
+
+    options = await follow(real, report.next.command, ended.result.pause?.reason);
   }
+}
+
+/** Whether anything happened but that a process took the run and gave it up. */
+function isFurther(events: readonly StoredEvent[]): boolean {
+  return events.some(({ event: { type } }) => !/^(?:lease\.|run\.(?:resumed|paused|reopened)$)/.test(type));
 }
 
 /** An amount that nobody allowed, or a step that is not to be made again: said before anything was done. */
@@ -77,7 +94,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Types what the screen says. Returns what the next resume is given. */
-async function follow(world: SimWorld, line: string, reason: string | undefined): Promise<ResumeOptions> {
+async function follow(real: Real, line: string, reason: string | undefined): Promise<ResumeOptions> {
+  const { world } = real;
   world.note(() => `the screen says: ${line}`);
   const [, word] = line.split(" ");
   if (reason === "funds") world.service.balanceMicros += 1_000_000_000;
@@ -88,8 +106,9 @@ async function follow(world: SimWorld, line: string, reason: string | undefined)
   if (cap !== undefined) world.capMicros = Math.max(world.capMicros ?? 0, Math.round(Number(cap) * 1e6));
   const budget = flags.get("budget");
   if (budget !== undefined) world.budgetMicros = Math.round(Number(budget) * 1e6);
-  if (word === "approve") await decideAll(world, true);
+  if (word === "approve") await decideAll(real, true);
   if (word === "adopt") await adoptAll(world, { isTrue: true, isCalm: true });
+  if (flags.has("rerun")) world.words.clear();
   return {
     ...(budget !== undefined && { budget }),
     ...(flags.has("max-unquoted") && { maxUnquoted: flags.get("max-unquoted") }),

@@ -1,8 +1,11 @@
 import type { ResumeOptions, Showrunner } from "../../../src/index.ts";
-import { lastAttempt } from "../../../src/journal/state.ts";
+import { lastAttempt, outputsOf, planStep } from "../../../src/journal/state.ts";
+import { traitsOf } from "../../../src/plan/index.ts";
+import { offered } from "../../../src/run/kinds/approve.ts";
 import { checkThrown } from "./promises.ts";
 import { SimProcess } from "./sim-process.ts";
 import { RUN, SECRET, type SimWorld } from "./sim-world.ts";
+import { checkViews } from "./views.ts";
 
 /** What the commands act on. The model remembers nothing: the world knows better. */
 export interface Real {
@@ -47,6 +50,7 @@ async function liveOn(world: SimWorld, driver: SimProcess, boundaries?: number):
   driver.kill();
   if (driver.ended.kind === "error") return checkThrown(world, driver.ended.error);
   const { status, pause } = driver.ended.result;
+  await checkViews(world, driver.ended.result.report);
   world.note(() => `rests: ${status}${pause === null ? "" : ` (${pause.reason}: ${pause.message})`}`);
 }
 
@@ -77,16 +81,53 @@ export async function rerun(real: Real, step: number, request: number, dieIn: nu
   const requestId = `request-${request}`;
   const steps = world.reruns.get(requestId) ?? [paidSteps[step % paidSteps.length]!];
   world.reruns.set(requestId, steps);
+  world.words.clear();
   if (isDriven(real)) await drive(real);
   await drive(real, { dieIn, options: { rerun: steps, requestId } });
 }
 
-export async function decideAll(world: SimWorld, approves: boolean): Promise<void> {
+export type Decision = "approve" | "pick 0" | "pick 1" | "reject";
+
+export async function decideAll(real: Real, approves: boolean): Promise<void> {
+  const { world } = real;
   for (const step of world.options.plan.approvals) {
     if ((await world.state()).steps[step]?.status !== "running") continue;
-    const options = step === "lead" ? { pick: 0 } : {};
-    await tell(world, (show) => (approves ? show.approve(RUN, step, options) : show.reject(RUN, step)));
+    await say(real, step, approves ? "pick 0" : "reject");
   }
+}
+
+/** A word at any time, on what was decided, bought or is over too. */
+export async function decideAnew(real: Real, decision: Decision): Promise<void> {
+  for (const step of real.world.options.plan.approvals) await say(real, step, decision);
+}
+
+async function say(real: Real, step: string, decision: Decision): Promise<void> {
+  const { world } = real;
+  const pick = step === "lead" && decision.startsWith("pick") ? { pick: Number(decision.at(-1)) } : {};
+  const approved = decision !== "reject";
+  const chosen = "pick" in pick ? await candidate(world, step, pick.pick) : null;
+  const thrown = await tell(world, (show) => (approved ? show.approve(RUN, step, pick) : show.reject(RUN, step)));
+  if (thrown !== null) return;
+  world.note(() => `taken: ${decision} for ${step}`);
+  // What is said while somebody drives may come too late.
+  if (isDriven(real) || real.frozen.length > 0) world.words.delete(step);
+  else world.words.set(step, { approved, chosen });
+}
+
+/** The asset that a choice offers at a place. */
+async function candidate(world: SimWorld, step: string, pick: number): Promise<string | null> {
+  const state = await world.state();
+  const { decision } = traitsOf(planStep(state, step));
+  const chosen = offered(state, decision!)[pick];
+  return chosen === undefined ? null : (outputsOf(state.steps[chosen.step]!)[chosen.index]?.assetId ?? null);
+}
+
+/** Sets the clock of the machine that drives the run. */
+export function setClock({ world, driver }: Real, byMs: number): void {
+  if (driver === null) return;
+  world.note(() => `the clock is set by ${byMs} ms`);
+  world.isClockSet = true;
+  driver.setClock(byMs);
 }
 
 /** Says what became of the unresolved steps: the truth, or that nothing was made. `isCalm`: nothing may go wrong. */
@@ -96,10 +137,13 @@ export async function adoptAll(world: SimWorld, how: { readonly isTrue: boolean;
     const { path } = step;
     const { key, jobId: known } = lastAttempt(step)!;
     const made = key === null ? null : world.service.jobOfKey(key);
-    const jobId = how.isTrue ? (known ?? made?.jobId ?? null) : null;
+    // What was acknowledged may be somebody else's job; a chat has no key to find its own by.
+    const jobId = how.isTrue ? (made?.jobId ?? known) : null;
     let listed: readonly string[] = [];
     const looking = await tell(world, async (show) => {
-      listed = (await show.candidates(RUN, path)).map((job) => job.jobId);
+      const found = (await show.unresolved(RUN)).find((one) => one.step === path);
+      // What was said of it already is shown beside the others.
+      listed = [...(found?.candidates ?? []), ...(found?.decided ? [found.decided] : [])].map((job) => job.jobId ?? "");
     });
     if (looking === null && made !== null && !listed.includes(made.jobId)) {
       world.fail(`${made.jobId} is not among the jobs that ${path} may have made: ${JSON.stringify(listed)}`);

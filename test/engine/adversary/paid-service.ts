@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { placeholder } from "../../../src/engine/price/placeholder-input.ts";
+import { greyPng } from "../../../src/placeholder-media.ts";
 
 /** What a client sends. */
 export interface SimRequest {
@@ -40,7 +40,7 @@ export interface ServiceOptions {
 }
 
 export const PRICE_MICROS = 100_000;
-const PICTURE = placeholder("image", { durationMs: 0 })!;
+const PICTURE = greyPng(512);
 const RENDER_MS = 2_000;
 const RETENTION_MS = 48 * 3_600_000;
 const HANDLE_LIFE_MS = 3_600_000;
@@ -52,6 +52,8 @@ export class PaidService {
   readonly jobs = new Map<string, PaidJob>();
   readonly jobsByKey = new Map<string, string[]>();
   balanceMicros: number;
+  /** What everything costs now, in proportion to the first prices. */
+  priceFactor = 1;
   /** Jobs to come cost so many times their quote; all after those, the last. */
   nextCharges: number[] = [];
   /** Jobs to come fail so. */
@@ -105,7 +107,7 @@ export class PaidService {
 
   #price(body: unknown): number {
     const { num_outputs: count = 1 } = (body as SubmitBody).input;
-    return PRICE_MICROS * count;
+    return Math.round(PRICE_MICROS * this.priceFactor) * count;
   }
 
   #submit(model: string, body: SubmitBody): SimAnswer {

@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { placeholder } from "../../../src/engine/price/placeholder-input.ts";
 import { file, type Pipeline, pipeline, text } from "../../../src/index.ts";
+import { greyPng } from "../../../src/placeholder-media.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { openFakeShow } from "../../support/fake-showrunner.ts";
 
@@ -68,13 +68,17 @@ const sent = pipeline("sent", {
 });
 
 /** What a run of `sent` uploads. */
-export const SAMPLE = placeholder("image", { durationMs: 0 })!;
+export const SAMPLE = greyPng(512);
 
 export interface SimPlan {
   readonly plan: Plan;
   readonly paidSteps: readonly string[];
   readonly approvals: readonly string[];
+  /** Approvals, by the steps that are bought on them. */
+  readonly decides: Readonly<Record<string, string>>;
 }
+
+const decides = { film: "go", poster: "lead" };
 
 /** Small pipelines with every way in which money and people come into a run, planned once. */
 export async function simPlans(): Promise<readonly SimPlan[]> {
@@ -88,7 +92,9 @@ export async function simPlans(): Promise<readonly SimPlan[]> {
     const { plan } = planned;
     const pathsOf = (kinds: readonly string[]) =>
       plan.steps.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);
-    const found = { plan, paidSteps: pathsOf(["job", "chat"]), approvals: pathsOf(["approve"]) };
+    const approvals = pathsOf(["approve"]);
+    const own = Object.entries(decides).filter(([, step]) => approvals.includes(step));
+    const found = { plan, decides: Object.fromEntries(own), paidSteps: pathsOf(["job", "chat"]), approvals };
     plans.push(Object.assign(found, { [fc.toStringMethod]: () => plan.pipeline }));
   }
   await show.close();

@@ -40,6 +40,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   const eventsMicros = state.spentMicros + state.unconfirmedMicros;
   if (settledMicros !== eventsMicros) world.fail(`the ledger says ${settledMicros}, the events ${eventsMicros}`);
   checkSpent(world, state);
+  checkWords(world, state);
   for (const step of Object.values(state.steps)) checkFailure(world, state, step);
   checkPaidOnce(world, state);
 }
@@ -47,7 +48,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
 function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState): void {
   const job = world.service.jobs.get(attempt.jobId!)!;
   const netMicros = world.service.netMicros(job);
-  if (attempt.costMicros !== netMicros)
+  if (attempt.costMicros !== netMicros && !world.misbilled.has(job.jobId))
     world.fail(`${step.path}: cost ${attempt.costMicros}, at the service ${netMicros}`);
   if (job.failure !== null) return;
   const isGone = world.service.isGone(job);
@@ -58,6 +59,14 @@ function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState)
     const wanted = PaidService.hashOf(job.jobId, index);
     if (hash !== wanted)
       world.fail(`${step.path}: output ${index} of ${job.jobId} is ${output?.phase}, its copy ${hash}`);
+  }
+}
+
+/** The last word that was taken while nobody drove the run is the one that counts. */
+function checkWords(world: SimWorld, state: RunState): void {
+  for (const [path, { approved }] of world.words) {
+    const said = state.steps[path]!.approval?.approved ?? approved;
+    if (said !== approved) world.fail(`${path} is ${said ? "approved" : "rejected"}, which is not the last word`);
   }
 }
 

@@ -8,13 +8,15 @@ import fc from "fast-check";
 
 const BATCH = 500;
 const simMedia = import.meta.resolve("./sim-media.ts");
+// What writes and looks at the files of downloads.
+const inMemory = /\/src\/(?:api\/files\/part-file|engine\/media\/output-damage)\.ts$/;
 const library = import.meta.resolve("../../../src/index.ts");
 // As the tests' settings have it: our own name, and files of a download in memory.
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "showrunner") return { url: library, shortCircuit: true };
     const found = next(specifier, context);
-    return found.url.endsWith("/src/api/files/part-file.ts") ? { ...found, url: simMedia } : found;
+    return inMemory.test(found.url) ? { ...found, url: simMedia } : found;
   },
 });
 

@@ -1,14 +1,18 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import type { PartFile } from "../../../src/api/files/part-file.ts";
 import type { MediaStore } from "../../../src/engine/media/media-store.ts";
+import { missingEnd } from "../../../src/engine/media/whole/missing-end.ts";
 
 /** Files in the making of every simulated machine, by path. */
 const files = new Map<string, Buffer>();
 let lastFile = 0;
 const ROOT = "/sim/";
 
-/** In place of the file that a download writes; see `vi.mock` in the test. */
+/** In place of the file that a download writes; see files-in-memory.ts. */
 export async function openPart(target: string): Promise<PartFile> {
   let chunks: Uint8Array[] = [];
   const part = {
@@ -61,6 +65,7 @@ export function createSimMedia(): SimMedia {
       files.delete(tmpPath);
       return keep(bytes);
     },
+    isPlaced: async () => true,
     place: async (files) => files.map(({ name }) => name),
     verify: async (sha256) => (kept.has(sha256) ? "intact" : "missing"),
     location: ROOT,
@@ -85,4 +90,13 @@ export function createSimMedia(): SimMedia {
       removeLeftovers: async () => 0,
     },
   };
+}
+
+const probe = join(mkdtempSync(join(tmpdir(), "showrunner-adversary-")), "probe");
+process.once("exit", () => rmSync(dirname(probe), { recursive: true, force: true }));
+
+/** In place of what looks at a downloaded file in a thread; see files-in-memory.ts. */
+export async function damageOf(path: string): Promise<string | null> {
+  writeFileSync(probe, files.get(path)!);
+  return missingEnd(probe, "image/png");
 }

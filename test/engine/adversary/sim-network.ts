@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { Dispatcher } from "undici";
+import { halfTrue } from "./half-truths.ts";
 import { MEDIA_ORIGIN, type SimAnswer, type SimRequest } from "./paid-service.ts";
 import { badAnswer, type Trouble } from "./troubles.ts";
 
@@ -12,6 +13,8 @@ export interface Wire {
   /** Has the service do its part, whatever is answered. */
   perform(request: SimRequest): SimAnswer;
   sleep(ms: number): Promise<void>;
+  /** Jobs that the run has in its journal. */
+  jobIds(): readonly string[];
   /** The service's clock. */
   date(): string;
 }
@@ -42,7 +45,7 @@ export class SimDispatcher extends Dispatcher {
     if (trouble?.kind === "unreachable") return controller.fail(new Error("ECONNREFUSED"));
     handler.onRequestStart?.(controller, {});
     if (controller.aborted) return;
-    const isServed = trouble === null || trouble.kind === "late" || trouble.effect;
+    const isServed = trouble === null || !("effect" in trouble) || trouble.effect;
     const honest = isServed ? wire.perform(request) : null;
     await wire.boundary(`${request.method} ${request.path}: after`);
     if (trouble === null) return controller.answer(honest!, wire.date());
@@ -56,6 +59,8 @@ export class SimDispatcher extends Dispatcher {
         return;
       case "half an answer":
         return controller.half(honest ?? badGateway, wire.date());
+      case "half truth":
+        return controller.answer(halfTrue(trouble.says, honest!, wire.jobIds()), wire.date());
       case "answer":
         return controller.answer(badAnswer(trouble), wire.date());
       default:

@@ -4,7 +4,7 @@ import { EmbeddedShowrunner } from "../../../src/engine/showrunner/embedded.ts";
 import { builtInFamilies } from "../../../src/families/index.ts";
 import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../../src/index.ts";
 import type { RunEvent } from "../../../src/journal/events.ts";
-import type { LeaseHolder } from "../../../src/journal/store.ts";
+import type { Lease, LeaseHolder } from "../../../src/journal/store.ts";
 import { SimDispatcher } from "./sim-network.ts";
 import { LEASE_MS } from "./sim-time.ts";
 import { BASE_URL, RUN, SECRET, type SimWorld } from "./sim-world.ts";
@@ -17,12 +17,15 @@ export type Ended =
 const MOST_TIMERS = 5_000;
 /** Upkeep in a row after which real time is given to whatever is under way. */
 const MOST_IDLE = 3;
+/** Looks in a row at a process without a timer after which it hangs. */
+const HANGS_AFTER = 2_000;
 
 /** One process on the simulated machine. From its death on nothing that it asked for ever answers. */
 export class SimProcess {
   readonly show: Showrunner;
   readonly client: Client;
   ended: Ended | null = null;
+  isInSlices = false;
   alive = true;
   /** Settles when a frozen process wakes. */
   #woken: Promise<void> = Promise.resolve();
@@ -30,22 +33,32 @@ export class SimProcess {
   #idle = 0;
   #boundaries = 0;
   #dieAt: number;
+  readonly startedAt: number;
   readonly #world: SimWorld;
+  /** As its machine shows it. */
   readonly #clock: Clock;
+  /** How far its own machine's clock is ahead, and how far behind the database's it took itself to be when it last asked. */
+  #aheadMs: number;
+  #measuredMs: number;
 
   constructor(world: SimWorld, { secret = SECRET, dieAt = Number.POSITIVE_INFINITY } = {}) {
     this.#world = world;
     this.#dieAt = dieAt;
-    this.#clock = world.time.clockOf(this);
+    this.startedAt = world.time.now;
+    this.#aheadMs = world.nextAheadMs();
+    this.#measuredMs = -this.#aheadMs;
+    this.#clock = world.time.clockOf(this, () => this.#aheadMs + world.machineAheadMs);
+    const shared: Clock = { ...this.#clock, now: () => this.#clock.now() + this.#measuredMs };
     const dispatcher = new SimDispatcher({
       boundary: this.boundary,
       trouble: (request) => world.trouble(request),
       perform: (request) => world.perform(request),
       sleep: (ms) => sleep(this.#clock, ms),
+      jobIds: () => [...world.knownJobs],
       date: () => new Date(world.time.now + world.options.skewMs).toUTCString(),
     });
     const client = createClient({
-      ...{ baseUrl: BASE_URL, apiKey: `key:${secret}`, dispatcher, clock: this.#clock, random: () => 0.5 },
+      ...{ baseUrl: BASE_URL, apiKey: `key:${secret}`, dispatcher, clock: shared, random: () => 0.5 },
       timeoutMs: 20_000,
       retry: { maxAttempts: 3, maxElapsedMs: 120_000 },
       pace: { maxPerSecond: Number.POSITIVE_INFINITY },
@@ -57,7 +70,7 @@ export class SimProcess {
       upload: (source, how) => client.upload("path" in source ? { bytes: media.bytesAt(source.path) } : source, how),
     };
     this.show = new EmbeddedShowrunner({
-      options: { clock: this.#clock, leaseMs: LEASE_MS, follow: "poll" },
+      options: { clock: shared, leaseMs: LEASE_MS, follow: "poll" },
       limits: {
         caps: { rules: capMicros === null ? [] : [{ capMicros, per: null, tag: null }], timeZone: "UTC" },
         floorMicros: options.floorMicros,
@@ -97,6 +110,12 @@ export class SimProcess {
     this.#wake();
   }
 
+  /** Somebody sets the clock of its machine, and so of all where there is one only. */
+  setClock(byMs: number): void {
+    if (this.#world.isOneMachine) this.#world.machineAheadMs += byMs;
+    else this.#aheadMs += byMs;
+  }
+
   dieIn(boundaries: number): void {
     this.#dieAt = this.#boundaries + boundaries;
   }
@@ -105,6 +124,7 @@ export class SimProcess {
   resume(options: ResumeOptions, inSlices: boolean): void {
     const work = async () => (inSlices ? this.#slices(options) : (await this.show.resume(RUN, options)).result());
     this.ended = null;
+    this.isInSlices = inSlices;
     work().then(
       (result) => {
         this.ended = { kind: "result", result };
@@ -117,8 +137,10 @@ export class SimProcess {
 
   /** Wakes come when they are due, too early, and for nothing. */
   async #slices(options: ResumeOptions): Promise<RunResult> {
-    let slice = await this.show.slice(RUN, { resume: options });
+    let slice = await this.show.engine.slice(RUN, { resume: options });
     for (let wakes = 1; slice.wakeAt !== null; wakes++) {
+      // As an engine does that looks for what is due.
+      this.#measuredMs = -this.#aheadMs;
       const waitMs = Math.max(0, slice.wakeAt - this.#clock.now());
       const { status } = slice;
       this.#world.note(() => `slice: ${status}, due in ${waitMs} ms`);
@@ -127,7 +149,7 @@ export class SimProcess {
         const step = this.#world.options.plan.paidSteps[wakes % this.#world.options.plan.paidSteps.length]!;
         await this.#world.journal.send(RUN, { type: "hint", step, attempt: 1 }, this.#clock.now());
       }
-      slice = await this.show.slice(RUN, {});
+      slice = await this.show.engine.slice(RUN, {});
     }
     const report = await this.show.show(RUN);
     return { ...report, report } as unknown as RunResult;
@@ -169,12 +191,12 @@ export class SimProcess {
     return failure;
   }
 
-  /** To the next timer. Where nothing but upkeep goes on for long, the real machine's disk is what is waited for. */
+  /** To the next timer. Where nothing but upkeep goes on for long, or nothing, the real machine's disk is what is waited for. */
   async #pass(): Promise<boolean> {
     const fired = this.#world.time.fireNext();
-    this.#idle = fired === "upkeep" ? this.#idle + 1 : 0;
+    this.#idle = fired === "timer" ? 0 : this.#idle + 1;
     if (this.#idle > MOST_IDLE) await new Promise((resolve) => setTimeout(resolve, 1));
-    return fired !== null;
+    return fired !== null || this.#idle < HANGS_AFTER;
   }
 
   /** The journal as this process sees it: each commit is a boundary before and after. */
@@ -182,25 +204,35 @@ export class SimProcess {
     const world = this.#world;
     return new Proxy(inner, {
       get: (target, name) => {
+        if (name === "clockOffsetMs") return world.isOneMachine ? undefined : () => this.#measuredMs;
         const method = Reflect.get(target, name);
         if (typeof method !== "function") return method;
         if (name === "takeLease") {
-          return (runId: string, holder: LeaseHolder, options: object) => {
+          return async (runId: string, holder: LeaseHolder, { ttlMs }: { readonly ttlMs: number }) => {
             world.holders.set(holder.instance, this);
             const isDead = ({ instance }: LeaseHolder) => world.holders.get(instance)?.alive !== true;
-            return target.takeLease(runId, holder, { ...options, isDead } as never);
+            return target.takeLease(runId, holder, { at: this.#databaseNow, ttlMs, isDead });
           };
+        }
+        if (name === "renewLease") {
+          return async (lease: Lease, { ttlMs }: { readonly ttlMs: number }) =>
+            this.#whileAlive(target.renewLease(lease, { at: this.#databaseNow, ttlMs }));
         }
         if (name !== "commit") return (...args: unknown[]) => this.#whileAlive(method.apply(target, args));
         return async (commit: Parameters<JournalStore["commit"]>[0]) => {
           await this.boundary("commit: before");
           const outcome = await target.commit(commit);
-          if (outcome.committed) world.committed(commit.events as readonly RunEvent[]);
+          if (outcome.committed) world.committed(commit.events as readonly RunEvent[], this);
           await this.boundary("commit: after");
           return outcome;
         };
       },
     });
+  }
+
+  /** Leases go by the clock that all who share the journal share. */
+  get #databaseNow(): number {
+    return this.#world.isOneMachine ? this.#clock.now() : this.#world.time.now;
   }
 
   #whileAlive<T>(answer: T): T | Promise<never> {

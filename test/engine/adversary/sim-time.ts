@@ -30,10 +30,10 @@ export class SimTime {
     this.now = startMs;
   }
 
-  /** Timers of one process; gone with it. */
-  clockOf(owner: object): Clock {
+  /** Timers of one process; gone with it. `aheadMs`: how far what it shows is from the true time. */
+  clockOf(owner: object, aheadMs: () => number): Clock {
     return {
-      now: () => this.now,
+      now: () => this.now + aheadMs(),
       setTimer: (delayMs, fire): Timer => {
         const entry = { at: this.now + Math.max(0, delayMs), isUpkeep: UPKEEP_MS.has(delayMs), owner, fire };
         this.#pending.push(entry);

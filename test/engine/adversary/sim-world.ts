@@ -4,7 +4,8 @@ import { fold } from "../../../src/journal/fold.ts";
 import { ledgerChanges } from "../../../src/journal/record.ts";
 import type { RunState } from "../../../src/journal/state.ts";
 import { createReferenceJournal } from "../../journal/reference-journal.ts";
-import { PaidService, type SimRequest } from "./paid-service.ts";
+import { isOtherBill } from "./half-truths.ts";
+import { type PaidJob, PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
 import { createSimMedia } from "./sim-media.ts";
 import type { SimProcess } from "./sim-process.ts";
@@ -14,7 +15,7 @@ import { isDefiniteRefusal, kindOf, type RequestKind, type Trouble, troubleText 
 export const RUN = "x";
 export const SECRET = "right";
 
-/** What a promise of `docs/guarantees.md` was broken by. */
+/** What a promise of `docs/internal/guarantees.md` was broken by. */
 export class Violation extends Error {}
 
 export interface WorldOptions {
@@ -27,9 +28,26 @@ export interface WorldOptions {
   readonly billsLateMs: number;
   /** How far the service's clock is ahead, milliseconds. */
   readonly skewMs: number;
+  /** How far the clocks of the machines are ahead, milliseconds, process after process; empty: all run on one. */
+  readonly clocksMs: readonly number[];
   /** Which processes drive the run as an engine does; `mixed`: every other one. */
   readonly slices: "never" | "always" | "mixed";
 }
+
+/** What a person said; `chosen`: the asset that was picked, null where nothing is, or is known to be. */
+export interface Word {
+  readonly approved: boolean;
+  readonly chosen: string | null;
+}
+
+interface Intent {
+  readonly step: string;
+  readonly at: number;
+  readonly by: SimProcess;
+}
+
+/** Longer than any quote is relied on that an earlier driver was given. */
+const QUOTE_LIFE_MS = 6 * 60_000;
 
 interface Armed {
   readonly on: RequestKind | "any";
@@ -61,7 +79,23 @@ export class SimWorld {
   /** Keys whose jobs a person gave up, rightly or not. */
   readonly givenUp = new Set<string>();
   readonly #keyOf = new Map<string, string>();
+  readonly #holdOf = new Map<string, number>();
+  /** Jobs that the journal has. */
+  readonly knownJobs = new Set<string>();
+  /** Jobs whose bills were told as something else that they might be: nobody can know better. */
+  readonly misbilled = new Set<string>();
   #drivers = 0;
+  #processes = 0;
+  /** How far the clock of the only machine was set ahead. */
+  machineAheadMs = 0;
+  isClockSet = false;
+  /** The last words on approvals that were taken while nobody drove the run. */
+  readonly words = new Map<string, Word>();
+  /** When prices moved, by the true time. */
+  readonly priceMoves: number[] = [];
+  /** What an estimate said may have been wrong. */
+  isMisquoted = false;
+  readonly #intents = new Map<string, Intent>();
   budgetMicros: number | null;
   capMicros: number | null;
   /** Requests for reruns by id. */
@@ -102,6 +136,20 @@ export class SimWorld {
     await this.journal.createRun(RUN, first, this.time.now);
   }
 
+  get isOneMachine(): boolean {
+    return this.options.clocksMs.length === 0;
+  }
+
+  nextAheadMs(): number {
+    const { clocksMs } = this.options;
+    return clocksMs[this.#processes++ % clocksMs.length] ?? 0;
+  }
+
+  movePrices(factor: number): void {
+    this.service.priceFactor = factor;
+    this.priceMoves.push(this.time.now);
+  }
+
   async state(): Promise<RunState> {
     return fold(await this.journal.read(RUN))!;
   }
@@ -133,6 +181,8 @@ export class SimWorld {
     if (--found.times <= 0) this.armed = this.armed.filter((one) => one !== found);
     const key = kind === "submit" ? keyOf(request) : null;
     const trouble = this.#within(found.trouble, kind, key);
+    if (trouble.kind === "half truth" && kind === "estimate") this.isMisquoted = true;
+    if (trouble.kind === "half truth" && isOtherBill(trouble.says)) this.misbilled.add(request.path.split("/")[2]!);
     this.note(() => `${kind}${key === null ? "" : ` ${key.slice(0, 8)}`}: ${troubleText(trouble)}`);
     return trouble;
   }
@@ -161,6 +211,7 @@ export class SimWorld {
     if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
     if (this.service.jobs.size > before) this.#checkMade(key);
     if (key === null) return answer;
+    if (this.service.jobs.size > before) this.#checkWanted(key, request);
     if (answer.status >= 400) this.refusedKeys.add(key);
     else this.#open.add(key);
     return answer;
@@ -174,9 +225,12 @@ export class SimWorld {
     // What a person gave up is no reservation any more, whatever it really cost.
     const counting = jobs.filter((job) => job.key === null || !this.givenUp.has(job.key));
     const chargedMicros = counting.reduce((sum, job) => sum + this.service.netMicros(job), 0);
-    const excesses = jobs.map((job) => job.excessMicros).sort((a, b) => b - a);
+    const reserved = ({ key, costMicros, excessMicros }: PaidJob) =>
+      key === null ? costMicros - excessMicros : (this.#holdOf.get(key) ?? costMicros);
+    const excesses = jobs.map((job) => Math.max(0, job.costMicros - reserved(job))).sort((a, b) => b - a);
     // What was at the service when the first charge above its quote became known; a bill that is late tells nobody.
-    const unknown = billsLateMs > 0 ? excesses : excesses.slice(0, concurrency);
+    const unawares = concurrency * (1 + this.priceMoves.length);
+    const unknown = billsLateMs > 0 ? excesses : excesses.slice(0, unawares);
     const excess = unknown.reduce((sum, micros) => sum + micros, 0);
     for (const [name, most] of [
       ["budget", this.budgetMicros],
@@ -189,10 +243,34 @@ export class SimWorld {
       this.fail(`the wallet holds ${balanceMicros}, below its floor of ${floorMicros}`);
   }
 
+  /** Nothing is bought on a word that was taken back, nor at a quote of another day. */
+  #checkWanted(key: string, { body }: SimRequest): void {
+    const intent = this.#intents.get(key);
+    if (intent === undefined) return this.fail(`a job was made under ${key}, which the journal does not know`);
+    const { step, at, by } = intent;
+    const decides = this.options.plan.decides[step];
+    const word = decides === undefined ? undefined : this.words.get(decides);
+    const used = /"asset_id":"([^"]+)"/.exec(JSON.stringify(body))?.[1] ?? null;
+    if (word?.approved === false) this.fail(`${step} was bought although ${decides} was rejected`);
+    if (word?.chosen != null && used !== null && used !== word.chosen)
+      this.fail(`${step} was bought with ${used} although ${word.chosen} was picked`);
+    const movedAt = this.priceMoves.at(-1);
+    const { costMicros, excessMicros } = this.service.jobOfKey(key)!;
+    const isStale = movedAt !== undefined && by.startedAt >= movedAt && at - movedAt > QUOTE_LIFE_MS;
+    const isKnowable = !by.isInSlices && !this.isClockSet && !this.isMisquoted;
+    if (isStale && isKnowable && this.#holdOf.get(key)! < costMicros - excessMicros)
+      this.fail(`${step} was bought at a price that had moved before its driver began`);
+  }
+
   /** Looks at what a process has just made durable. */
-  committed(events: readonly RunEvent[]): void {
+  committed(events: readonly RunEvent[], by: SimProcess): void {
     for (const event of events) {
-      if (event.type === "job.submit.intended") this.#keyOf.set(`${event.step}#${event.attempt}`, event.key);
+      if (event.type === "job.submit.intended") {
+        this.#keyOf.set(`${event.step}#${event.attempt}`, event.key);
+        this.#holdOf.set(event.key, event.holdMicros);
+        this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
+      }
+      if ("jobId" in event && event.jobId != null) this.knownJobs.add(event.jobId);
       this.note(() => `journal: ${eventText(event)}`);
     }
     for (const change of ledgerChanges(events)) {

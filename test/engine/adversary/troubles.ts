@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { type HalfTruth, halfTruthsOf } from "./half-truths.ts";
 import type { SimAnswer, SimRequest } from "./paid-service.ts";
 
 /** Kinds of requests that trouble is aimed at. */
@@ -13,6 +14,7 @@ export type Trouble =
   | { readonly kind: "unreachable" }
   | { readonly kind: "reset" | "silence" | "half an answer"; readonly effect: boolean }
   | { readonly kind: "late"; readonly ms: number }
+  | { readonly kind: "half truth"; readonly says: HalfTruth }
   | {
       readonly kind: "answer";
       readonly effect: boolean;
@@ -54,13 +56,21 @@ const answers = fc
     body: fc.constantFrom(...bodies),
     code: fc.option(fc.constantFrom(...codes), { freq: 3, nil: null }),
     retryable: fc.boolean(),
-    retryAfter: fc.constantFrom(null, null, 0, 1, 30),
+    retryAfter: fc.constantFrom(null, null, 0, 1, 30, 315_360_000),
     effect,
   })
   .map(({ code, ...rest }): Trouble => {
     const said = code ?? usual[rest.status] ?? "UNKNOWN";
     return { kind: "answer", ...rest, code: said };
   });
+
+/** Trouble with requests of a kind. */
+export const troubleOf = (on: RequestKind | "any"): fc.Arbitrary<Trouble> => {
+  const says = on === "any" ? [] : halfTruthsOf(on);
+  if (says.length === 0) return anyTrouble;
+  const halfTruth = fc.constantFrom(...says).map((one): Trouble => ({ kind: "half truth", says: one }));
+  return fc.oneof({ weight: 3, arbitrary: anyTrouble }, { weight: 2, arbitrary: halfTruth });
+};
 
 export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 6, arbitrary: answers },
@@ -133,6 +143,7 @@ export function kindOf({ method, path }: SimRequest): RequestKind {
 export function troubleText(trouble: Trouble): string {
   if (trouble.kind === "late") return `late by ${trouble.ms} ms`;
   if (trouble.kind === "unreachable") return "unreachable";
+  if (trouble.kind === "half truth") return `half a truth, ${trouble.says}`;
   const done = trouble.effect ? "after the service did its part" : "before the service had it";
   if (trouble.kind !== "answer") return `${trouble.kind}, ${done}`;
   const more = trouble.body === "envelope" ? ` ${trouble.code}${trouble.retryable ? " retryable" : ""}` : "";

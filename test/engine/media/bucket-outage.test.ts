@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type BucketTrouble, MediaBucketError } from "../../../src/engine/media/bucket/bucket-errors.ts";
+import { type BucketFailure, MediaBucketError } from "../../../src/engine/media/bucket/bucket-errors.ts";
 import {
   createMemoryJournal,
   file,
@@ -64,7 +64,7 @@ interface World {
   /** Requests and answers of the bucket so far. */
   turns(): number;
   /** From the nth turn on the bucket is away for so long, milliseconds. */
-  breakAt(turn: number, forMs: number, reason: BucketTrouble): void;
+  breakAt(turn: number, forMs: number, reason: BucketFailure): void;
 }
 
 let worlds = 0;
@@ -80,7 +80,7 @@ async function open(): Promise<World> {
   const show = await openShowrunner({ client, journal, media: "s3://films", mediaDir, clock, notify: false });
   await show.start(film, { sample }, { id: "x", outDir: join(folder, `out-${worlds}`) });
   let turns = 0;
-  let outage = { from: Number.POSITIVE_INFINITY, forMs: 0, until: 0, reason: "busy" as BucketTrouble };
+  let outage = { from: Number.POSITIVE_INFINITY, forMs: 0, until: 0, reason: "busy" as BucketFailure };
   bucket.turn = async (request) => {
     turns++;
     if (turns < outage.from) return;
@@ -99,7 +99,7 @@ async function open(): Promise<World> {
 
 const inSlices = async ({ show, clock }: World) => {
   for (;;) {
-    const { status, wakeAt } = await during(clock, show.slice("x", { findPipeline: async () => film }));
+    const { status, wakeAt } = await during(clock, show.engine.slice("x", { findPipeline: async () => film }));
     if (wakeAt === null) return status;
     await clock.advance(Math.max(0, wakeAt - clock.now()));
   }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
-import { type Receiver, receiver } from "../support/receiver.ts";
+import type { Receiver } from "../../support/receiver.ts";
+import { receiver } from "../support/receiver.ts";
 import {
   ask,
   type Body,

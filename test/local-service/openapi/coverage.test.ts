@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const folder = join(import.meta.dirname, "../..");
-const document = readFileSync(join(folder, "../docs/coverage.md"), "utf8");
+const document = readFileSync(join(folder, "../docs/internal/coverage.md"), "utf8");
 
 /** What nothing can show, with its reason in the document. */
 const NOT_TESTABLE = ["D14", "D19"];
@@ -52,7 +52,7 @@ function missing({ tests }: Pick<Row, "tests">): string[] {
 
 const rows = rowsOf(document);
 
-test("the rules in docs/coverage.md are numbered without a gap, and no number stands twice", () => {
+test("the rules in docs/internal/coverage.md are numbered without a gap, and no number stands twice", () => {
   expect(rows.length).toBeGreaterThan(180);
   expect(misnumbered(document)).toEqual([]);
   expect(document).toContain(`\n${rows.length} rules `);
@@ -66,7 +66,7 @@ test("a number that is left out, moved or used twice would be found", () => {
   expect(misnumbered(table("S1") + table("S1"))).toEqual(["S"]);
 });
 
-test("every rule in docs/coverage.md names tests that exist", () => {
+test("every rule in docs/internal/coverage.md names tests that exist", () => {
   expect(rows.flatMap(missing)).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
 import { ask, type Body, finished, get, key, made, start, submit, upload, uploaded } from "../support/service.ts";
 
-/* Sentences of the API description that no other suite is about; docs/coverage.md names them all. */
+/* Sentences of the API description that no other suite is about; docs/internal/coverage.md names them all. */
 
 const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
 const film = { prompt: "a cat", aspect_ratio: "9:16", duration_ms: 3000 };

@@ -2,8 +2,13 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { Resolve } from "../../../src/local-service/outbound/destination.ts";
-import { createOutbound, type OutboundOptions } from "../../../src/local-service/outbound/outbound.ts";
-import { codeOf, failureOf, type Outcome } from "../../../src/local-service/outbound/outcome.ts";
+import {
+  codeOf,
+  createOutbound,
+  failureOf,
+  type OutboundOptions,
+  type Outcome,
+} from "../../../src/local-service/outbound/outbound.ts";
 import { receiver } from "../support/receiver.ts";
 
 const message = { headers: { "Content-Type": "text/plain" }, body: Buffer.from("hello") };

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createCanvas, loadImage } from "@napi-rs/canvas";
 import { BufferSource, EncodedPacketSink, Input, MP4 } from "mediabunny";
-import { openDecoder } from "../../../src/local-service/render/probe/pictures.ts";
-import { yuvToRgba } from "../../../src/local-service/render/video/h264.ts";
+import { openDecoder } from "../../../src/local-service/render/video/h264.ts";
 
 /** Pixels as RGBA. */
 export interface Picture {
@@ -38,15 +37,13 @@ export async function readFrames(path: string, positions: readonly number[]): Pr
   const [width, height] = [config.codedWidth ?? 0, config.codedHeight ?? 0];
   const { packetCount } = await track.computePacketStats();
   const wanted = positions.map((position) => (position < 0 ? packetCount + position : position));
-  const decoder = openDecoder(config.description);
+  const decode = openDecoder(config.description, { width, height });
   const found = new Map<number, Picture>();
   let at = 0;
   for await (const packet of new EncodedPacketSink(track).packets()) {
-    const picture = decoder.decode(packet.data);
-    if (picture === null) throw new Error(`frame ${at} of ${path} cannot be decoded`);
-    if (wanted.includes(at)) {
-      found.set(at, { width, height, rgba: yuvToRgba(picture.yuv, picture.stride, picture.rows, width, height) });
-    }
+    const rgba = decode?.(packet.data);
+    if (!rgba) throw new Error(`frame ${at} of ${path} cannot be decoded`);
+    if (wanted.includes(at)) found.set(at, { width, height, rgba });
     at++;
   }
   return wanted.map((position) => {

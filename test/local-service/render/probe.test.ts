@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { probe } from "../../../src/local-service/render/index.ts";
-import { encodeWav } from "../../../src/local-service/render/sound/wav.ts";
+import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
 import { openBench } from "./bench.ts";
 import { buzz } from "./tone.ts";
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
     render("ok.webp", { kind: "image", input: { ...picture, output_format: "webp" } }),
     render("ok.mp4", { kind: "video", input: { ...picture, duration_ms: 1000 } }),
     render("ok.mp3", { kind: "speech", input: { text: "Hello there.", output_format: "mp3" } }),
-    writeFile(path("ok.wav"), encodeWav(buzz(120, 1))),
+    encodeSound(buzz(120, 1), "wav").then((bytes) => writeFile(path("ok.wav"), bytes)),
   ]);
 });
 

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { VoiceProfile } from "../../../src/local-service/render/index.ts";
-import { decodeSoundFile } from "../../../src/local-service/render/sound/decode.ts";
+import { decodeSound } from "../../../src/local-service/render/sound/decode.ts";
+import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
+import { activeLoudness, medianPitch } from "../../../src/local-service/render/sound/sound.ts";
 import { sentencesOf } from "../../../src/local-service/render/sound/speech.ts";
-import { encodeWav } from "../../../src/local-service/render/sound/wav.ts";
-import { activeLoudness, medianPitch } from "../../../src/local-service/render/sound/yin.ts";
 import { openBench } from "./bench.ts";
 import { buzz } from "./tone.ts";
 
@@ -13,14 +13,12 @@ const text = "The ferry leaves at nine. Bring a warm coat and something to read.
 const sarah: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "sarah" };
 
 async function heard(name: string) {
-  const decoded = await decodeSoundFile(path(name));
-  if (!decoded.ok) throw new Error(decoded.reason);
-  const { rate, channels } = decoded.sound;
+  const { rate, channels } = await decodeSound(path(name));
   return { pitch: medianPitch(channels[0], rate), loudness: activeLoudness(channels[0], rate) };
 }
 
 async function clone(hz: number, rate: number): Promise<VoiceProfile> {
-  await writeFile(path(`sample-${hz}.wav`), encodeWav(buzz(hz, 3, rate)));
+  await writeFile(path(`sample-${hz}.wav`), await encodeSound(buzz(hz, 3, rate), "wav"));
   const audio = [media(`sample-${hz}.wav`, "audio/wav")];
   const result = await render("none", { kind: "voice", input: { name: "keeper" }, media: { audio } });
   expect(result).toMatchObject({ contentType: null, sizeBytes: 0, width: null, durationMs: null });

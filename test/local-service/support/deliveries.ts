@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { verifyWebhook, type WebhookVerdict } from "../../../src/api/webhooks/verify-webhook.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import type { Received } from "./receiver.ts";
+import type { Received } from "../../support/receiver.ts";
 import { ask, type Body, get, submit, until } from "./service.ts";
 
 /** The delivery record of a job, as the first key sees it. */

@@ -1,6 +1,6 @@
 import protobuf from "protobufjs";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import type { Received } from "./receiver.ts";
+import type { Received } from "../../support/receiver.ts";
 import { ask, type Body, get, until } from "./service.ts";
 
 export const SECRET = "s".repeat(64);

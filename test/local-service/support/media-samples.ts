@@ -21,8 +21,7 @@ import {
   type OutputFormat,
   WebMOutputFormat,
 } from "mediabunny";
-import { encodeMp3 } from "../../../src/local-service/render/sound/render-speech.ts";
-import { encodeWav } from "../../../src/local-service/render/sound/wav.ts";
+import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
 import { FILM } from "../../../src/local-service/stub.ts";
 import { buzz } from "../render/tone.ts";
 
@@ -171,8 +170,8 @@ export async function mediaSamples() {
     mp4: film("mp4", Buffer.from(FILM.bytes), FILM.width!, FILM.height!),
     mov: film("quicktime", await mov(), FILM.width!, FILM.height!),
     webm: film("webm", await webm(), WIDTH, HEIGHT),
-    wav: sound("wav", Buffer.from(encodeWav(wave))),
-    mp3: sound("mpeg", Buffer.from(await encodeMp3(wave))),
+    wav: sound("wav", Buffer.from(await encodeSound(wave, "wav"))),
+    mp3: sound("mpeg", Buffer.from(await encodeSound(wave, "mp3"))),
     m4a: sound("mp4", await m4a()),
     ogg: sound("ogg", await fixture("tone-opus.ogg")),
     vorbis: sound("ogg", await fixture("tone-vorbis.ogg")),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Outcome } from "../../../src/local-service/outbound/outbound.ts";
 import { delayAfter } from "../../../src/local-service/outbound/outbox.ts";
-import type { Outcome } from "../../../src/local-service/outbound/outcome.ts";
 import {
   begin,
   type DeliveryState,

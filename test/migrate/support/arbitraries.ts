@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { V2_TYPES, type V2Type } from "../../../src/migrate/v2/types.ts";
+import { V2_TYPES, type V2Type } from "../../../src/migrate/v2-types.ts";
 
 type Body = { readonly [key: string]: unknown };
 

@@ -24,8 +24,8 @@ export function planOf(migration: Migration, pipeline: Pipeline, catalog: Catalo
   return makePlan(drafted.draft, { catalog, files });
 }
 
-function sampleOf({ inputs }: Migration): unknown {
-  const value = (input: Migration["inputs"][number]): string => {
+function sampleOf({ report: { inputs } }: Migration): unknown {
+  const value = (input: Migration["report"]["inputs"][number]): string => {
     switch (input.is) {
       case "file":
         return `/samples/${input.kind}`;
@@ -34,7 +34,7 @@ function sampleOf({ inputs }: Migration): unknown {
       case "text":
         return "words";
       case "choice":
-        return input.values[0] ?? "";
+        return input.choices[0] ?? "";
       default:
         return input satisfies never;
     }

@@ -1,26 +1,8 @@
 import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../../src/catalog/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { MEDIA_REFERENCE } from "../../support/large-catalog/fields.ts";
 
-const reference = (kind: string, role: string): JsonSchema => ({
-  type: "object",
-  media_type: kind,
-  role,
-  discriminator: { propertyName: "source" },
-  oneOf: [
-    {
-      type: "object",
-      additionalProperties: false,
-      required: ["source", "url"],
-      properties: { source: { const: "url" }, url: { type: "string", format: "uri" } },
-    },
-    {
-      type: "object",
-      additionalProperties: false,
-      required: ["source", "asset_id"],
-      properties: { source: { const: "asset" }, asset_id: { type: "string" } },
-    },
-  ],
-});
+const reference = (kind: string, role: string): JsonSchema => ({ ...MEDIA_REFERENCE, media_type: kind, role });
 
 const list = (kind: string, maxItems: number): JsonSchema => ({
   type: "array",

@@ -1,17 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import { type Packed, packInto } from "../../../scripts/pack.ts";
+import { type Published, root } from "../../../scripts/published.ts";
 
-export const root = resolve(import.meta.dirname, "../../..");
+export { type Packed, root };
+
 const shelf = join(root, ".showrunner", "packed");
 const lock = `${shelf}.lock`;
 
-export type PackageName = "showrunner" | "showrunner-local";
-export interface Packed {
-  /** The tarball. */
-  readonly file: string;
-  readonly paths: readonly string[];
-}
+export type PackageName = Published["name"];
 
 export function npm(cwd: string, ...args: readonly string[]): string {
   return execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
@@ -29,23 +27,13 @@ export async function packages(): Promise<ReadonlyMap<PackageName, Packed>> {
     const made = join(shelf, "made.json");
     const found = read(made);
     if (found?.stamp === stamp) return new Map(found.packed);
-    rmSync(shelf, { recursive: true, force: true });
-    mkdirSync(shelf, { recursive: true });
     execFileSync(process.execPath, [join(root, "scripts/build.ts")], { stdio: "ignore" });
-    const packed = [pack("showrunner", "."), pack("showrunner-local", "./dist/local")] as const;
+    const packed = [...packInto(shelf)];
     writeFileSync(made, JSON.stringify({ stamp, packed }));
     return new Map(packed);
   } finally {
     rmSync(lock, { recursive: true });
   }
-}
-
-function pack(name: PackageName, from: string): readonly [PackageName, Packed] {
-  const [made] = JSON.parse(npm(root, "pack", from, "--ignore-scripts", "--json", "--pack-destination", shelf)) as {
-    readonly filename: string;
-    readonly files: readonly { readonly path: string }[];
-  }[];
-  return [name, { file: join(shelf, made!.filename), paths: made!.files.map(({ path }) => path) }];
 }
 
 /** As a user does; what lies in npm's cache is not fetched again. */
@@ -55,8 +43,12 @@ export function install(folder: string, ...what: readonly string[]): void {
 
 /** When anything that is published was changed last. */
 function newest(): number {
-  const files = ["{src,scripts,bin,docs}/**/*.*", "*.{json,md}"].flatMap((pattern) => globSync(pattern, { cwd: root }));
-  return Math.max(...files.map((file) => statSync(join(root, file)).mtimeMs));
+  const files = ["{src,scripts,bin,docs,recipes}/**/*.*", "*.{json,md}"].flatMap((pattern) =>
+    globSync(pattern, { cwd: root }),
+  );
+  // The build writes this one.
+  const written = files.filter((file) => file !== "THIRD_PARTY_NOTICES.md");
+  return Math.max(...written.map((file) => statSync(join(root, file)).mtimeMs));
 }
 
 function read(

@@ -1,16 +1,7 @@
 import { ownText } from "../../../src/clean-text.ts";
-import {
-  FoldedRun,
-  type Json,
-  type Plan,
-  type PlanStep,
-  type RunEvent,
-  type RunReport,
-  type StoredEvent,
-} from "../../../src/index.ts";
+import type { Json, Plan, PlanStep, RunEvent, RunReport, StoredEvent } from "../../../src/internal.ts";
 import { fold } from "../../../src/journal/fold.ts";
 import type { JobStep, UploadStep } from "../../../src/plan/plan.ts";
-import { type ReportFacts, reportFacts } from "../../../src/report/index.ts";
 import { runReport } from "../../../src/run/view/report.ts";
 
 const start = Date.UTC(2030, 0, 1, 9);
@@ -180,10 +171,6 @@ export class SampleRun {
     const state = fold(this.events);
     if (state === null) throw new Error("a run has at least its plan");
     return runReport(state);
-  }
-
-  facts(): ReportFacts {
-    return reportFacts(this.report(), FoldedRun.of(this.events), this.now);
   }
 
   /** What `writeReport` asks of a Showrunner. */

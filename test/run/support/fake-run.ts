@@ -2,7 +2,8 @@ import { deepStrictEqual } from "node:assert";
 import { ownText } from "../../../src/clean-text.ts";
 import type { JournalError, OutputFacts, RunEvent, RunPlanned, StoredEvent } from "../../../src/journal/events.ts";
 import { apply, newRun } from "../../../src/journal/fold.ts";
-import { isRunFinal, type RunState } from "../../../src/journal/state.ts";
+import { isRunFinal, isStepFinal, lastAttempt, type RunState } from "../../../src/journal/state.ts";
+import { referencesOf } from "../../../src/plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../../src/plan/plan.ts";
 import { type Command, commandId } from "../../../src/run/command.ts";
 import type { DecideContext, Decision } from "../../../src/run/decision.ts";
@@ -23,6 +24,8 @@ export interface World {
   readonly expansions?: {
     readonly [path: string]: { readonly steps: readonly PlanStep[]; readonly returns: readonly Reference[] };
   };
+  /** Steps whose model refuses the media of another one, once these exist. */
+  readonly refusedMedia?: { readonly [path: string]: string };
   /** Positions that people pick, by path; null rejects. */
   readonly decisions?: { readonly [path: string]: number | null } | "first";
   readonly budgetMicros?: number;
@@ -170,6 +173,22 @@ export class FakeRun {
     return fates[Math.min(attempt, fates.length) - 1]!;
   }
 
+  /** Conditions of what does not exist yet stay. */
+  #quoted({ step, attempt, input }: Extract<Command, { type: "quote" }>): readonly RunEvent[] {
+    const { steps } = this.state;
+    const isOver = (path: string | undefined) => path !== undefined && isStepFinal(steps[path]!.status);
+    if (isOver(this.world.refusedMedia?.[step])) {
+      const reason = "refused media";
+      const end: RunEvent = { type: "step.finished", step, status: "failed", reason };
+      return steps[step]!.status === "waiting" ? [{ type: "step.started", step }, end] : [end];
+    }
+    const left = lastAttempt(steps[step]!)?.quote?.conditionalOn?.filter((path) => !isOver(path)) ?? [];
+    const basis = referencesOf(input).length > 0 ? "provisional" : "quoted";
+    return [
+      { type: "job.quoted", step, attempt, costMicros: PRICE, basis, ...(left.length > 0 && { conditionalOn: left }) },
+    ];
+  }
+
   #answerTo(command: Command): readonly RunEvent[] {
     switch (command.type) {
       case "upload":
@@ -183,9 +202,7 @@ export class FakeRun {
           },
         ];
       case "quote":
-        return [
-          { type: "job.quoted", step: command.step, attempt: command.attempt, costMicros: PRICE, basis: "quoted" },
-        ];
+        return this.#quoted(command);
       case "submit":
         return this.#submitted(command);
       case "follow":

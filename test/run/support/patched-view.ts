@@ -6,10 +6,10 @@ import type { RunView } from "../../../src/run/view/run-view.ts";
 /** All that a view says, and a history beside it. */
 function picture(view: RunView, history: RunHistory) {
   const { state, steps, removed } = view;
-  const { spans, rests } = history;
+  const { spans } = history;
   const incidents = history.incidents(state);
   const leftOver = removed.filter(({ path }) => view.step(path) !== undefined);
-  return structuredClone({ state, steps, removed, leftOver, spans, incidents, rests });
+  return structuredClone({ state, steps, removed, leftOver, spans, incidents });
 }
 
 /** A view that was looked at and patched with each event says the same as one made from all of them at once. */

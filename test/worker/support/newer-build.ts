@@ -10,9 +10,9 @@ const EVENT_VERSION = Number(/EVENT_VERSION = (\d+);/.exec(events)![1]);
 
 const patches = [
   {
-    file: "/src/engine/drive/run-scheduler.ts",
-    from: ".sort(byRank(ranks, ties))",
-    to: ".sort(byRank(ranks, ties)).reverse()",
+    file: "/src/engine/drive/drive-tools.ts",
+    from: "plan.steps.toSorted((a, b) => lengths.get(b.path)! - lengths.get(a.path)!)",
+    to: "plan.steps.toReversed()",
   },
   {
     file: "/src/journal/events.ts",

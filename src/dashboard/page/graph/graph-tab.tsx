@@ -1,10 +1,9 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { MOST_SINGLE } from "../../views/groups.ts";
+import { bundlesOf, MOST_SINGLE } from "../../views/groups.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Icon } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
 import { useSize } from "../ui/hooks.ts";
-import { arrows, bundlesOf } from "./bundles.ts";
 import { curve, type Drawing, draw, neighbour, type Placed } from "./layout.ts";
 import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
 
@@ -49,7 +48,7 @@ export function GraphTab({
     () =>
       draw({
         nodes: bundles.map((one) => ({ key: one.key, width: NODE_WIDTH, height: nodeHeight(one) })),
-        arrows: arrows(bundles),
+        arrows: bundles.flatMap(({ key, needs }) => needs.map((need) => [need, key] as const)),
         direction,
       }),
     [shape, direction],

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import { bundlesOf } from "../../views/groups.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Dot, Empty, phaseTone, phaseWord } from "../ui/bits.tsx";
@@ -7,7 +8,6 @@ import { useSteps } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { VirtualList } from "../ui/virtual.tsx";
-import { bundlesOf } from "./bundles.ts";
 
 interface Props {
   readonly model: RunModel;

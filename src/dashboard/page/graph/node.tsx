@@ -1,8 +1,9 @@
-import type { ProgressView, StepPhase, StepView } from "../../views/run-wire.ts";
+import type { StepPhase } from "../../../internal.ts";
+import type { Bundle } from "../../views/groups.ts";
+import type { ProgressView, StepView } from "../../views/run-wire.ts";
 import { Dot, Icon, phaseTone, phaseWord, type Tone } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { Thumb } from "../ui/media.tsx";
-import type { Bundle } from "./bundles.ts";
 import type { Placed } from "./layout.ts";
 
 export const NODE_WIDTH = 196;
@@ -65,7 +66,7 @@ function StepFace({ step, progress }: { readonly step: StepView; readonly progre
   const media = step.media.find(({ kind }) => kind === "image" || kind === "video");
   const cut = step.path.lastIndexOf("/") + 1;
   const fraction = measured.has(step.phase) ? (progress?.fraction ?? null) : null;
-  const cost = step.costMicros ?? step.quoteMicros;
+  const cost = step.costMicros ?? step.quote?.costMicros ?? null;
   return (
     <>
       {step.hasPicture && (

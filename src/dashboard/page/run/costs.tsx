@@ -12,11 +12,16 @@ interface Entry {
   readonly attempt: AttemptView;
 }
 
+/** Tries of a task cost nothing. */
+const isBilled = ({ kind }: AttemptView) => kind !== "try";
+
 /** The run's ledger: what was reserved and what was paid, by model and by attempt. */
 export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const { head } = model;
-  const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.length > 0);
-  const entries = steps.flatMap(({ path, attempts }) => attempts.map((attempt): Entry => ({ step: path, attempt })));
+  const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.some(isBilled));
+  const entries = steps.flatMap(({ path, attempts }) =>
+    attempts.filter(isBilled).map((attempt): Entry => ({ step: path, attempt })),
+  );
   const seq = useThrottled(head.seq, 1000);
   const costs = useLoaded((signal) => get<RunCosts>(`${runPath(head.id)}/costs`, signal), [head.id, seq]);
   const { models, spent } = costs.state === "ready" ? costs.value : { models: [], spent: [] };
@@ -55,6 +60,9 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
                     Attempts
                   </th>
                   <th scope="col" class="number">
+                    Quoted
+                  </th>
+                  <th scope="col" class="number">
                     Held
                   </th>
                   <th scope="col" class="number">
@@ -64,10 +72,11 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
                 </tr>
               </thead>
               <tbody>
-                {models.map(({ name, count, held, cost }) => (
+                {models.map(({ name, count, quoted, held, cost }) => (
                   <tr key={name}>
                     <th scope="row">{name}</th>
                     <td class="number">{count}</td>
+                    <td class="number">{usd(quoted)}</td>
                     <td class="number">{held === 0 ? "–" : usd(held)}</td>
                     <td class="number">{usd(cost)}</td>
                     <td class="share">
@@ -111,7 +120,7 @@ function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: 
       </span>
       <span>
         <span class="unseen">quoted </span>
-        {usd(attempt.quoteMicros)}
+        {usd(attempt.quote?.costMicros ?? null)}
       </span>
       <span>
         <span class="unseen">held </span>

@@ -27,7 +27,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const isOpen = canAct && step.phase === "approval";
   const deciding = useDecision(runId, step);
   const { chosen, choose } = deciding;
-  const [goesOn, setGoesOn] = useState(true);
+  const [resumes, setResumes] = useState(true);
   const [isReviewing, setReviewing] = useState(false);
   const [enlarged, enlarge] = useState<number | null>(null);
   return (
@@ -83,17 +83,18 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
           </label>
           {isParked && (
             <label>
-              <input type="checkbox" checked={goesOn} onChange={() => setGoesOn(!goesOn)} /> Go on with the run at once
+              <input type="checkbox" checked={resumes} onChange={() => setResumes(!resumes)} /> Continue with the run at
+              once
             </label>
           )}
-          <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked && goesOn} />
+          <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked && resumes} />
           <p role="status" class={deciding.error === null ? "quiet" : "note bad"}>
             {deciding.error ?? deciding.sent ?? ""}
           </p>
         </>
       )}
       {isReviewing && (
-        <Review runId={runId} steps={[step]} isParked={isParked && goesOn} onClose={() => setReviewing(false)} />
+        <Review runId={runId} steps={[step]} isParked={isParked && resumes} onClose={() => setReviewing(false)} />
       )}
       {enlarged !== null && (
         <Lightbox
@@ -122,7 +123,7 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
   const adopt = async (jobId: string | null) => {
     try {
       await post(`${runPath(runId)}/adopt`, { step, jobId });
-      say("Noted. Resume the run to go on with it.");
+      say("Recorded; applied on resume.");
     } catch (error) {
       say((error as Error).message);
     }

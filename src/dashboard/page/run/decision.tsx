@@ -61,10 +61,16 @@ export function useDecision(runId: string, { path, decision, phase }: StepView):
   };
   const isOpen = phase === "approval" && sent === null;
   return {
-    ...{ chosen, choose, note, setNote, sent, error },
+    chosen,
+    choose,
+    note,
+    setNote,
+    sent,
+    error,
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
-    ...{ approve, reject },
+    approve,
+    reject,
     undo: isHeld ? undo : null,
   };
 }

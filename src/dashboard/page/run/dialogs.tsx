@@ -2,9 +2,7 @@ import { useState } from "preact/hooks";
 import type { DriftView, RerunView, ResumePreview } from "../../views/action-wire.ts";
 import type { RunHead } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
-import { gauges } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { useStore } from "../state/store.ts";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
@@ -57,7 +55,7 @@ export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
       onClose={onClose}
     >
       {first === undefined && (
-        <p>The run goes on where its journal ends. Jobs that were paid for are collected, never submitted again.</p>
+        <p>The run continues where its journal ends. Jobs that were paid for are collected, never submitted again.</p>
       )}
       {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
       {preview.state === "failed" && <p class="note bad">{preview.error.message}</p>}
@@ -96,7 +94,8 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
         {lines.length > 8 && <li>and {lines.length - 8} more</li>}
       </ul>
       <label>
-        <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Go on as it was planned
+        <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Continue as it was
+        planned
       </label>
       <label>
         <input type="radio" name="drift" checked={takesUp} onChange={() => onChange(true)} /> Take up the changes
@@ -106,8 +105,8 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
 }
 
 function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
-  const { minMicros, maxMicros, committedMicros, budgetMicros, prices, problems, staleCount, seenThroughFirst } =
-    rerunScope;
+  const { totalMicros, committedMicros, budgetMicros, prices, problems, staleCount, seenThroughFirst } = rerunScope;
+  const { min: minMicros, max: maxMicros } = totalMicros;
   const price = maxMicros === null ? `at least ${usd(minMicros)}` : usd(maxMicros);
   const isOver = budgetMicros !== null && committedMicros + (maxMicros ?? minMicros) > budgetMicros;
   return (
@@ -155,42 +154,5 @@ export function BudgetField({ head, value, onChange }: BudgetProps) {
       />
       <small>Spent so far: {usd(head.spentMicros)}. Leave empty to keep the budget as it is.</small>
     </label>
-  );
-}
-
-export function FundsDialog({ head, onClose }: { readonly head: RunHead | null; readonly onClose: () => void }) {
-  const balance = useStore(gauges)?.balanceMicros ?? null;
-  const short = Math.max(0, (head?.pause?.requiredMicros ?? 0) - (balance ?? 0));
-  const [dollars, setDollars] = useState(String(Math.max(5, Math.ceil(short / 1e6))));
-  const url = head?.pause?.fundingUrl ?? null;
-  const add = () => post<void>("/api/service/funds", { dollars: Number(dollars) });
-  const needed = head?.pause?.requiredMicros;
-  return (
-    <Dialog title="Add funds" action="Add" ready={Number(dollars) > 0} onAction={add} onClose={onClose}>
-      <p>
-        The wallet holds {usd(balance)}
-        {needed != null && `; the next job needs ${usd(needed)}`}.
-      </p>
-      {url !== null && (
-        <p>
-          At a hosted service, add funds{" "}
-          <a href={url} target="_blank" rel="noreferrer">
-            on its own page
-          </a>
-          . A local service takes play money here.
-        </p>
-      )}
-      <label class="field">
-        <span>Dollars of play money</span>
-        <input
-          type="number"
-          min="0.01"
-          step="0.01"
-          required
-          value={dollars}
-          onInput={(event) => setDollars(event.currentTarget.value)}
-        />
-      </label>
-    </Dialog>
   );
 }

@@ -1,16 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { RunHead } from "../../views/run-wire.ts";
+import { formatDuration } from "../../../duration.ts";
+import type { RunHead, StepView } from "../../views/run-wire.ts";
 import { pauseWord } from "../screens/runs.tsx";
+import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
-import { count, dateTime, span, usd } from "../ui/format.ts";
+import { count, dateTime, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
-import { FundsDialog, ResumeDialog, StopDialog } from "./dialogs.tsx";
+import { ResumeDialog, StopDialog } from "./dialogs.tsx";
 import { Review } from "./review.tsx";
 
-type Asking = "stop" | "resume" | "funds" | null;
+type Asking = "stop" | "resume" | null;
 
 /** What a glance should answer. */
 export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
@@ -22,7 +24,12 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
     <header class="run-head">
       <div class="title">
         <p class="crumbs">
-          <Link href="/">Runs</Link> <span aria-hidden="true">/</span> {head.pipeline}
+          {inlined === null && (
+            <>
+              <Link href="/">Runs</Link> <span aria-hidden="true">/</span>{" "}
+            </>
+          )}
+          {head.pipeline}
         </p>
         <h1>{head.id}</h1>
         <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauseWord(head.pause.reason)}</Pill>
@@ -43,11 +50,10 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
           )}
         </div>
       </div>
-      <Banner model={model} onOpen={onOpen} onFunds={() => ask("funds")} />
+      <Banner model={model} onOpen={onOpen} />
       <Facts model={model} />
       {asking === "stop" && <StopDialog model={model} onClose={shut} />}
       {asking === "resume" && <ResumeDialog head={head} onClose={shut} />}
-      {asking === "funds" && <FundsDialog head={head} onClose={shut} />}
     </header>
   );
 }
@@ -71,7 +77,7 @@ function Facts({ model }: { readonly model: RunModel }) {
   const money = [
     head.heldMicros > 0 && `${usd(head.heldMicros)} held`,
     head.budgetMicros === null ? "no budget" : `budget ${usd(head.budgetMicros)}`,
-    head.quoteMicros !== null && `quoted ${usd(head.quoteMicros)}`,
+    quoteHint(head),
   ];
   return (
     <dl class="facts">
@@ -92,16 +98,26 @@ function Facts({ model }: { readonly model: RunModel }) {
       </Fact>
       <Fact name={isMoving ? "Running for" : head.finishedAt === null ? "Ran for" : "Took"} hint={dateTime(began)}>
         <b>
-          {span(head.tookMs + (head.workingSince === null ? 0 : (isMoving ? now : head.updatedAt) - head.workingSince))}
+          {formatDuration(
+            head.tookMs + (head.workingSince === null ? 0 : (isMoving ? now : head.updatedAt) - head.workingSince),
+          )}
         </b>
       </Fact>
       {isMoving && due > now && (
         <Fact name="Next result" hint="as the service expects">
-          <b>in {span(due - now)}</b>
+          <b>in {formatDuration(due - now)}</b>
         </Fact>
       )}
     </dl>
   );
+}
+
+function quoteHint({ status, spentMicros, quoteMicros }: RunHead): string | null {
+  if (quoteMicros === null) return null;
+  const quoted = `quoted ${usd(quoteMicros)}`;
+  if (status !== "succeeded" || spentMicros === 0) return quoted;
+  const more = spentMicros - quoteMicros;
+  return more === 0 ? "exactly as quoted" : `${usd(Math.abs(more))} ${more < 0 ? "below" : "above"} the ${quoted}`;
 }
 
 function stepHint({ counts }: RunHead): string {
@@ -118,16 +134,17 @@ function stepHint({ counts }: RunHead): string {
 interface BannerProps {
   readonly model: RunModel;
   readonly onOpen: (step: string) => void;
-  readonly onFunds: () => void;
 }
 
 /** What the run needs from a person, or why it ended as it did. */
-function Banner({ model, onOpen, onFunds }: BannerProps) {
+function Banner({ model, onOpen }: BannerProps) {
   const { head } = model;
   const steps = [...model.steps.values()];
   const decisions = steps.filter(({ phase }) => phase === "approval");
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
+  // Decisions and failures have links to their steps, below.
+  const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
   const [isReviewing, setReviewing] = useState(false);
   const canAct = useCanAct();
   const commands = useCommands();
@@ -137,10 +154,10 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
         <div class="note ask">
           <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
           <div>{commands(head.pause.message)}</div>
-          {canAct && head.pause.reason === "funds" && (
-            <button type="button" class="button" onClick={onFunds}>
-              Add funds…
-            </button>
+          {canAct && head.pause.fundingUrl !== null && (
+            <a class="button" href={head.pause.fundingUrl} target="_blank" rel="noreferrer">
+              Add funds
+            </a>
           )}
         </div>
       )}
@@ -161,18 +178,21 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
           <div>{commands(head.message)}</div>
         </div>
       )}
+      {lacking.length > 0 && (
+        <div class="note ask">
+          <strong>{count(lacking.length, "thing")} missing</strong>
+          {lacking.map(({ text }) => (
+            <div key={text}>{text}</div>
+          ))}
+        </div>
+      )}
       {head.next !== null && (
         <p class="go-on">
           On the command line: <code>{commands(head.next.command)}</code>
           {head.next.note !== null && <span class="quiet"> ({commands(head.next.note)})</span>}
         </p>
       )}
-      <StepLinks
-        title={`${count(decisions.length, "decision")} to make`}
-        tone="ask"
-        paths={decisions.map(({ path }) => path)}
-        onOpen={onOpen}
-      >
+      <StepLinks title={`${count(decisions.length, "decision")} to make`} tone="ask" steps={decisions} onOpen={onOpen}>
         {canAct && (
           <button type="button" class="button" onClick={() => setReviewing(true)}>
             Review
@@ -182,18 +202,8 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
       {isReviewing && (
         <Review runId={head.id} steps={decisions} isParked={canResume(head)} onClose={() => setReviewing(false)} />
       )}
-      <StepLinks
-        title="It is unknown whether these created a job"
-        tone="ask"
-        paths={unresolved.map(({ path }) => path)}
-        onOpen={onOpen}
-      />
-      <StepLinks
-        title={`${count(head.counts.failed, "step")} failed`}
-        tone="bad"
-        paths={failed.map(({ path }) => path)}
-        onOpen={onOpen}
-      />
+      <StepLinks title="It is unknown whether these created a job" tone="ask" steps={unresolved} onOpen={onOpen} />
+      <StepLinks title={`${count(head.counts.failed, "step")} failed`} tone="bad" steps={failed} onOpen={onOpen} />
     </div>
   );
 }
@@ -215,25 +225,28 @@ const pauseTitles: Readonly<Record<string, string>> = {
 interface LinksProps {
   readonly title: string;
   readonly tone: "ask" | "bad";
-  readonly paths: readonly string[];
+  readonly steps: readonly StepView[];
   readonly onOpen: (step: string) => void;
   readonly children?: ComponentChildren;
 }
 
 const MOST_LINKS = 6;
 
-function StepLinks({ title, tone, paths, onOpen, children }: LinksProps) {
-  if (paths.length === 0) return null;
+function StepLinks({ title, tone, steps, onOpen, children }: LinksProps) {
+  if (steps.length === 0) return null;
   return (
     <div class={`note ${tone}`}>
       <strong>{title}</strong>
       <div class="links">
-        {paths.slice(0, MOST_LINKS).map((path) => (
-          <button type="button" key={path} class="link" onClick={() => onOpen(path)}>
-            {path}
-          </button>
+        {steps.slice(0, MOST_LINKS).map(({ path, reason }) => (
+          <span key={path}>
+            <button type="button" class="link" onClick={() => onOpen(path)}>
+              {path}
+            </button>
+            {tone === "bad" && reason !== null && `: ${reason}`}
+          </span>
         ))}
-        {paths.length > MOST_LINKS && <span>and {paths.length - MOST_LINKS} more</span>}
+        {steps.length > MOST_LINKS && <span>and {steps.length - MOST_LINKS} more</span>}
       </div>
       {children}
     </div>

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { EventLine } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
+import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { clockTime, count, dateTime } from "../ui/format.ts";
@@ -43,7 +44,7 @@ export function LogTab({ model, onOpen }: { readonly model: RunModel; readonly o
           />
         </search>
         <span class="quiet">{count(lines.length, "event")}</span>
-        {first > 1 && (
+        {first > 1 && inlined === null && (
           <button type="button" class="button small" data-before={first} onClick={load}>
             Load {Math.min(500, first - 1)} earlier
           </button>

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { MediaView, StepView } from "../../views/run-wire.ts";
+import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
@@ -8,6 +9,7 @@ import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 
 const PAGE = 24;
+const order = ["video", "image", "audio", "other"];
 
 /** What came out: what the pipeline returns first, then what was made on the way there. */
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
@@ -15,7 +17,10 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   const returned = useSteps(model, { with: "returned" }, isReturned);
   const intermediate = useSteps(model, { with: "intermediate" }, (step) => !isReturned(step));
   const media = mediaOf([...returned.steps, ...intermediate.steps]);
-  const results = media.filter(({ name }) => name !== null);
+  // Films first, then pictures, then sound.
+  const results = media
+    .filter(({ name }) => name !== null)
+    .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
   const others = media.filter(({ name }) => name === null);
   if (results.length + others.length === 0) {
     return (
@@ -26,11 +31,13 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   }
   return (
     <div class="results">
-      <p>
-        <a class="button" href={`/download/${encodeURIComponent(model.head.id)}`} download>
-          Download all
-        </a>
-      </p>
+      {inlined === null && (
+        <p>
+          <a class="button" href={`/download/${encodeURIComponent(model.head.id)}`} download>
+            Download all
+          </a>
+        </p>
+      )}
       <Gallery title="Returned" results={results} more={returned.more} onOpen={onOpen} />
       <Gallery
         title={results.length > 0 ? "Intermediate outputs" : "So far"}
@@ -43,7 +50,9 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
 }
 
 function mediaOf(steps: readonly StepView[]): readonly MediaView[] {
-  return steps.flatMap(({ icon, media }) => (icon === "file" ? [] : media.filter(({ url }) => url !== null)));
+  return steps.flatMap(({ icon, media }) =>
+    icon === "file" ? [] : media.filter(({ url, name }) => url !== null || name !== null),
+  );
 }
 
 interface GalleryProps {

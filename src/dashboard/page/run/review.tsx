@@ -131,8 +131,8 @@ function OneReview({ runId, step, isParked, place, onMove, onApproveAll, onClose
             {error ??
               sent ??
               (isChoice
-                ? "Keys: 1 to 9 pick, A approves, U undoes, arrows go on"
-                : "Keys: A approves, U undoes, arrows go on")}
+                ? "Keys: 1 to 9 pick, A approves, U undoes, arrows show the next"
+                : "Keys: A approves, U undoes, arrows show the next")}
           </span>
           <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked} />
         </>

@@ -7,6 +7,7 @@ import type { RunModel } from "../state/run-store.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
 import { useKeys, useStep } from "../ui/hooks.ts";
+import { AboutTab } from "./about.tsx";
 import { CostsTab } from "./costs.tsx";
 import { RunHeader } from "./header.tsx";
 import { LogTab } from "./log.tsx";
@@ -22,6 +23,7 @@ const tabNames: Readonly<Record<Tab, string>> = {
   timeline: "Timeline",
   costs: "Costs",
   log: "Log",
+  about: "About",
 };
 
 /** One run: what it is doing, what it cost, what it needs. */
@@ -82,6 +84,7 @@ function Ready({ route, model }: { readonly route: RunRoute; readonly model: Run
           {tab === "timeline" && <TimelineTab model={model} step={step} onOpen={open} />}
           {tab === "costs" && <CostsTab model={model} onOpen={open} />}
           {tab === "log" && <LogTab model={model} onOpen={open} />}
+          {tab === "about" && <AboutTab model={model} />}
         </div>
         {chosen !== undefined && (
           <StepPanel key={chosen.path} runId={id} step={chosen} model={model} onOpen={open} onClose={shut} />

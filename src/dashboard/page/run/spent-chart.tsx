@@ -1,5 +1,6 @@
+import { formatDuration } from "../../../duration.ts";
 import type { RunCosts } from "../../views/run-wire.ts";
-import { span, usd } from "../ui/format.ts";
+import { usd } from "../ui/format.ts";
 
 interface Props {
   readonly spent: RunCosts["spent"];
@@ -30,14 +31,14 @@ export function SpentChart({ spent, from, budget }: Props) {
         viewBox={`0 -4 ${WIDTH} ${HEIGHT + 8}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Spent, charge by charge: ${usd(last.sumMicros)} after ${span(lengthMs)}`}
+        aria-label={`Spent, charge by charge: ${usd(last.sumMicros)} after ${formatDuration(lengthMs)}`}
       >
         <path class="area" d={`${path}V${HEIGHT}Z`} />
         <path class="line" d={path} />
         {isBudgetNear && <path class="limit" d={`M0 ${y(budget)}H${WIDTH}`} />}
       </svg>
       <figcaption>
-        Spent, charge by charge: {usd(last.sumMicros)} after {span(lengthMs)}
+        Spent, charge by charge: {usd(last.sumMicros)} after {formatDuration(lengthMs)}
         {isBudgetNear && `; the dashed line is the budget of ${usd(budget)}`}
       </figcaption>
     </figure>

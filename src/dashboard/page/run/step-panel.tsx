@@ -1,14 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { formatDuration } from "../../../duration.ts";
 import type { WhyView } from "../../views/action-wire.ts";
 import type { AttemptView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
+import { inlined } from "../state/inlined.ts";
 import { useCanAct } from "../state/live.ts";
-import { runHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
-import { clockTime, span, usd } from "../ui/format.ts";
+import { Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
+import { clockTime, usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
@@ -40,7 +41,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
     <Panel title={step.path} note={step.model ?? step.noun} onClose={onClose}>
       <p class="pills">
         <Pill tone={phaseTone(step.phase)}>{`${phaseWord(step.phase)}${fraction}`}</Pill>
-        {step.reusedFrom !== null && <span class="quiet">reused from {step.reusedFrom}</span>}
+        {step.reusedFrom !== null && <span class="quiet">reused from {step.reusedFrom.runId}</span>}
       </p>
       {step.reason !== null && <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>}
       {step.decision !== null && (
@@ -52,7 +53,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           onOpen={onOpen}
         />
       )}
-      {step.phase === "unresolved" && <Resolve runId={runId} step={step.path} />}
+      {step.phase === "unresolved" && inlined === null && <Resolve runId={runId} step={step.path} />}
       {step.media.map((media, index) => (
         <Player
           key={media.index}
@@ -74,9 +75,11 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           </button>
         </p>
       )}
-      {step.model !== null && step.finishedAt !== null && <Why key={step.path} runId={runId} step={step.path} />}
+      {inlined === null && step.model !== null && step.finishedAt !== null && (
+        <Why key={step.path} runId={runId} step={step.path} />
+      )}
       {isRerunOpen && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRerunOpen(false)} />}
-      {detail.state === "ready" && <Details detail={detail.value} onOpen={onOpen} />}
+      {detail.state === "ready" && <Details step={step} detail={detail.value} model={model} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
       {enlarged !== null && (
         <Lightbox
@@ -110,21 +113,10 @@ function Why({ runId, step }: { readonly runId: string; readonly step: string })
 
 function Because({ runId, step }: { readonly runId: string; readonly step: string }) {
   const query = `${runPath(runId)}/why?step=${encodeURIComponent(step)}`;
-  const told = useLoaded((signal) => get<WhyView>(query, signal), [query]);
-  if (told.state === "loading") return <p class="quiet">Comparing with earlier runs…</p>;
-  if (told.state === "failed") return <p class="note bad">{told.error.message}</p>;
-  const { why, nearest } = told.value;
-  return (
-    <p>
-      {why}
-      {nearest !== null && (
-        <>
-          {" "}
-          Most similar: <Link href={runHref(nearest)}>{nearest}</Link>
-        </>
-      )}
-    </p>
-  );
+  const loaded = useLoaded((signal) => get<WhyView>(query, signal), [query]);
+  if (loaded.state === "loading") return <p class="quiet">Comparing with earlier runs…</p>;
+  if (loaded.state === "failed") return <p class="note bad">{loaded.error.message}</p>;
+  return <p>{loaded.value.why}</p>;
 }
 
 function StepFacts({ step, head }: { readonly step: StepView; readonly head: RunHead }) {
@@ -138,7 +130,7 @@ function StepFacts({ step, head }: { readonly step: StepView; readonly head: Run
         <b>{usd(step.costMicros)}</b>
       </Fact>
       <Fact name="Quote">
-        <b>{usd(step.quoteMicros)}</b>
+        <b>{usd(step.quote?.costMicros ?? null)}</b>
       </Fact>
       {step.heldMicros > 0 && (
         <Fact name="Held">
@@ -147,15 +139,20 @@ function StepFacts({ step, head }: { readonly step: StepView; readonly head: Run
       )}
       {step.startedAt !== null && (
         <Fact name={isMoving ? "For" : "Took"}>
-          <b>{span((step.finishedAt ?? now) - step.startedAt)}</b>
+          <b>{formatDuration((step.finishedAt ?? now) - step.startedAt)}</b>
         </Fact>
       )}
     </dl>
   );
 }
 
-function Details({ detail, onOpen }: { readonly detail: StepDetail; readonly onOpen: (step: string) => void }) {
-  const { step, input, inputIsCut, value, needs, usedBy, events } = detail;
+interface DetailsProps extends Pick<Props, "step" | "model" | "onOpen"> {
+  readonly detail: StepDetail;
+}
+
+function Details({ step, model, detail, onOpen }: DetailsProps) {
+  const { input, inputIsCut, value, needs, usedBy, events } = detail;
+  const copies = step.media.filter(({ sha256, assetId }) => sha256 !== null || assetId !== null);
   return (
     <>
       {value !== null && (
@@ -172,12 +169,27 @@ function Details({ detail, onOpen }: { readonly detail: StepDetail; readonly onO
       <Section title="Links">
         <Neighbours title="Needs" paths={needs} onOpen={onOpen} />
         <Neighbours title="Used by" paths={usedBy} onOpen={onOpen} />
+        <Neighbours title="Made from" paths={ancestors(model, needs)} onOpen={onOpen} />
       </Section>
+      {copies.length > 0 && (
+        <Section title="Provenance">
+          {copies.map(({ index, file, assetId, sha256 }) => (
+            <Data
+              key={index}
+              value={{
+                ...(file && { File: file }),
+                ...(assetId && { Asset: assetId }),
+                "SHA-256": sha256 ?? "no copy here",
+              }}
+            />
+          ))}
+        </Section>
+      )}
       {step.attempts.length > 0 && (
         <Section title="Attempts">
           <ul class="attempts">
             {step.attempts.map((attempt) => (
-              <Attempt key={`${attempt.n} ${attempt.phase}`} attempt={attempt} />
+              <Attempt key={`${attempt.kind} ${attempt.n}`} attempt={attempt} />
             ))}
           </ul>
         </Section>
@@ -193,6 +205,13 @@ function Details({ detail, onOpen }: { readonly detail: StepDetail; readonly onO
       </Section>
     </>
   );
+}
+
+/** What went into the steps that are needed, the nearest first. */
+function ancestors({ steps }: RunModel, needs: readonly string[]): readonly string[] {
+  const found = new Set(needs.flatMap((need) => steps.get(need)?.needs ?? []));
+  for (const path of found) for (const further of steps.get(path)?.needs ?? []) found.add(further);
+  return [...found].filter((path) => !needs.includes(path));
 }
 
 function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
@@ -228,21 +247,25 @@ function Neighbours({
 }
 
 function Attempt({ attempt }: { readonly attempt: AttemptView }) {
-  const { n, phase, jobId, costMicros, holdMicros, money, error, superseded } = attempt;
+  const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
   return (
-    <li class={superseded ? "superseded" : ""}>
+    <li class={isSuperseded ? "superseded" : ""}>
       <b>{n}</b>
       <span>
         {phase}
-        {superseded && ", rerun since"}
+        {isSuperseded && ", rerun since"}
         {jobId !== null && (
           <>
             {" "}
             <code>{jobId}</code>
           </>
         )}
-        {error !== null && <em>{error}</em>}
+        {error !== null && (
+          <em>
+            {error.code}: {error.message}
+          </em>
+        )}
       </span>
       <span class="cost">{paid}</span>
     </li>

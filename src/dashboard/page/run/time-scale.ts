@@ -1,4 +1,4 @@
-import type { SpanView } from "../../views/run-wire.ts";
+import type { TimelineSpan } from "../../../internal.ts";
 
 /** A stretch in which nothing but people was waited for, drawn narrow. */
 export interface Fold {
@@ -23,7 +23,7 @@ const LEAST_MS = 30_000;
 const LEAST_SHARE = 0.15;
 
 /** A run's time, without the hours in which it waited for a person or stood still. */
-export function timeScale(spans: readonly SpanView[], from: number, to: number, now: number): TimeScale {
+export function timeScale(spans: readonly TimelineSpan[], from: number, to: number, now: number): TimeScale {
   const gaps = idle(spans, from, to, now);
   const idleMs = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
   const busyMs = to - from - idleMs;
@@ -51,7 +51,7 @@ export function timeScale(spans: readonly SpanView[], from: number, to: number, 
 }
 
 /** Stretches in which no step did anything but wait for a person. */
-function idle(spans: readonly SpanView[], from: number, to: number, now: number): readonly Fold[] {
+function idle(spans: readonly TimelineSpan[], from: number, to: number, now: number): readonly Fold[] {
   const busy = spans
     .filter(({ phase }) => phase !== "approval")
     .map((span) => ({ from: span.from, to: span.to ?? now }))

@@ -1,9 +1,11 @@
 import { useMemo, useState } from "preact/hooks";
-import type { SpanView, TimelineView } from "../../views/run-wire.ts";
+import { formatDuration } from "../../../duration.ts";
+import type { TimelineSpan } from "../../../internal.ts";
+import type { TimelineView } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Problem } from "../ui/bits.tsx";
-import { span } from "../ui/format.ts";
+import { usd } from "../ui/format.ts";
 import { useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
 import { type TimeScale, timeScale } from "./time-scale.ts";
@@ -16,11 +18,11 @@ interface Props {
 
 interface Row {
   readonly step: string;
-  readonly spans: readonly SpanView[];
+  readonly spans: readonly TimelineSpan[];
 }
 
 const ROWS_A_PAGE = 1000;
-const phases = ["upload", "queue", "render", "download", "task", "chat", "approval"];
+const phases: readonly TimelineSpan["phase"][] = ["upload", "queue", "render", "download", "task", "chat", "approval"];
 
 /** When each step did what. */
 export function TimelineTab({ model, step, onOpen }: Props) {
@@ -40,11 +42,13 @@ export function TimelineTab({ model, step, onOpen }: Props) {
     return <Problem title="The timeline could not be read">{loaded.error.message}</Problem>;
   if (loaded.state === "loading") return <p class="quiet page">Reading the events…</p>;
   if (rows.length === 0) return <Empty title="Nothing has started yet" />;
-  const { from, to: ended, rows: total } = loaded.value;
+  const { from, to: ended, rows: total, incidents } = loaded.value;
   const to = Math.max(from + 1000, ended ?? 0, isMoving ? now : 0);
   const more = rows.length < total ? () => setLimit(limit + ROWS_A_PAGE) : null;
   const scale = timeScale(spans, from, to, now);
   const seen = new Set(spans.map(({ phase }) => phase));
+  const hasFailed = ({ step: path, attempt }: TimelineSpan) =>
+    model.steps.get(path)?.attempts.some(({ n, error }) => n === attempt && error !== null) === true;
   return (
     <div class="timeline">
       <ul class="legend" aria-label="Colours">
@@ -59,14 +63,29 @@ export function TimelineTab({ model, step, onOpen }: Props) {
       </ul>
       <Axis scale={scale} from={from} />
       <VirtualList items={rows} rowHeight={34} label="Steps by their start" class="gantt" onEnd={more}>
-        {(row) => <Line row={row} scale={scale} now={now} isChosen={row.step === step} onOpen={onOpen} />}
+        {(row) => <Line {...{ row, scale, now, hasFailed, onOpen }} isChosen={row.step === step} />}
       </VirtualList>
+      {incidents.length > 0 && (
+        <section class="section">
+          <h2>Incidents</h2>
+          <ol class="happened">
+            {incidents.map(({ at, step: path, what, why, costMicros }, index) => (
+              <li key={index}>
+                <time dateTime={new Date(at).toISOString()}>+{formatDuration(at - from)}</time> <b>{path ?? "run"}</b>{" "}
+                {what}
+                {costMicros !== null && (costMicros === 0 ? " (refunded)" : ` (cost ${usd(costMicros)})`)}
+                {why !== "" && <small class="quiet"> {why}</small>}
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
     </div>
   );
 }
 
-function rowsOf(spans: readonly SpanView[]): readonly Row[] {
-  const rows = new Map<string, SpanView[]>();
+function rowsOf(spans: readonly TimelineSpan[]): readonly Row[] {
+  const rows = new Map<string, TimelineSpan[]>();
   for (const one of spans) {
     const row = rows.get(one.step);
     if (row === undefined) rows.set(one.step, [one]);
@@ -101,7 +120,7 @@ function Axis({ scale, from }: { readonly scale: TimeScale; readonly from: numbe
           .filter((mark) => scale.position(mark) < 0.97)
           .map((mark) => (
             <span key={mark} style={at(mark)} aria-hidden="true">
-              {mark === from ? "0" : span(mark - from)}
+              {mark === from ? "0" : formatDuration(mark - from)}
             </span>
           ))}
         {folds.map((fold) => (
@@ -109,9 +128,9 @@ function Axis({ scale, from }: { readonly scale: TimeScale; readonly from: numbe
             key={fold.from}
             class="fold"
             style={at((fold.from + fold.to) / 2)}
-            title={`Nothing ran for ${span(fold.to - fold.from)}`}
+            title={`Nothing ran for ${formatDuration(fold.to - fold.from)}`}
           >
-            <span class="unseen">Nothing ran for {span(fold.to - fold.from)}</span>
+            <span class="unseen">Nothing ran for {formatDuration(fold.to - fold.from)}</span>
           </i>
         ))}
       </div>
@@ -124,12 +143,15 @@ interface LineProps {
   readonly scale: TimeScale;
   readonly now: number;
   readonly isChosen: boolean;
+  readonly hasFailed: (span: TimelineSpan) => boolean;
   readonly onOpen: (step: string) => void;
 }
 
-function Line({ row, scale, now, isChosen, onOpen }: LineProps) {
-  const took = span(workOf(row, now));
-  const said = row.spans.map((one) => `${one.phase} ${span((one.to ?? now) - one.from)}`).join(", ");
+function Line({ row, scale, now, isChosen, hasFailed, onOpen }: LineProps) {
+  const took = formatDuration(workOf(row, now));
+  const said = row.spans
+    .map((one) => `${one.phase} ${formatDuration((one.to ?? now) - one.from)}${hasFailed(one) ? " (failed)" : ""}`)
+    .join(", ");
   return (
     <button
       type="button"
@@ -145,7 +167,7 @@ function Line({ row, scale, now, isChosen, onOpen }: LineProps) {
         {row.spans.map((one) => (
           <i
             key={`${one.attempt} ${one.phase} ${one.from}`}
-            class={`bar ${one.phase}${one.to === null ? " open" : ""}`}
+            class={`bar ${one.phase}${one.to === null ? " open" : ""}${hasFailed(one) ? " failed" : ""}`}
             style={{
               left: `${100 * scale.position(one.from)}%`,
               width: `${Math.max(0.15, 100 * (scale.position(one.to ?? now) - scale.position(one.from)))}%`,

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { AllCosts, CostRow } from "../../views/run-wire.ts";
+import type { AllCosts } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
 import { useStore } from "../state/store.ts";
@@ -33,79 +33,63 @@ export function CostsScreen() {
   );
 }
 
-function Period({ costs: { from, to, rows, runsLeftOut } }: { readonly costs: AllCosts }) {
-  const total = sum(rows);
-  if (rows.length === 0) return <Empty title="Nothing was paid for in this time" />;
-  const days = Math.round((to - from) / DAY_MS) + 1;
+function Period({ costs: { from, days, pipelines, tags, models, runsLeftOut } }: { readonly costs: AllCosts }) {
+  const total = days.reduce((sum, one) => sum + one, 0);
+  if (total === 0 && pipelines.length === 0) return <Empty title="Nothing was paid for in this time" />;
   return (
     <div class="all-costs">
       <dl class="facts">
         <Fact name="Charged">
           <b>{usd(total)}</b>
         </Fact>
-        <Fact name="Jobs">
-          <b>{rows.reduce((jobs, row) => jobs + row.jobs, 0)}</b>
-        </Fact>
         <Fact name="A day">
-          <b>{usd(Math.round(total / days / 100) * 100)}</b>
+          <b>{usd(Math.round(total / days.length / 100) * 100)}</b>
         </Fact>
       </dl>
-      <Days from={from} to={to} rows={rows} />
-      <Shares title="By pipeline" rows={rows} namesOf={({ pipeline }) => [pipeline]} />
-      <Shares title="By model" rows={rows} namesOf={({ model }) => [model]} />
-      {rows.some(({ tags }) => tags.length > 0) && <Shares title="By tag" rows={rows} namesOf={({ tags }) => tags} />}
-      {runsLeftOut > 0 && <p class="quiet">{count(runsLeftOut, "older run")} of this time are not counted here.</p>}
+      <Days from={from} days={days} />
+      <Shares title="By pipeline" shares={pipelines} />
+      <Shares title="By tag" shares={tags} />
+      <Shares title="By model, as the service counts" shares={models} />
+      {runsLeftOut > 0 && (
+        <p class="quiet">{count(runsLeftOut, "older run")} of this time are not counted by pipeline.</p>
+      )}
     </div>
   );
 }
 
-function sum(rows: readonly CostRow[]): number {
-  return rows.reduce((micros, { costMicros }) => micros + costMicros, 0);
-}
-
 const dayName = (day: number) => new Date(day).toISOString().slice(0, 10);
 
-function Days({ from, to, rows }: Pick<AllCosts, "from" | "to" | "rows">) {
-  const days = Array.from({ length: Math.round((to - from) / DAY_MS) + 1 }, (_, index) => from + index * DAY_MS);
-  const sums = new Map<number, number>();
-  for (const { day, costMicros } of rows) sums.set(day, (sums.get(day) ?? 0) + costMicros);
-  const most = Math.max(1, ...sums.values());
+function Days({ from, days }: Pick<AllCosts, "from" | "days">) {
+  const most = Math.max(1, ...days);
   return (
     <section aria-labelledby="by-day">
       <h2 id="by-day">By day</h2>
       <ol class="days">
-        {days.map((day) => (
-          <li key={day} title={`${dayName(day)}: ${usd(sums.get(day) ?? 0)}`}>
-            <i style={{ height: `${(100 * (sums.get(day) ?? 0)) / most}%` }} />
-            <span class="unseen">
-              {dayName(day)}: {usd(sums.get(day) ?? 0)}
-            </span>
-          </li>
-        ))}
+        {days.map((micros, at) => {
+          const said = `${dayName(from + at * DAY_MS)}: ${usd(micros)}`;
+          return (
+            <li key={said} title={said}>
+              <i style={{ height: `${(100 * micros) / most}%` }} />
+              <span class="unseen">{said}</span>
+            </li>
+          );
+        })}
       </ol>
       <p class="days-axis quiet" aria-hidden="true">
         <span>{dayName(from)}</span>
         <span>highest day {usd(most)}</span>
-        <span>{dayName(to)}</span>
+        <span>{dayName(from + (days.length - 1) * DAY_MS)}</span>
       </p>
     </section>
   );
 }
 
-interface SharesProps {
-  readonly title: string;
-  readonly rows: readonly CostRow[];
-  readonly namesOf: (row: CostRow) => readonly string[];
-}
-
 const MOST_SHARES = 30;
 
-function Shares({ title, rows, namesOf }: SharesProps) {
-  const named = rows.flatMap((row) => namesOf(row).map((name) => ({ ...row, name })));
-  const shares = [...Map.groupBy(named, ({ name }) => name)]
-    .map(([name, own]) => ({ name, jobs: own.reduce((jobs, row) => jobs + row.jobs, 0), micros: sum(own) }))
-    .sort((a, b) => b.micros - a.micros);
-  const most = Math.max(1, shares[0]!.micros);
+function Shares({ title, shares }: { readonly title: string; readonly shares: AllCosts["models"] }) {
+  const sorted = shares.toSorted((a, b) => b.costMicros - a.costMicros);
+  const [first] = sorted;
+  if (first === undefined) return null;
   return (
     <div class="scroll">
       <table>
@@ -114,28 +98,24 @@ function Shares({ title, rows, namesOf }: SharesProps) {
           <tr>
             <th scope="col">Name</th>
             <th scope="col" class="number">
-              Jobs
-            </th>
-            <th scope="col" class="number">
               Charged
             </th>
             <td />
           </tr>
         </thead>
         <tbody>
-          {shares.slice(0, MOST_SHARES).map(({ name, jobs, micros }) => (
+          {sorted.slice(0, MOST_SHARES).map(({ name, costMicros }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td class="number">{jobs}</td>
-              <td class="number">{usd(micros)}</td>
+              <td class="number">{usd(costMicros)}</td>
               <td class="share">
-                <Meter label={usd(micros)} value={micros} most={most} />
+                <Meter label={usd(costMicros)} value={costMicros} most={Math.max(1, first.costMicros)} />
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      {shares.length > MOST_SHARES && <p class="quiet">and {shares.length - MOST_SHARES} more</p>}
+      {sorted.length > MOST_SHARES && <p class="quiet">and {sorted.length - MOST_SHARES} more</p>}
     </div>
   );
 }

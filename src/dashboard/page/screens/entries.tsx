@@ -1,7 +1,7 @@
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { formatBytes } from "../../../byte-size.ts";
 import type { Control, PickedView } from "../../views/action-wire.ts";
 import { sendFile } from "../state/api.ts";
-import { bytes } from "../ui/format.ts";
 
 export interface EntryProps<C extends Control = Control> {
   readonly control: C;
@@ -79,13 +79,22 @@ export function ChoiceEntry({ control, required, label, value, onChange }: Of<"c
 export function FileEntry({ control, required, label, value, onChange }: Of<"file">) {
   const [note, setNote] = useState<string | null>(null);
   const id = useId();
+  // Other fields may be edited while the file is copied: the form as it is then gets the path, if it is there still.
+  const latest = useRef<typeof onChange | null>(onChange);
+  latest.current = onChange;
+  useEffect(
+    () => () => {
+      latest.current = null;
+    },
+    [],
+  );
   const pick = async (file: File | undefined) => {
     if (file === undefined) return;
     setNote(`Copying ${file.name}…`);
     try {
       const { path, sizeBytes } = await sendFile<PickedView>(`/api/files?name=${encodeURIComponent(file.name)}`, file);
-      onChange(path);
-      setNote(`${file.name}, ${bytes(sizeBytes)}`);
+      latest.current?.(path);
+      setNote(`${file.name}, ${formatBytes(sizeBytes)}`);
     } catch (error) {
       setNote((error as Error).message);
     }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { formatDuration } from "../../../duration.ts";
 import type { OfferedView, PlanView } from "../../views/action-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
@@ -6,7 +7,7 @@ import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
 import { Empty, Fact, Problem } from "../ui/bits.tsx";
-import { count, span, usd } from "../ui/format.ts";
+import { count, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { InputForm } from "./input-form.tsx";
@@ -40,35 +41,43 @@ type Answer =
   | { readonly state: "failed"; readonly message: string }
   | { readonly state: "ready"; readonly plan: PlanView };
 
+async function priced(pipeline: string, text: string): Promise<Answer> {
+  try {
+    return { state: "ready", plan: await post<PlanView>("/api/plan", { pipeline, input: JSON.parse(text) }) };
+  } catch (error) {
+    const message = error instanceof SyntaxError ? `The input is no JSON: ${error.message}` : (error as Error).message;
+    return { state: "failed", message };
+  }
+}
+
 function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
   const [name, setName] = useState(offered[0]!.name);
   const [text, setText] = useState(offered[0]!.sample);
   const [answer, setAnswer] = useState<Answer>({ state: "none" });
   const [isStarting, setStarting] = useState(false);
-  useEffect(() => {
-    setText(offered.find((one) => one.name === name)!.sample);
+  // A plan is of the input that is shown: once that changes, neither it nor an answer on its way counts.
+  const edit = (next: string) => {
+    setText(next);
+    if (next !== text) setAnswer({ state: "none" });
+  };
+  const choose = (next: string) => {
+    setName(next);
+    setText(offered.find((one) => one.name === next)!.sample);
     setAnswer({ state: "none" });
-  }, [name]);
+  };
   const price = async (event: SubmitEvent) => {
     event.preventDefault();
-    setAnswer({ state: "busy" });
-    try {
-      setAnswer({
-        state: "ready",
-        plan: await post<PlanView>("/api/plan", { pipeline: name, input: JSON.parse(text) }),
-      });
-    } catch (error) {
-      const message =
-        error instanceof SyntaxError ? `The input is no JSON: ${error.message}` : (error as Error).message;
-      setAnswer({ state: "failed", message });
-    }
+    const asked: Answer = { state: "busy" };
+    setAnswer(asked);
+    const next = await priced(name, text);
+    setAnswer((latest) => (latest === asked ? next : latest));
   };
   return (
     <>
       <form class="planner" onSubmit={price}>
         <label class="field">
           <span>Pipeline</span>
-          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+          <select value={name} onChange={(event) => choose(event.currentTarget.value)}>
             {offered.map((one) => (
               <option key={one.name} value={one.name}>
                 {one.pipeline} ({one.name})
@@ -77,7 +86,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
           </select>
         </label>
         <div class="input-sides">
-          <InputForm fields={offered.find((one) => one.name === name)!.fields} text={text} onText={setText} />
+          <InputForm key={name} fields={offered.find((one) => one.name === name)!.fields} text={text} onText={edit} />
           <label class="field">
             <span>Input, as JSON</span>
             <textarea
@@ -85,7 +94,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
               rows={8}
               spellcheck={false}
               value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
+              onInput={(event) => edit(event.currentTarget.value)}
             />
           </label>
         </div>
@@ -139,12 +148,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
             </Fact>
             {plan.forecastMs !== null && (
               <Fact name="Expected to take" hint="by earlier runs">
-                <b>{span(plan.forecastMs)}</b>
-              </Fact>
-            )}
-            {plan.requests !== null && (
-              <Fact name="API requests" hint={`${plan.requests.poll} if it polls`}>
-                <b>{plan.requests.stream}</b>
+                <b>{formatDuration(plan.forecastMs)}</b>
               </Fact>
             )}
           </dl>
@@ -210,15 +214,15 @@ function Prices({ steps, count: total, chosen }: PricesProps) {
           </tr>
         </thead>
         <tbody>
-          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, basis, quoteMicros, reason, ask }) => (
+          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, quote, reason, ask }) => (
             <tr key={path} class={path === chosen ? "chosen" : ""}>
               <th scope="row">
                 {path}
                 {path === chosen && ask !== null && <small class="asked">{ask}</small>}
               </th>
               <td>{model ?? kind}</td>
-              <td>{reason ?? basis}</td>
-              <td class="number">{usd(quoteMicros)}</td>
+              <td>{reason ?? quote?.basis}</td>
+              <td class="number">{usd(quote?.costMicros ?? null)}</td>
             </tr>
           ))}
         </tbody>

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { formatDuration } from "../../../duration.ts";
 import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion, useCommands } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
-import { ago, count, span, usd } from "../ui/format.ts";
+import { ago, count, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 
@@ -156,7 +157,7 @@ function RunTable({
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
   const said = run.pause?.message ?? run.message;
-  const took = run.finishedAt === null ? null : span(run.finishedAt - run.createdAt);
+  const took = run.finishedAt === null ? null : formatDuration(run.finishedAt - run.createdAt);
   return (
     <li>
       <Link class="run" href={runHref(run.id)}>
@@ -201,6 +202,7 @@ const pauseWords: Readonly<Record<string, string>> = {
   approval: "needs approval",
   stopped: "stopped",
   drift: "code changed",
+  files: "files missing",
   unresolved: "outcome unknown",
   unreachable: "service unavailable",
   misdirected: "not the service",

@@ -1,4 +1,5 @@
 import type { ErrorBody } from "../../views/action-wire.ts";
+import { inlined, inlinedAnswer } from "./inlined.ts";
 
 /** A refusal of the server, with its message. */
 export class Refused extends Error {
@@ -12,8 +13,12 @@ export class Refused extends Error {
   }
 }
 
-export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
-  return send<T>(path, { signal: signal ?? null });
+/** In a report, what it holds. */
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  if (inlined === null) return send<T>(path, { signal: signal ?? null });
+  const answer = inlinedAnswer(inlined, path);
+  if (answer === null) throw new Refused(404, "NOT_IN_REPORT", "This report does not hold it; the journal does.");
+  return answer as T;
 }
 
 /** What is held back goes first, so that the server hears of everything in the order in which it was done. */

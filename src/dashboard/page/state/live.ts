@@ -2,6 +2,7 @@ import { withLauncher } from "../../../launcher.ts";
 import type { Gauges, VisitorView, WelcomeView } from "../../views/action-wire.ts";
 import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
 import { get, Refused, runPath } from "./api.ts";
+import { inlined } from "./inlined.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
 import { createStore, useStore } from "./store.ts";
 
@@ -15,15 +16,16 @@ export type RunView =
 export const connection = createStore<Connection>("connecting");
 export const gauges = createStore<Gauges | null>(null);
 /** Who looks at the page. Until the server has said so, nobody who may act. */
-export const visitor = createStore<VisitorView>({ role: "viewer", user: null });
+export const visitor = createStore<VisitorView>({ role: "viewer" });
 const launcher = createStore("showrunner");
-get<WelcomeView>("/api/visitor").then(
-  (welcome) => {
-    visitor.set(welcome);
-    launcher.set(welcome.launcher);
-  },
-  () => {},
-);
+if (inlined === null)
+  get<WelcomeView>("/api/visitor").then(
+    (welcome) => {
+      visitor.set(welcome);
+      launcher.set(welcome.launcher);
+    },
+    () => {},
+  );
 
 /** Text that names commands, as they are typed here. */
 export const useCommands = () => {
@@ -49,6 +51,10 @@ export function follow(runId: string | null): () => void {
   let waitMs = FIRST_WAIT_MS;
   let timer = 0;
   let over = false;
+  if (inlined !== null) {
+    run.set({ state: "ready", model: applyPatch(null, inlined.patch) });
+    return () => {};
+  }
   run.set({ state: runId === null ? "none" : "loading" });
 
   const open = () => {
@@ -96,7 +102,7 @@ export function follow(runId: string | null): () => void {
     }
     if (over) return;
     clearTimeout(timer);
-    timer = setTimeout(open, waitMs);
+    timer = window.setTimeout(open, waitMs);
     waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
   };
 
@@ -107,7 +113,7 @@ export function follow(runId: string | null): () => void {
 
   const seen = () => {
     clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(shut, HIDDEN_MS);
+    if (document.hidden) timer = window.setTimeout(shut, HIDDEN_MS);
     else open();
   };
 

@@ -1,7 +1,8 @@
+import { inlined } from "./inlined.ts";
 import { createStore, useStore } from "./store.ts";
 
-export type Tab = "graph" | "results" | "timeline" | "costs" | "log";
-export const TABS: readonly Tab[] = ["graph", "results", "timeline", "costs", "log"];
+export type Tab = "graph" | "results" | "timeline" | "costs" | "log" | "about";
+export const TABS: readonly Tab[] = ["graph", "results", "timeline", "costs", "log", "about"];
 
 export type Route =
   | { readonly screen: "runs" }
@@ -14,19 +15,26 @@ export type Route =
     }
   | { readonly screen: "plan" }
   | { readonly screen: "costs" }
-  | { readonly screen: "service" }
   | { readonly screen: "unknown" };
 
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
+/** Where the page is. A report is one file of one run: its screens are distinguished behind the `#`. */
+function address(): string {
+  if (inlined === null) return location.pathname + location.search;
+  if (location.hash.startsWith("#/runs/")) return location.hash.slice(1);
+  const { head, steps } = inlined.patch;
+  return runHref(head.id, steps.some(({ media }) => media.length > 0) ? "results" : "graph");
+}
+
 function readRoute(): Route {
-  const [first = "", second, third, ...rest] = location.pathname.split("/").slice(1).map(decodeURIComponent);
-  const query = new URLSearchParams(location.search);
+  const [path = "", search] = address().split("?", 2);
+  const [first = "", second, third, ...rest] = path.split("/").slice(1).map(decodeURIComponent);
+  const query = new URLSearchParams(search);
   if (first === "") return { screen: "runs" };
   if (first === "plan" && second === undefined) return { screen: "plan" };
   if (first === "costs" && second === undefined) return { screen: "costs" };
-  if (first === "service" && second === undefined) return { screen: "service" };
   if (first !== "runs" || !second || rest.length > 0) return { screen: "unknown" };
   const tab = TABS.find((name) => name === third) ?? "graph";
   return { screen: "run", id: second, tab, step: query.get("step"), group: query.get("group") };
@@ -38,8 +46,8 @@ export function useRoute(): Route {
 
 /** Goes to an address of the page. `replace`: the one before does not come back with the back button. */
 export function go(href: string, how: "push" | "replace" = "push"): void {
-  if (href === location.pathname + location.search) return;
-  history[how === "push" ? "pushState" : "replaceState"](null, "", href);
+  if (href === address()) return;
+  history[how === "push" ? "pushState" : "replaceState"](null, "", inlined === null ? href : `#${href}`);
   route.set(readRoute());
 }
 

@@ -1,13 +1,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { StepDetail, StepsPage, StepView } from "../../views/run-wire.ts";
+import type { StepsPage, StepView } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
+import { inlined } from "../state/inlined.ts";
 import type { RunModel } from "../state/run-store.ts";
 
-/** The time, moving each second while `active`. */
+/** The time, moving each second while `active`; in a report, the moment that it shows. */
 export function useNow(active: boolean): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [now, setNow] = useState(() => inlined?.now ?? Date.now());
   useEffect(() => {
-    if (!active) return;
+    if (!active || inlined !== null) return;
     setNow(Date.now());
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
@@ -96,7 +97,7 @@ export interface StepList extends StepsPage {
   readonly more: (() => void) | null;
 }
 
-/** Steps of a run that a list is about: filtered here, or of a large run by the server, some at a time. */
+/** Steps of a run that a list is about: filtered here, or of a large run by the server, some at a time. A report holds what it has. */
 export function useSteps(
   { head, steps, groups }: RunModel,
   query: Readonly<Record<string, string>>,
@@ -104,7 +105,7 @@ export function useSteps(
 ): StepList {
   const [limit, setLimit] = useState(STEPS_A_PAGE);
   const seq = useThrottled(head.seq, 1000);
-  const isLarge = groups !== null;
+  const isLarge = groups !== null && inlined === null;
   const text = new URLSearchParams({ ...query, limit: String(limit) }).toString();
   const path = `${runPath(head.id)}/steps?${text}`;
   const loaded = useLoaded(
@@ -122,15 +123,14 @@ export function useSteps(
 /** A step of a run; of a large run it may have to be loaded first. */
 export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
   const known = path === null ? undefined : steps.get(path);
-  const isMissing = groups !== null && path !== null && known === undefined;
+  const isMissing = groups !== null && inlined === null && path !== null && known === undefined;
   const seq = useThrottled(head.seq, 1000);
   const loaded = useLoaded(
     (signal) =>
       isMissing
-        ? get<StepDetail>(`${runPath(head.id)}/step?path=${encodeURIComponent(path)}`, signal)
-        : Promise.resolve(null),
+        ? get<StepsPage>(`${runPath(head.id)}/steps?path=${encodeURIComponent(path)}`, signal)
+        : Promise.resolve(empty),
     [head.id, path, isMissing ? seq : 0],
   );
-  const found = loaded.state === "ready" ? loaded.value?.step : undefined;
-  return known ?? (found?.path === path ? found : undefined);
+  return known ?? (loaded.state === "ready" ? loaded.value.steps.find((step) => step.path === path) : undefined);
 }

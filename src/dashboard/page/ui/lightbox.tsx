@@ -58,7 +58,7 @@ interface LightboxProps {
   readonly onClose: () => void;
 }
 
-/** Results one by one, as large as the window; arrows go on. */
+/** Results one by one, as large as the window; arrows show the next. */
 export function Lightbox({ media, start, labelOf, onClose }: LightboxProps) {
   const [index, setIndex] = useState(start);
   const shown = media[Math.min(index, media.length - 1)]!;

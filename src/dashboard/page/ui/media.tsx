@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { formatBytes } from "../../../byte-size.ts";
+import { formatDuration } from "../../../duration.ts";
 import type { MediaView } from "../../views/run-wire.ts";
 import { Icon } from "./bits.tsx";
-import { bytes, span } from "./format.ts";
 
 /** A small still of an output; a film shows an early frame. */
 export function Thumb({ media, label }: { readonly media: MediaView; readonly label: string }) {
@@ -119,10 +120,10 @@ export function Player({ media, label, onEnlarge }: PlayerProps) {
 export function facts(media: MediaView): string {
   return [
     media.width !== null && media.height !== null && `${media.width} × ${media.height}`,
-    media.durationMs !== null && span(media.durationMs),
+    media.durationMs !== null && formatDuration(media.durationMs),
     media.fps !== null && `${Math.round(media.fps * 100) / 100} frames a second`,
     media.contentType,
-    media.sizeBytes !== null && bytes(media.sizeBytes),
+    media.sizeBytes !== null && formatBytes(media.sizeBytes),
     media.file,
   ]
     .filter(Boolean)

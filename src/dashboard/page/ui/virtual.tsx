@@ -15,7 +15,7 @@ interface Props<T> {
 
 const EXTRA_ROWS = 12;
 
-/** A long list in a box that scrolls: only the rows in sight exist, and their positions are told to screen readers. */
+/** A long list in a box that scrolls: only the rows in sight exist, and their positions are announced to screen readers. */
 export function VirtualList<T>({
   items,
   rowHeight,

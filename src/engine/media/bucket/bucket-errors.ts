@@ -1,7 +1,7 @@
 import { ShowrunnerError } from "../../../errors.ts";
 
 /** What is wrong with a bucket. Only `busy` and `unreachable` pass by themselves. */
-export type BucketTrouble =
+export type BucketFailure =
   | "busy"
   | "unreachable"
   | "credentials"
@@ -15,13 +15,13 @@ export type BucketTrouble =
 /** Media could not be read from, or written to, the bucket that they are shared in. What is paid waits at the service. */
 export class MediaBucketError extends ShowrunnerError {
   readonly code = "MEDIA_BUCKET";
-  readonly reason: BucketTrouble;
+  readonly reason: BucketFailure;
   /** What to type next. */
   readonly next: string;
 
   constructor(
     message: string,
-    options: { readonly reason: BucketTrouble; readonly next: string; readonly cause?: unknown },
+    options: { readonly reason: BucketFailure; readonly next: string; readonly cause?: unknown },
   ) {
     super(message, { cause: options.cause });
     this.reason = options.reason;
@@ -57,7 +57,7 @@ export function bucketError(cause: unknown, doing: string, location: string): Me
     readonly $metadata?: { readonly httpStatusCode?: number };
   };
   const status = $metadata?.httpStatusCode;
-  const { reason, why, next } = troubleOf(name, status);
+  const { reason, why, next } = failureReason(name, status);
   const said = [status, name === "Error" ? code : name].filter((part) => part !== undefined).join(" ");
   return new MediaBucketError(`${doing} ${location} failed: ${why}${said === "" ? "" : ` (${said})`}.`, {
     reason,
@@ -66,13 +66,13 @@ export function bucketError(cause: unknown, doing: string, location: string): Me
   });
 }
 
-interface Trouble {
-  readonly reason: BucketTrouble;
+interface FailureReason {
+  readonly reason: BucketFailure;
   readonly why: string;
   readonly next: string;
 }
 
-function troubleOf(name: string, status: number | undefined): Trouble {
+function failureReason(name: string, status: number | undefined): FailureReason {
   if (name === "NoSuchBucket")
     return { reason: "missing", why: "there is no such bucket; create it, or correct SHOWRUNNER_MEDIA", next: DOCTOR };
   if (name === "RequestTimeTooSkewed")

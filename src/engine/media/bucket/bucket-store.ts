@@ -13,7 +13,7 @@ import {
   type MediaStore,
   type StoredMedia,
 } from "../media-store.ts";
-import { type NamedCopy, placeFiles } from "../place-file.ts";
+import { isPlaced, type NamedCopy, placeFiles } from "../place-file.ts";
 import type { Bucket, BucketObject } from "./bucket.ts";
 import { MediaBucketError } from "./bucket-errors.ts";
 import { BucketGarbage, keyOf } from "./bucket-garbage.ts";
@@ -161,6 +161,10 @@ export class BucketStore implements MediaStore {
 
   async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
     return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
+  }
+
+  isPlaced(file: string, outDir: string): Promise<boolean> {
+    return isPlaced(file, outDir);
   }
 
   /** The object, also where it was discarded and nobody named it yet. */

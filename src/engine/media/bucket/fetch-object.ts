@@ -6,7 +6,7 @@ import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 const TRIES = 5;
 const FIRST_DELAY_MS = 200;
 
-/** The bytes of an object; a transfer that breaks off goes on from where it was. @throws MediaBucketError */
+/** The bytes of an object; a transfer that breaks off continues from where it was. @throws MediaBucketError */
 export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
   let received = 0;
   for (let failures = 0; received < sizeBytes; ) {

@@ -1,6 +1,6 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { ListMultipartUploadsCommand, ListMultipartUploadsCommandOutput } from "@aws-sdk/client-s3";
-import type { Spooled } from "../media-files.ts";
+import { measureBytes, type Spooled } from "../media-files.ts";
 import type { LinkOptions } from "../media-store.ts";
 import type { Bucket, BucketBody, BucketObject, BucketProbe } from "./bucket.ts";
 import { bucketError, MediaBucketError } from "./bucket-errors.ts";
@@ -165,9 +165,7 @@ export class S3Bucket implements Bucket {
 
   /** Reads an object whose tag says nothing of its bytes. */
   async #holds(stored: BucketObject, sha256: string): Promise<boolean> {
-    const digest = createHash("sha256");
-    for await (const piece of fetchObject(this, stored)) digest.update(piece);
-    return digest.digest("hex") === sha256;
+    return (await measureBytes(fetchObject(this, stored))).sha256 === sha256;
   }
 
   #target(key: string) {

@@ -17,7 +17,7 @@ export class MediaPackageMissingError extends ShowrunnerError {
 }
 
 /** How long a server may take, milliseconds. */
-export interface Patience {
+export interface Timeouts {
   /** Until a connection stands. */
   readonly connectMs: number;
   /** Until an answer begins to a request that only reads or deletes. */
@@ -30,7 +30,7 @@ export interface Patience {
   readonly attempts: number;
 }
 
-const PATIENCE: Patience = { connectMs: 5_000, readMs: 20_000, answerMs: 120_000, idleMs: 60_000, attempts: 6 };
+const TIMEOUTS: Timeouts = { connectMs: 5_000, readMs: 20_000, answerMs: 120_000, idleMs: 60_000, attempts: 6 };
 
 const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE"]);
 
@@ -43,9 +43,9 @@ export interface S3 {
 }
 
 /** Loads the SDK, which finds credentials by its own chain when it first needs them. Sends nothing. */
-export async function connectS3(location: BucketLocation, patience: Partial<Patience> = {}): Promise<S3> {
+export async function connectS3(location: BucketLocation, timeouts: Partial<Timeouts> = {}): Promise<S3> {
   const { sdk, sign } = await load();
-  const { connectMs, readMs, answerMs, idleMs, attempts } = { ...PATIENCE, ...patience };
+  const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };
   const { region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION ?? "us-east-1", endpoint } = location;
   const client = new sdk.S3Client({
     region,

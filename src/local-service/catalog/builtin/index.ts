@@ -1,16 +1,17 @@
-import type { ModelDefinition, StockVoice, Work } from "../model.ts";
 import {
-  exactlyOne,
+  combinations,
   inputObject,
   MAX_FILM_BYTES,
   MAX_IMAGE_BYTES,
   MAX_SOUND_BYTES,
+  type ModelDefinition,
   mediaReference,
+  type StockVoice,
   steps,
   visibleText,
-} from "../schema-parts.ts";
-import { builtIn, integer, mediaMs, secondsBegun, text } from "./define.ts";
-import { video, videoToCome } from "./video.ts";
+  type Work,
+} from "../model.ts";
+import { builtIn, integer, mediaMs, secondsBegun, text, video, videoToCome } from "./video.ts";
 
 const PER_CHARACTER_MICROS = 30;
 const LEAST_SPEECH_MICROS = 1_000;
@@ -191,7 +192,7 @@ export const upscale = builtIn({
       }),
       scale: { type: "integer", enum: [2, 4], default: 2 },
     },
-    exactlyOne("source_video", "image"),
+    combinations("requires: source_video; must omit: image", "requires: image; must omit: source_video"),
   ),
   kind: (work) => (isFilm(work) ? "video" : "image"),
   unquotable: "The price depends on the measured size or length of the input, which is taken at submit.",

@@ -1,7 +1,79 @@
-import { customShotsMs } from "../../render/video/storyboard.ts";
-import type { JsonSchema, Work } from "../model.ts";
-import { inputObject, MAX_IMAGE_BYTES, mediaReference, steps, VISIBLE, visibleText } from "../schema-parts.ts";
-import { builtIn, integer, secondsBegun, text } from "./define.ts";
+import { customShotsMs } from "../../render/size.ts";
+import type { JobKind } from "../../store/rows.ts";
+import {
+  type CatalogEntry,
+  inputObject,
+  type JsonSchema,
+  MAX_IMAGE_BYTES,
+  type Modality,
+  type ModelDefinition,
+  type ModelState,
+  mediaReference,
+  OUTPUT_SCHEMA,
+  steps,
+  VISIBLE,
+  visibleText,
+  type Work,
+} from "../model.ts";
+
+/** What each built-in model declares; the other properties are the same for all. */
+export interface BuiltIn extends Partial<Omit<ModelDefinition, "entry" | "kind">> {
+  readonly id: string;
+  readonly modality: Modality;
+  readonly name: string;
+  readonly description: string;
+  readonly prices: string;
+  readonly schema: JsonSchema;
+  readonly kind: Exclude<JobKind, "chat"> | ModelDefinition["kind"];
+}
+
+const LIVE: ModelState = { is: "live" };
+
+export function builtIn(model: BuiltIn): ModelDefinition {
+  const { id, modality, name, description, prices, schema, kind, ...own } = model;
+  const entry: CatalogEntry = {
+    id,
+    modality,
+    name,
+    description,
+    price_description: prices,
+    logo_url: null,
+    input_schema: schema,
+    output_schema: OUTPUT_SCHEMA,
+  };
+  return {
+    state: LIVE,
+    unquotable: null,
+    priceMicros: () => 0,
+    renderMs: () => 0,
+    listsVoices: false,
+    voices: [],
+    oldIds: {},
+    ...own,
+    entry,
+    kind: typeof kind === "function" ? kind : () => kind,
+  };
+}
+
+export function text(work: Work, field: string): string {
+  const value = work.input[field];
+  return typeof value === "string" ? value : "";
+}
+
+export function integer(work: Work, field: string, fallback: number): number {
+  const value = work.input[field];
+  return typeof value === "number" ? value : fallback;
+}
+
+/** Total duration of all media of a field, in milliseconds. */
+export function mediaMs(work: Work, field: string): number {
+  return (work.media[field] ?? []).reduce((sum, media) => sum + (media.durationMs ?? 0), 0);
+}
+
+/** Rounds up to whole seconds. */
+export function secondsBegun(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
+}
 
 const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 50_000, "1080p": 90_000, "4K": 200_000 };
 /** Surcharge for sound, in percent of the price of the pictures. */

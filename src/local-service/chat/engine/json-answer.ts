@@ -1,73 +1,53 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
+import { generateSync, type JsonSchema } from "json-schema-faker";
 import { isRecord } from "../../json.ts";
+import type { Random } from "../../render/random.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
-import type { Chance, Prose, Topic } from "./prose.ts";
-import { type SchemaNode, SchemaTooLarge } from "./schema-node.ts";
-import { valueOfSchema } from "./value-of-schema.ts";
+import type { SchemaNode } from "./json-text.ts";
+import type { Prose, Topic } from "./prose.ts";
+import { likelyNumber, likelyText, namedOption, numberOf, placeOf } from "./value-by-name.ts";
 
 /** Keywords that identify the document or dialect; local references do not need them. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
-/** Upgrades older dialects: lists under `items` become `prefixItems`. */
-function modern(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(modern);
-  if (!isRecord(node)) return node;
-  const { items, additionalItems, ...rest } = node;
-  const entries = Object.entries(rest).map(([key, value]) => [key, modern(value)] as const);
-  if (Array.isArray(items)) {
-    entries.push(["prefixItems", modern(items)]);
-    if (additionalItems !== undefined) entries.push(["items", modern(additionalItems)]);
-  } else if (items !== undefined) entries.push(["items", modern(items)]);
-  return Object.fromEntries(entries);
-}
-
-/** Normalizes an untrusted schema to the dialect used here. */
-export function prepareSchema(schema: SchemaNode): SchemaNode {
-  const entries = Object.entries(schema).filter(([key, value]) => !(LEFT_OUT.has(key) && typeof value === "string"));
-  return modern(Object.fromEntries(entries)) as SchemaNode;
-}
-
-function createAjv(): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6 });
-  formatsPlugin.default(ajv);
-  return ajv;
-}
-
-/** The idle validator; null while it is in use, and after a timed-out use, which leaves it in an unknown state. */
-let idle: Ajv2020 | null = null;
-
 /**
- * Creates a validator and compiles everything but the caller's schema, so that none of it counts against a time limit.
+ * Normalizes an untrusted schema to the dialect used here: lists under `items`, as older dialects have them, become `prefixItems`.
+ * Lists whose length the request states get that length, within their bounds.
  */
-export function readyChecks(): void {
-  if (idle !== null) return;
-  const fresh = createAjv();
-  fresh.compile({});
-  idle = fresh;
-}
-
-/**
- * Calls `use` with a predicate that validates against the schema. A time limit stops work without running any
- * `finally`, so the validator is removed while in use: one that was interrupted is never reused.
- * @throws Error when the schema is invalid
- */
-export function withSchemaCheck<T>(schema: SchemaNode, use: (fits: (value: unknown) => boolean) => T): T {
-  const ajv = idle ?? createAjv();
-  idle = null;
-  try {
-    const validate = ajv.compile(schema);
-    return use((value) => validate(value) === true);
-  } finally {
-    ajv.removeSchema(schema);
-    idle = ajv;
+function prepareSchema(schema: SchemaNode, topic: Topic): SchemaNode {
+  function prepared(node: unknown, name: string): unknown {
+    if (Array.isArray(node)) return node.map((part) => prepared(part, name));
+    if (!isRecord(node)) return node;
+    const { items, additionalItems, ...rest } = node;
+    const entries = Object.entries(rest).map(([key, value]) => [key, prepared(value, key)] as const);
+    if (Array.isArray(items)) entries.push(["prefixItems", prepared(items, name)], ["items", additionalItems ?? true]);
+    else if (items !== undefined) entries.push(["items", prepared(items, name)]);
+    return Object.fromEntries([...entries, ...statedLength(node, name)]);
   }
+
+  function statedLength(node: SchemaNode, name: string): readonly (readonly [string, number])[] {
+    if (node["type"] !== "array" || node["uniqueItems"] === true || "prefixItems" in node) return [];
+    const count = topic.countOf(name);
+    if (count === null) return [];
+    const most = Math.min(count, numberOf(node["maxItems"]) ?? count);
+    const length = Math.max(most, numberOf(node["minItems"]) ?? 0);
+    return [
+      ["minItems", length],
+      ["maxItems", length],
+    ];
+  }
+
+  const entries = Object.entries(schema).filter(([key, value]) => !(LEFT_OUT.has(key) && typeof value === "string"));
+  return prepared(Object.fromEntries(entries), "") as SchemaNode;
 }
 
 /** Limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Each attempt takes other branches of combinations, with all properties or only the required ones. */
+/** The first attempts write suitable values into all properties; later ones leave out what may be, then take any value. */
 const ATTEMPTS = 12;
+const DEEPEST = 30;
+const LONGEST_PATTERN = 20_000;
 
 export type JsonAnswer =
   | { readonly is: "value"; readonly value: unknown }
@@ -77,22 +57,75 @@ export type JsonAnswer =
 interface Ports {
   readonly topic: Topic;
   readonly prose: Prose;
-  readonly chance: Chance;
+  readonly random: Random;
+}
+
+/** Puts what the request is about in place of a generated value, where the schema leaves that open. */
+function suited(value: unknown, schema: JsonSchema, pointer: string, { topic, prose }: Ports): unknown {
+  if (!isRecord(schema) || "const" in schema) return value;
+  const place = placeOf(pointer);
+  if ("enum" in schema) return (place.index === 0 ? namedOption(schema, topic) : undefined) ?? value;
+  if (typeof value === "number") {
+    const likely = likelyNumber(place, topic);
+    return likely !== null && isWithin(likely, schema) ? likely : value;
+  }
+  if (typeof value !== "string" || "format" in schema) return value;
+  return "pattern" in schema ? repeated(value, schema) : likelyText(schema, place, prose);
+}
+
+/** The generator pads a text of a pattern with any letters, so its lengths are kept from it. */
+function withoutLengths(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutLengths);
+  if (!isRecord(node)) return node;
+  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withoutLengths(value)]));
+  if (typeof node["pattern"] !== "string") return inner;
+  const { minLength, maxLength, ...rest } = inner;
+  return { ...rest, lengths: [minLength, maxLength] };
+}
+
+/** Most patterns that set no length hold for more of the same, and for less. */
+function repeated(text: string, schema: SchemaNode): string {
+  const [minLength, maxLength] = schema["lengths"] as readonly unknown[];
+  const least = Math.min(LONGEST_PATTERN, numberOf(minLength) ?? 0);
+  const enough = text.repeat(Math.max(1, Math.ceil(least / Math.max(1, text.length))));
+  return enough.slice(0, Math.max(least, numberOf(maxLength) ?? enough.length));
+}
+
+function isWithin(value: number, schema: SchemaNode): boolean {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  return (
+    value >= (numberOf(minimum) ?? value) &&
+    value <= (numberOf(maximum) ?? value) &&
+    value > (numberOf(exclusiveMinimum) ?? value - 1) &&
+    value < (numberOf(exclusiveMaximum) ?? value + 1) &&
+    value % (numberOf(multipleOf) ?? 1) === 0
+  );
 }
 
 function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
-  return withSchemaCheck(schema, (fits) => {
-    for (let number = 0; number < ATTEMPTS; number++) {
-      const value = valueOfSchema(schema, { ...ports, attempt: number });
-      if (fits(value)) return { is: "value", value };
-    }
-    return { is: "impossible", reason: "no value that fits it was found" };
-  });
+  const open = withoutLengths(schema) as JsonSchema;
+  // A validator of its own: a time limit may stop it anywhere.
+  const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6, meta: false, validateSchema: false });
+  formatsPlugin.default(ajv);
+  const fits = ajv.compile(schema);
+  const suit = (made: unknown, node: JsonSchema, pointer: string) => suited(made, node, pointer, ports);
+  for (let tries = 0; tries < ATTEMPTS; tries++) {
+    const value = generateSync(open, {
+      seed: Math.floor(ports.random() * 2 ** 31),
+      maxDepth: DEEPEST,
+      refDepthMax: 3,
+      alwaysFakeOptionals: tries % 2 === 0,
+      optionalsProbability: 0,
+      failOnInvalidTypes: true,
+      ...(tries < ATTEMPTS / 2 && { outputTransform: suit }),
+    });
+    if (fits(value)) return { is: "value", value };
+  }
+  return { is: "impossible", reason: "no value that fits it was found" };
 }
 
 function reasonOf(error: unknown): string {
   if (error instanceof TookTooLong) return `answering it ${error.message}`;
-  if (error instanceof SchemaTooLarge) return error.message;
   const reason = error instanceof Error ? error.message : String(error);
   return `it is not a JSON Schema that can be used: ${reason.slice(0, 300)}`;
 }
@@ -100,7 +133,7 @@ function reasonOf(error: unknown): string {
 /** Generates a value and validates it against the schema. */
 export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
   try {
-    return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports), readyChecks);
+    return withinTime(MAX_MS, () => attempt(prepareSchema(schema, ports.topic), ports));
   } catch (error) {
     return { is: "impossible", reason: reasonOf(error) };
   }

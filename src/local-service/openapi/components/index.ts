@@ -25,15 +25,15 @@ import {
   orNull,
   pages,
   refTo,
-  submitBody,
+  submitRequest,
   text,
   uri,
   usd,
   whole,
-} from "../schema.ts";
-import { jobComponents, streamComponents } from "./jobs.ts";
+} from "../operation.ts";
+import { jobComponents, streamComponents } from "../webhooks.ts";
 
-const TOLD = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
+const WHEN_UNQUOTABLE = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
 
 const modality = oneOf("image", "video", "audio");
 const summary = {
@@ -66,7 +66,7 @@ export const catalogComponents = {
 /** The estimate's schema depends on how the service represents an unknown cost. */
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
-  const description = `Where \`quotable\` is false, the inputs must be measured first: ${TOLD[unquotable]}.`;
+  const description = `Where \`quotable\` is false, the inputs must be measured first: ${WHEN_UNQUOTABLE[unquotable]}.`;
   const cost = { ...(unquotable === "null" ? orNull(dollars) : dollars), description };
   const unquoted = { quotable: exactly(false), reason: text };
   return unquotable === "omit"
@@ -208,7 +208,7 @@ const anyInput = { ...anyFields, description: "As the model's input_schema says.
 
 /** Request schemas. */
 export const requestComponents = {
-  SubmitJobRequest: submitBody(anyInput),
+  SubmitJobRequest: submitRequest(anyInput),
   EstimateJobRequest: object({ input: anyInput }),
   CreateKeyRequest: bodyOf(newKeyBody),
   RotateKeyRequest: bodyOf(rotateBody),

@@ -58,36 +58,23 @@ const COLOR_WORDS = new Map(
 );
 
 /** The palette that the words name, else the usual one of the place, else a random one. */
-export function paletteFor(prompt: string, usual: Mood | null, random: Random): Palette {
-  const words = prompt.toLowerCase();
+function paletteFor(words: string, usual: Mood | null, random: Random): Palette {
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
-  return PALETTES[MOOD_WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? usual ?? chance];
+  return PALETTES[firstMatch(MOOD_WORDS, words) ?? usual ?? chance];
 }
 
 /** The first colour that the words name, softened a little into the palette. */
-export function namedColor(prompt: string, palette: Palette): Color | null {
-  for (const word of prompt.toLowerCase().split(/[^a-z]+/u)) {
-    const color = COLOR_WORDS.get(word);
-    if (color !== undefined) return mix(color, palette.sky[1], 0.08);
-  }
-  return null;
+function namedColor(words: string, palette: Palette): Color | null {
+  const named = words.split(/[^a-z]+/u).flatMap((word) => COLOR_WORDS.get(word) ?? []);
+  return named[0] === undefined ? null : mix(named[0], palette.sky[1], 0.08);
 }
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
+/** Each has a picture of its name in `figures/`. */
 export type Subject =
-  | "face"
-  | "cat"
-  | "dog"
-  | "bird"
-  | "car"
-  | "boat"
-  | "rocket"
-  | "balloon"
-  | "bottle"
-  | "cup"
-  | "house"
-  | "flower"
-  | "robot";
+  | ("face" | "cat" | "dog" | "bird" | "robot")
+  | ("car" | "boat" | "rocket" | "balloon" | "bottle" | "cup" | "house" | "flower");
+
 export type Weather = "clear" | "rain" | "snow" | "fog" | "sparks";
 
 /** What a picture shows, derived from the prompt's words; random draws fill in the rest. */
@@ -103,26 +90,33 @@ export interface Brief {
   readonly key: string;
 }
 
-const SUBJECTS: readonly (readonly [Subject, RegExp])[] = [
-  ["robot", /\b(robots?|androids?|droid)\b/],
-  ["cat", /\b(cats?|kittens?|kitty)\b/],
-  ["dog", /\b(dogs?|pupp(y|ies)|corgi|retriever)\b/],
+type Row = readonly [Subject, RegExp, usual: readonly [Setting, ...Setting[]]];
+
+const OPEN_LAND = ["mountain", "hills", "sea", "forest"] as const;
+
+/** What is shown, by its words, and where it usually is. */
+const SUBJECTS: readonly Row[] = [
+  ["robot", /\b(robots?|androids?|droid)\b/, ["studio"]],
+  ["cat", /\b(cats?|kittens?|kitty)\b/, ["studio"]],
+  ["dog", /\b(dogs?|pupp(y|ies)|corgi|retriever)\b/, ["studio"]],
   [
     "face",
     /\b(portraits?|faces?|headshots?|person|people|man|men|wom[ae]n|girl|boy|lady|guy|child|kid|presenter|narrator|host|actor|actress|model|doctor|teacher|chef|king|queen|selfie|avatar|character|founder|barista|spokesperson|speaker|talks?|talking)\b/,
+    ["studio"],
   ],
-  ["car", /\b(cars?|vehicle|sedan|taxi|truck|sports ?car|road trip)\b/],
-  ["boat", /\b(boats?|ships?|sail(boat|ing)?|yacht|vessel)\b/],
-  ["rocket", /\b(rockets?|spaceship|spacecraft|launch|shuttle)\b/],
-  ["balloon", /\b(balloons?|airship|festival)\b/],
-  ["bird", /\b(birds?|gulls?|seagulls?|eagle|dove|crane|swallow)\b/],
-  ["cup", /\b(coffee|tea|cup|mug|espresso|latte|cappuccino)\b/],
+  ["car", /\b(cars?|vehicle|sedan|taxi|truck|sports ?car|road trip)\b/, ["city", "hills", "desert"]],
+  ["boat", /\b(boats?|ships?|sail(boat|ing)?|yacht|vessel)\b/, ["sea"]],
+  ["rocket", /\b(rockets?|spaceship|spacecraft|launch|shuttle)\b/, ["space"]],
+  ["balloon", /\b(balloons?|airship|festival)\b/, OPEN_LAND],
+  ["bird", /\b(birds?|gulls?|seagulls?|eagle|dove|crane|swallow)\b/, ["sea", "mountain"]],
+  ["cup", /\b(coffee|tea|cup|mug|espresso|latte|cappuccino)\b/, ["studio"]],
   [
     "bottle",
     /\b(products?|bottles?|perfume|serum|cosmetics?|lotion|packshot|drink|can|shampoo|fragrance|sneakers?|shoes?|watch)\b/,
+    ["studio"],
   ],
-  ["flower", /\b(flowers?|rose|tulips?|bouquet|blossom|plants?|daisy|sunflowers?)\b/],
-  ["house", /\b(house|home|cabin|cottage|barn|hut|lighthouse)\b/],
+  ["flower", /\b(flowers?|rose|tulips?|bouquet|blossom|plants?|daisy|sunflowers?)\b/, OPEN_LAND],
+  ["house", /\b(house|home|cabin|cottage|barn|hut|lighthouse)\b/, OPEN_LAND],
 ];
 
 const SETTINGS: readonly (readonly [Setting, RegExp])[] = [
@@ -148,33 +142,11 @@ export function readBrief(prompt: string, seed: number, index: number): Brief {
   const words = prompt.toLowerCase();
   const key = `${prompt}\u0001${seed}\u0001${index}`;
   const random = randomFrom(key, "brief");
-  const subject = firstMatch(SUBJECTS, words);
-  const setting = firstMatch(SETTINGS, words) ?? openSetting(subject, random);
-  const palette = paletteFor(prompt, setting === "space" ? "night" : null, random);
-  const tint = namedColor(prompt, palette) ?? palette.accent;
+  const [subject = null, , usual = OPEN_LAND] = SUBJECTS.find(([, pattern]) => pattern.test(words)) ?? [];
+  const setting = firstMatch(SETTINGS, words) ?? pick<Setting>(random, usual);
+  const palette = paletteFor(words, setting === "space" ? "night" : null, random);
+  const tint = namedColor(words, palette) ?? palette.accent;
   return { prompt, setting, subject, weather: firstMatch(WEATHER, words) ?? "clear", palette, tint, key };
-}
-
-function openSetting(subject: Subject | null, random: Random): Setting {
-  switch (subject) {
-    case "boat":
-      return "sea";
-    case "rocket":
-      return "space";
-    case "car":
-      return pick<Setting>(random, ["city", "hills", "desert"]);
-    case "face":
-    case "bottle":
-    case "cup":
-    case "robot":
-    case "cat":
-    case "dog":
-      return "studio";
-    case "bird":
-      return pick<Setting>(random, ["sea", "mountain"]);
-    default:
-      return pick<Setting>(random, ["mountain", "hills", "sea", "forest"]);
-  }
 }
 
 function firstMatch<T>(table: readonly (readonly [T, RegExp])[], words: string): T | null {

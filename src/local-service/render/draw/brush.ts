@@ -1,4 +1,4 @@
-import { type Canvas, Path2D, type SKRSContext2D } from "@napi-rs/canvas";
+import { type Canvas, createCanvas, type Image, type SKRSContext2D } from "@napi-rs/canvas";
 import type { Size } from "../size.ts";
 
 /** "#rrggbb". */
@@ -21,8 +21,8 @@ export function alpha(color: Color, opacity: number): string {
   return `rgba(${r}, ${g}, ${b}, ${opacity.toFixed(3)})`;
 }
 
-export function rgb(r: number, g: number, b: number): Color {
-  return format([r, g, b]);
+export function rgb(...channels: Rgb): Color {
+  return format(channels);
 }
 
 function parse(color: Color): Rgb {
@@ -43,12 +43,17 @@ export type Context = SKRSContext2D;
 export type Surface = Canvas;
 export type Gradient = ReturnType<Context["createLinearGradient"]>;
 
-/** Fills the whole frame with a gradient from top to bottom. */
-export function verticalFill(context: Context, { width, height }: Size, colors: readonly Color[], until = 1): void {
-  const gradient = context.createLinearGradient(0, 0, 0, height * until);
-  for (const [i, color] of colors.entries()) gradient.addColorStop(i / Math.max(1, colors.length - 1), color);
-  context.fillStyle = gradient;
-  context.fillRect(0, 0, width, height);
+/** A gradient from one height to another, its colours evenly spread. */
+export function vertical(context: Context, from: number, to: number, colors: readonly string[]): Gradient {
+  const gradient = context.createLinearGradient(0, from, 0, to);
+  for (const [i, color] of colors.entries()) gradient.addColorStop(i / (colors.length - 1), color);
+  return gradient;
+}
+
+/** Fills the frame from a height down. */
+export function band(context: Context, { width, height }: Size, from: number, fill: string | Gradient): void {
+  context.fillStyle = fill;
+  context.fillRect(0, from, width, height - from);
 }
 
 /** A soft round light. */
@@ -120,16 +125,24 @@ export function ridge(
   context.fill();
 }
 
-/** Fills an outline, given as an SVG path, and returns it. */
-export function fillPath(context: Context, fill: string | Gradient, path: string): Path2D {
-  const outline = new Path2D(path);
-  context.fillStyle = fill;
-  context.fill(outline);
-  return outline;
+/** Draws the picture to cover the box, cropped evenly. */
+export function drawCover(
+  context: Context,
+  picture: Image | Canvas,
+  x: number,
+  y: number,
+  { width, height }: Size,
+): void {
+  const scale = Math.max(width / picture.width, height / picture.height);
+  const [w, h] = [width / scale, height / scale];
+  context.drawImage(picture, (picture.width - w) / 2, (picture.height - h) / 2, w, h, x, y, width, height);
 }
 
-export function strokePath(context: Context, color: string, width: number, path: string): void {
-  context.strokeStyle = color;
-  context.lineWidth = width;
-  context.stroke(new Path2D(path));
+/** The picture cropped to fill a frame. */
+export function coverOf(picture: Image | Canvas, size: Size): Canvas {
+  const canvas = createCanvas(size.width, size.height);
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  drawCover(context, picture, 0, 0, size);
+  return canvas;
 }

@@ -1,10 +1,10 @@
 import { createRequire } from "node:module";
 import { createCanvas, GlobalFonts, type Image } from "@napi-rs/canvas";
 import type { RenderRequest } from "../contract.ts";
+import { loadPicture } from "../probe/probe-image.ts";
 import { imageSize, type Size } from "../size.ts";
 import { type Brief, readBrief } from "./brief.ts";
-import { alpha, type Context, type Surface } from "./brush.ts";
-import { drawCover, loadPicture } from "./picture.ts";
+import { alpha, type Context, drawCover, type Surface } from "./brush.ts";
 import { drawScene } from "./scene.ts";
 
 const require = createRequire(import.meta.url);

@@ -5,101 +5,114 @@ import { fileTypeFromBuffer } from "file-type";
 export interface Format {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
-  /** The reader for it. */
-  readonly reader: "image" | "iso" | "webm" | "wav" | "mp3" | "flac" | "ogg";
+  /** The library for it: the canvas, the demuxer, or a decoder of sound. */
+  readonly reader: "canvas" | "demuxer" | "mp3" | "flac" | "ogg";
 }
 
-const image = (type: string): Format => ({ kind: "image", contentType: `image/${type}`, reader: "image" });
-const video = (type: string, reader: Format["reader"]): Format => ({
-  kind: "video",
-  contentType: `video/${type}`,
-  reader,
-});
-const audio = (type: string, reader: Format["reader"]): Format => ({
-  kind: "audio",
-  contentType: `audio/${type}`,
-  reader,
-});
+function format(kind: Format["kind"], type: string, reader: Format["reader"]): Format {
+  return { kind, contentType: `${kind}/${type}`, reader };
+}
 
 /** By the sniffer's name for it. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
-  ["image/png", image("png")],
-  ["image/apng", image("png")],
-  ["image/jpeg", image("jpeg")],
-  ["image/webp", image("webp")],
-  ["image/gif", image("gif")],
-  ["image/avif", image("avif")],
-  ["video/mp4", video("mp4", "iso")],
-  ["video/x-m4v", video("x-m4v", "iso")],
-  ["video/quicktime", video("quicktime", "iso")],
-  ["video/webm", video("webm", "webm")],
-  ["audio/wav", audio("wav", "wav")],
-  ["audio/vnd.wave", audio("wav", "wav")],
-  ["audio/mpeg", audio("mpeg", "mp3")],
-  ["audio/mp4", audio("mp4", "iso")],
-  ["audio/x-m4a", audio("mp4", "iso")],
-  ["audio/ogg", audio("ogg", "ogg")],
-  ["audio/ogg; codecs=opus", audio("ogg", "ogg")],
-  ["audio/flac", audio("flac", "flac")],
+  ["image/png", format("image", "png", "canvas")],
+  ["image/apng", format("image", "png", "canvas")],
+  ["image/jpeg", format("image", "jpeg", "canvas")],
+  ["image/webp", format("image", "webp", "canvas")],
+  ["image/gif", format("image", "gif", "canvas")],
+  ["image/avif", format("image", "avif", "canvas")],
+  ["video/mp4", format("video", "mp4", "demuxer")],
+  ["video/x-m4v", format("video", "x-m4v", "demuxer")],
+  ["video/quicktime", format("video", "quicktime", "demuxer")],
+  ["video/webm", format("video", "webm", "demuxer")],
+  ["audio/wav", format("audio", "wav", "demuxer")],
+  ["audio/vnd.wave", format("audio", "wav", "demuxer")],
+  ["audio/mp4", format("audio", "mp4", "demuxer")],
+  ["audio/x-m4a", format("audio", "mp4", "demuxer")],
+  ["audio/mpeg", format("audio", "mpeg", "mp3")],
+  ["audio/ogg", format("audio", "ogg", "ogg")],
+  ["audio/ogg; codecs=opus", format("audio", "ogg", "ogg")],
+  ["audio/flac", format("audio", "flac", "flac")],
 ]);
 
-export const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
+const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
+const HEAD_BYTES = 65_536;
 
-/** The format by a file's first bytes, or why it is not accepted. */
-export async function sniff(head: Uint8Array): Promise<Format | { readonly reason: string }> {
-  const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime ?? signed(head);
-  if (type === undefined) return { reason: `the bytes are of no known media format (${ACCEPTED})` };
-  return FORMATS.get(type) ?? { reason: `${type} is not supported (${ACCEPTED})` };
-}
-
-/** The sniffer reads a PNG's chunks to detect animation, and fails on a damaged one. */
-function signed(head: Uint8Array): string | undefined {
-  return Buffer.from(head.subarray(0, 8)).toString("hex") === "89504e470d0a1a0a" ? "image/png" : undefined;
-}
-
-const WINDOW_BYTES = 65_536;
-
-/** A byte range of a file. */
-export interface Stretch {
-  readonly at: number;
-  readonly size: number;
-}
-
-/** A file with only one window in memory at a time. */
-export interface WindowedFile {
+/** Both ends of a file, which say what it is and whether it is whole. */
+export interface FileEnds {
   readonly path: string;
-  readonly size: number;
-  /** At most 64 KiB, fewer at the end of the file. Valid until the next call. */
-  read(stretch: Stretch): Promise<DataView>;
-  /** The file from its beginning, in slices that are each valid until the next. */
-  slices(): AsyncGenerator<Uint8Array>;
+  readonly sizeBytes: number;
+  readonly head: Buffer;
+  readonly tail: Buffer;
 }
 
-/** Opens the file for the duration of `use`. */
-export async function withFile<T>(path: string, use: (file: WindowedFile) => Promise<T>): Promise<T> {
-  await using handle = await open(path);
-  const { size } = await handle.stat();
-  const buffer = new Uint8Array(WINDOW_BYTES);
-  let window = { at: 0, size: 0 };
+export async function endsOf(path: string): Promise<FileEnds> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const read = async (at: number) => {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, at);
+    return buffer.subarray(0, bytesRead);
+  };
+  const head = await read(0);
+  return { path, sizeBytes: size, head, tail: size <= HEAD_BYTES ? head : await read(size - HEAD_BYTES) };
+}
 
-  async function fill(at: number): Promise<void> {
-    const { bytesRead } = await handle.read(buffer, 0, WINDOW_BYTES, at);
-    window = { at, size: bytesRead };
-  }
+/** The format by a file's first bytes. @throws Error that says why it is not accepted */
+export async function sniff({ head }: FileEnds): Promise<Format> {
+  if (head.length === 0) throw new Error("the file is empty");
+  // The sniffer reads a PNG's chunks to detect animation, and fails on a damaged one.
+  const isPng = head.toString("latin1", 0, 8) === "\x89PNG\r\n\x1a\n";
+  const type = isPng ? "image/png" : (await fileTypeFromBuffer(head.subarray(0, 4096)).catch(() => undefined))?.mime;
+  if (type === undefined) throw new Error(`the bytes are of no known media format (${ACCEPTED})`);
+  const known = FORMATS.get(type);
+  if (known) return known;
+  throw new Error(`${type} is not supported (${ACCEPTED})`);
+}
 
-  async function read(wanted: Stretch): Promise<DataView> {
-    const end = Math.min(wanted.at + wanted.size, size);
-    if (wanted.at < window.at || end > window.at + window.size) await fill(wanted.at);
-    const from = wanted.at - window.at;
-    return new DataView(buffer.buffer, from, Math.max(0, Math.min(wanted.size, window.size - from)));
-  }
+const CUT = "it is cut short";
 
-  async function* slices(): AsyncGenerator<Uint8Array> {
-    for (let at = 0; at < size; at += WINDOW_BYTES) {
-      await fill(at);
-      yield buffer.subarray(0, window.size);
+/** Why the file is not whole, as its ends show; null where they show nothing. Decoders make up what is missing. */
+export function missingEnd({ sizeBytes, head, tail }: FileEnds, { contentType }: Format): string | null {
+  switch (contentType) {
+    case "image/gif":
+      return tail.at(-1) === 0x3b ? null : CUT;
+    case "image/jpeg":
+      return tail.includes(Buffer.from([0xff, 0xd9])) ? null : CUT;
+    case "image/webp":
+    case "audio/wav": {
+      const stated = head.length < 8 ? sizeBytes : head.readUInt32LE(4) + 8;
+      // A streaming writer leaves the size open.
+      return stated > sizeBytes && stated < 0xffff_ffff ? CUT : null;
     }
+    case "audio/ogg": {
+      const page = tail.subarray(Math.max(0, tail.lastIndexOf("OggS")));
+      const segments = page.subarray(27, 27 + (page[26] ?? 0));
+      const end = 27 + segments.length + segments.reduce((sum, size) => sum + size, 0);
+      return end === page.length ? null : CUT;
+    }
+    case "video/webm":
+      return hasKnownParts(head) ? null : "one of its parts is of no known kind";
+    default:
+      return null;
   }
+}
 
-  return await use({ path, size, read, slices });
+const SEGMENT = "18538067";
+/** SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void and CRC-32 of a segment. */
+const PARTS = /^(114d9b74|1549a966|1654ae6b|1f43b675|1c53bb6b|1043a770|1254c367|1941a469|ec|bf)$/;
+
+/** Whether the first elements of a WebM are those of one: the demuxer may never come to an end with others. */
+function hasKnownParts(head: Buffer): boolean {
+  const lengthAt = (at: number) => Math.clz32(head[at] ?? 0) - 23;
+  for (let [at, count] = [0, 0]; at + 12 < head.length; count++) {
+    const idLength = lengthAt(at);
+    const sizeLength = lengthAt(at + idLength);
+    if (idLength > 4 || sizeLength > 8) return false;
+    const id = head.toString("hex", at, at + idLength);
+    if (count === 1 ? id !== SEGMENT : count > 1 && !PARTS.test(id)) return false;
+    at += idLength;
+    const size = Number(`0x${head.toString("hex", at, at + sizeLength)}`) - 2 ** (7 * sizeLength);
+    at += sizeLength + (id === SEGMENT ? 0 : size);
+  }
+  return true;
 }

@@ -1,97 +1,115 @@
-import { readFile } from "node:fs/promises";
-import type { ProbeResult } from "../contract.ts";
-import { locateSamples, type WavLayout } from "../sound/wav.ts";
-import { type Format, sniff, type WindowedFile, withFile } from "./formats.ts";
-import { announcedSize } from "./image-header.ts";
+import { EncodedPacketSink, type InputTrack, type InputVideoTrack } from "mediabunny";
+import type { AnnouncedMedia, ProbeResult } from "../contract.ts";
+import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
 const MAX_BYTES = 512 * 1024 * 1024;
-/** Size limit of an image, which is decoded from memory. The catalog's models accept far smaller ones. */
-const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
-const HEAD_BYTES = 4096;
-/** Bytes to read for an image's size, which follows colour profiles and other metadata. */
-const IMAGE_HEAD_BYTES = 65_536;
 
-/**
- * Probes the bytes, never the name, in bounded memory. Run it in a worker thread: it decodes. Each decoder is loaded on
- * first use, since one alone weighs more than most files.
- */
+/** Probes the bytes, never the name, in bounded memory. Run it in a worker thread: it decodes. */
 export async function probeFile(path: string): Promise<ProbeResult> {
-  return withFile(path, async (file) => {
-    if (file.size === 0) return { ok: false, reason: "the file is empty" };
-    const format = await sniff(await head(file, HEAD_BYTES));
-    if ("reason" in format) return { ok: false, reason: format.reason };
-    const result = await readWhole(file, format);
-    return result.ok ? result : { ...result, announced: await announced(file, format) };
-  });
+  let announced: AnnouncedMedia | undefined;
+  try {
+    const file = await endsOf(path);
+    const format = await sniff(file);
+    announced = await announcedBy(file, format);
+    return { ok: true, ...(await measure(file, format)) };
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    if (announced === undefined) return { ok: false, reason: said };
+    const noun = { image: "image", video: "video", audio: "sound" }[announced.kind];
+    return { ok: false, reason: `this ${noun} cannot be decoded: ${said}`, announced };
+  }
 }
 
-/** What a file's first bytes declare, without decoding. Null when the format is not accepted. */
-export async function probeHead(path: string) {
-  return withFile(path, async (file) => {
-    const format = await sniff(await head(file, HEAD_BYTES));
-    return "reason" in format ? null : announced(file, format);
-  });
+/** What a file's first bytes declare, without decoding. @throws Error when the format is not accepted */
+export async function probeHead(path: string): Promise<AnnouncedMedia> {
+  const file = await endsOf(path);
+  return announcedBy(file, await sniff(file));
 }
 
-async function announced(file: WindowedFile, { kind, contentType }: Format) {
-  const size = kind === "image" ? announcedSize(await head(file, IMAGE_HEAD_BYTES), contentType) : null;
+async function announcedBy({ head }: FileEnds, { kind, contentType }: Format): Promise<AnnouncedMedia> {
+  const { announcedSize } = await import("./probe-image.ts");
+  const size = kind === "image" ? announcedSize(head) : null;
   return { kind, contentType, width: size?.width ?? null, height: size?.height ?? null, durationMs: null };
 }
 
-async function readWhole(file: WindowedFile, format: Format): Promise<ProbeResult> {
-  if (file.size > MAX_BYTES) return { ok: false, reason: `the file is larger than ${MAX_BYTES} bytes` };
-  switch (format.reader) {
-    case "image":
-      return readImage(file, format.contentType);
-    case "iso":
-    case "webm":
-      return (await import("./probe-movie.ts")).probeMovie(file, format);
-    default:
-      return probeSound(file, format);
+type Measured = Omit<Extract<ProbeResult, { ok: true }>, "ok">;
+
+/** Each library is loaded on first use, since one alone weighs more than most files. */
+async function measure(file: FileEnds, format: Format): Promise<Measured> {
+  const { path, sizeBytes } = file;
+  const { kind, contentType, reader } = format;
+  const missing = missingEnd(file, format);
+  if (missing !== null) throw new Error(missing);
+  if (sizeBytes > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES} bytes`);
+  if (reader === "canvas") {
+    const { measureImage } = await import("./probe-image.ts");
+    return { kind, contentType, ...(await measureImage(file, format)), durationMs: null, fps: null };
   }
+  if (reader === "demuxer") return measureTracks(path, format);
+  const { readSound } = await import("../sound/decode.ts");
+  const { samples, rate } = await readSound(path, reader, () => undefined);
+  return { kind, contentType, width: null, height: null, durationMs: Math.round((samples / rate) * 1000), fps: null };
 }
 
-async function readImage(file: WindowedFile, type: string): Promise<ProbeResult> {
-  if (file.size > MAX_IMAGE_BYTES) return { ok: false, reason: `an image may have at most ${MAX_IMAGE_BYTES} bytes` };
-  const { headerFault, probeImage } = await import("./probe-image.ts");
-  const reason = headerFault(await head(file, IMAGE_HEAD_BYTES), type);
-  return reason === null ? probeImage(await readFile(file.path), type) : { ok: false, reason };
-}
+const MAX_SIDE = 8192;
 
-async function head(file: WindowedFile, size: number): Promise<Uint8Array> {
-  const view = await file.read({ at: 0, size });
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-}
-
-/** Measures a WAV by its headers and size, since any sample bytes are valid; decodes other formats slice by slice. */
-async function probeSound(file: WindowedFile, { reader, contentType }: Format): Promise<ProbeResult> {
-  switch (reader) {
-    case "wav": {
-      const layout = await layoutOf(file);
-      return layout.ok ? soundOf(contentType, layout.length, layout.format.rate) : no(layout.reason);
-    }
-    case "mp3":
-    case "flac":
-    case "ogg": {
-      const { readSound } = await import("../sound/decode.ts");
-      const unpacked = await readSound(file, reader, () => undefined);
-      return unpacked.ok ? soundOf(contentType, unpacked.samples, unpacked.rate) : no(unpacked.reason);
-    }
-    default:
-      return no(`${contentType} is no file of sound`);
+/** Reads every packet of every track, one at a time. */
+async function measureTracks(path: string, { kind, contentType }: Format): Promise<Measured> {
+  const { openInput } = await import("../sound/decode.ts");
+  using input = openInput(path);
+  const tracks = await input.getTracks();
+  if (tracks.length === 0) throw new Error("it has no tracks");
+  for (const track of tracks) await readThrough(track);
+  // A WebM states its duration, but not that of its last frame.
+  const [stated, found] = [await input.getDurationFromMetadata(), await input.computeDuration()];
+  if ((stated ?? 0) > found * 1.3 + 0.1) throw new Error("it is cut short");
+  const isWebm = contentType === "video/webm";
+  const durationMs = Math.round(((isWebm ? stated : null) ?? found) * 1000);
+  const video = await input.getPrimaryVideoTrack();
+  if (video === null) {
+    // Containers of films say that they are one even when there is only sound in them.
+    const type = contentType.replace("quicktime", "mp4").replace("x-m4v", "mp4").replace("video/", "audio/");
+    return { kind: "audio", contentType: type, width: null, height: null, durationMs, fps: null };
   }
+  const { displayWidth: width, displayHeight: height } = video;
+  if (Math.max(width, height) > MAX_SIDE) {
+    throw new Error(`${width} × ${height} is too large (at most ${MAX_SIDE} a side)`);
+  }
+  const type = kind === "video" ? contentType : "video/mp4";
+  return { kind: "video", contentType: type, width, height, durationMs, fps: await frameRateOf(video) };
 }
 
-async function layoutOf(file: WindowedFile): Promise<WavLayout> {
-  const walk = locateSamples(file.size);
-  let step = walk.next();
-  while (!step.done) step = walk.next(await file.read(step.value));
-  return step.value;
+async function readThrough(track: InputTrack): Promise<void> {
+  let packets = 0;
+  for await (const { data, byteLength } of new EncodedPacketSink(track).packets()) {
+    if (data.byteLength === 0 || data.byteLength < byteLength) throw new Error("it is cut short");
+    if (track.codec === "avc" && nalUnits(data).end !== data.byteLength) {
+      throw new Error(`its picture ${packets + 1} cannot be decoded`);
+    }
+    packets++;
+  }
+  if (packets === 0) throw new Error(`its ${track.type} track is empty`);
+  if (packets < (await track.computePacketStats()).packetCount) throw new Error("it is cut short");
 }
 
-function soundOf(contentType: string, samples: number, rate: number): ProbeResult {
-  const durationMs = Math.round((samples / rate) * 1000);
-  return { ok: true, kind: "audio", contentType, width: null, height: null, durationMs, fps: null };
+/** The NAL units of one length-prefixed picture, and where the last whole one ends. */
+export function nalUnits(picture: Uint8Array): { readonly units: readonly Uint8Array[]; readonly end: number } {
+  const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
+  const units: Uint8Array[] = [];
+  let end = 0;
+  while (end + 4 < picture.length) {
+    const next = end + 4 + view.getUint32(end);
+    if (next === end + 4 || next > picture.length) break;
+    units.push(picture.subarray(end + 4, next));
+    end = next;
+  }
+  return { units, end };
 }
 
-const no = (reason: string): ProbeResult => ({ ok: false, reason: `this sound cannot be decoded: ${reason}` });
+/** Frames per second, from the intervals between them: not every container states the duration of the last one. */
+export async function frameRateOf(track: InputVideoTrack): Promise<number> {
+  const { packetCount, averagePacketRate } = await track.computePacketStats();
+  const last = await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY, { metadataOnly: true });
+  const seconds = (last?.timestamp ?? 0) - (await track.getFirstTimestamp());
+  return Math.max(1, Math.round(seconds > 0 ? (packetCount - 1) / seconds : averagePacketRate));
+}

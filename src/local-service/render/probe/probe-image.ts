@@ -1,9 +1,12 @@
+import { readFile } from "node:fs/promises";
 import { workerData } from "node:worker_threads";
+import { crc32 } from "node:zlib";
 import { type Image, loadImage } from "@napi-rs/canvas";
-import type { ProbeResult } from "../contract.ts";
-import { type DecodeGate, passGate } from "../decode-gate.ts";
+import { imageSize } from "image-size";
+import { inputError, type MediaFile } from "../contract.ts";
+import { type DecodeGate, passGate } from "../pool.ts";
 import type { Size } from "../size.ts";
-import { announcedSize, cutShort } from "./image-header.ts";
+import { endsOf, type FileEnds, type Format, missingEnd, sniff } from "./formats.ts";
 
 /** Decodes an image; in a pool thread, only while the thread is not closing. */
 export function decodeImage(bytes: Uint8Array): Promise<Image> {
@@ -11,40 +14,64 @@ export function decodeImage(bytes: Uint8Array): Promise<Image> {
   return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
 }
 
-/** Limits before decoding, in pixels per side and in total. */
-const MAX_SIDE = 16_384;
-const MAX_PIXELS = 64_000_000;
-
-/** Why the declared size exceeds the limits; null when it does not. */
-export function headerFault(head: Uint8Array, contentType: string): string | null {
-  const size = announcedSize(head, contentType);
-  if (size === null) return null;
-  const fault = sizeFault(size);
-  return fault === null ? null : why(fault);
-}
-
-/** Decodes the image after its declared size was accepted. */
-export async function probeImage(bytes: Uint8Array, contentType: string): Promise<ProbeResult> {
-  const size = announcedSize(bytes, contentType);
-  if (size === null) return no("its header announces no size");
-  const tooMuch = sizeFault(size);
-  if (tooMuch !== null) return no(tooMuch);
-  const fault = cutShort(bytes, contentType, size);
-  if (fault !== null) return no(fault);
+/** The size that an image's first bytes declare; null where they declare none. */
+export function announcedSize(head: Uint8Array): Size | null {
   try {
-    const { width, height } = await decodeImage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    if (width === 0 || height === 0) return no("it decodes to nothing");
-    return { ok: true, kind: "image", contentType, width, height, durationMs: null, fps: null };
-  } catch (error) {
-    return no(error instanceof Error ? error.message : String(error));
+    const { width, height } = imageSize(head);
+    return { width, height };
+  } catch {
+    return null;
   }
 }
 
-function sizeFault({ width, height }: Size): string | null {
-  if (width === 0 || height === 0) return "its header announces no size";
-  if (Math.max(width, height) <= MAX_SIDE && width * height <= MAX_PIXELS) return null;
-  return `${width} × ${height} is too large (at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels)`;
+/** Limits before decoding, in bytes, in pixels per side and in total. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_SIDE = 16_384;
+const MAX_PIXELS = 64_000_000;
+
+/** The size of an image, which is decoded for it once its declared size was accepted. @throws Error */
+export async function measureImage(file: FileEnds, format: Format): Promise<Size> {
+  const { width, height } = await decodeFile(file, format);
+  return { width, height };
 }
 
-const why = (fault: string) => `this image cannot be decoded: ${fault}`;
-const no = (fault: string): ProbeResult => ({ ok: false, reason: why(fault) });
+async function decodeFile({ path, sizeBytes, head }: FileEnds, { contentType }: Format): Promise<Image> {
+  const size = announcedSize(head);
+  if (size === null || size.width * size.height === 0) throw new Error("its header announces no size");
+  if (Math.max(size.width, size.height) > MAX_SIDE || size.width * size.height > MAX_PIXELS) {
+    const limits = `at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels`;
+    throw new Error(`${size.width} × ${size.height} is too large (${limits})`);
+  }
+  if (sizeBytes > MAX_BYTES) throw new Error(`an image may have at most ${MAX_BYTES} bytes`);
+  const bytes = await readFile(path);
+  if (contentType === "image/png") assertChecksums(bytes);
+  const image = await decodeImage(bytes);
+  if (image.width * image.height === 0) throw new Error("it decodes to nothing");
+  return image;
+}
+
+/** The decoder shows a damaged PNG as far as it goes. @throws Error */
+function assertChecksums(bytes: Buffer): void {
+  for (let at = 8; at + 12 <= bytes.length; ) {
+    const end = at + 8 + bytes.readUInt32BE(at);
+    if (end + 4 > bytes.length) break;
+    const chunk = bytes.subarray(at + 4, end);
+    if (crc32(chunk) !== bytes.readUInt32BE(end)) throw new Error("a checksum does not match its bytes");
+    if (chunk.toString("latin1", 0, 4) === "IEND") return;
+    at = end + 4;
+  }
+  throw new Error("it is cut short");
+}
+
+/** Decodes the image of input field `field`, with the same checks as an upload. @throws RenderError */
+export async function loadPicture({ path }: MediaFile, field: string): Promise<Image> {
+  const file = await endsOf(path);
+  try {
+    const format = await sniff(file);
+    const missing = missingEnd(file, format);
+    if (missing !== null) throw new Error(missing);
+    return await decodeFile(file, format);
+  } catch (error) {
+    throw inputError(field, `this image cannot be decoded: ${error instanceof Error ? error.message : error}`);
+  }
+}

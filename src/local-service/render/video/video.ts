@@ -1,15 +1,15 @@
 import { createCanvas } from "@napi-rs/canvas";
 import { inputError, type RenderRequest } from "../contract.ts";
 import { readBrief } from "../draw/brief.ts";
-import { coverOf, loadPicture } from "../draw/picture.ts";
+import { coverOf } from "../draw/brush.ts";
+import { loadPicture } from "../probe/probe-image.ts";
 import { hashOf } from "../random.ts";
-import { type Size, videoSize } from "../size.ts";
+import { customShotsMs, type Size, storyboardOf, videoSize } from "../size.ts";
 import { composeMusic } from "../sound/music.ts";
 import { enlargeVideo } from "./enlarge.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { muxMovie } from "./mux.ts";
 import { createShot } from "./shot.ts";
-import { customShotsMs, storyboardOf } from "./storyboard.ts";
 
 const FPS = 24;
 const DEFAULT_MS = 5000;

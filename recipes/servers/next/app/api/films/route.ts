@@ -3,7 +3,7 @@ import { z } from "zod";
 import film from "../../../../../image-to-video.ts";
 import { showrunner } from "../../../lib/showrunner.ts";
 
-/** A run goes on after the answer, so it needs a server that stays: not the edge, and no function that is frozen. */
+/** A run continues after the answer, so it needs a server that stays: not the edge, and no function that is frozen. */
 export const runtime = "nodejs";
 export const dynamic = "force-dynamic";
 

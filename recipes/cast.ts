@@ -1,0 +1,26 @@
+import { models } from "./models.ts";
+
+/**
+ * What the recipes are made with: the one place that names models and what depends on them. These are the local service's;
+ * `showrunner init --recipe NAME` writes those of the service that the environment names.
+ */
+export const cast = {
+  image: models.image,
+  video: models.video,
+  speech: models.speech,
+  voiceClone: models.voiceClone,
+  avatar: models.avatar,
+  chat: "chat-1",
+  /** One of the voices of `speech`; `showrunner models voices speech-1` lists them. */
+  voice: "voice_3c8eab21-7d53-4f9c-8e32-8f405c6d7e03",
+  /** Size and length of a clip, and of a longer one. */
+  clip: { resolution: "720p", duration_ms: 3000 },
+  longClip: { resolution: "720p", duration_ms: 5000 },
+  /** A clip without sound of its own. */
+  silent: { generate_audio: false },
+  /** Size of a talking picture. */
+  portrait: { resolution: "720p" },
+  /** What is finished, and its draft. */
+  fine: { image: { quality: "pro" }, clip: { quality: "pro", resolution: "1080p", duration_ms: 5000 } },
+  coarse: { image: { quality: "standard" }, clip: { quality: "standard", resolution: "720p", duration_ms: 3000 } },
+} as const;

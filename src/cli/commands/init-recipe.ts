@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { shellWord } from "../../shell-word.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { askService, type Begun, exists, isThere } from "../project/begun.ts";
+import { castFrom } from "../project/cast.ts";
+import { manifestFor } from "../project/manifest.ts";
+import { visible } from "../text/escape.ts";
+import { table } from "../text/table.ts";
+
+/** The recipes that travel in the package, as they lie in its `recipes` folder. */
+const folder = fileURLToPath(new URL("../../../recipes/", import.meta.url));
+
+export interface Recipe {
+  readonly name: string;
+  readonly makes: string;
+}
+
+/** As the first table of their README lists them. */
+export function listRecipes(): readonly Recipe[] {
+  const rows = readFileSync(join(folder, "README.md"), "utf8").matchAll(
+    /^\| \[([a-z-]+)\.ts\]\([^)]+\) \| ([^|]+) \|/gm,
+  );
+  return [...rows].map(([, name = "", makes = ""]) => ({ name, makes: makes.trim() }));
+}
+
+export interface RecipeFiles {
+  /** Paths within the folder, the recipe first; those of assets too. */
+  readonly files: readonly string[];
+  /** Packages that they import, beside those that every pipeline does. */
+  readonly packages: readonly string[];
+}
+
+/** Everything that a recipe imports or reads. */
+export function filesOf(name: string): RecipeFiles {
+  const files = [`${name}.ts`];
+  const packages = new Set<string>();
+  for (const file of files) {
+    if (!file.endsWith(".ts")) continue;
+    const text = readRecipe(file).toString();
+    const imported = [...text.matchAll(/ from "([^"]+)"/g)].map(([, from = ""]) => from);
+    const near = imported.filter((from) => from.startsWith(".")).map((from) => posix.join(posix.dirname(file), from));
+    const assets = [...text.matchAll(/assets(?:\/|", ")([\w.-]+\w)/g)].map(([, asset]) => `assets/${asset}`);
+    for (const path of [...near, ...assets]) if (!files.includes(path)) files.push(path);
+    for (const from of imported) if (!/^[.]|^node:|^showrunner|^zod$/.test(from)) packages.add(packageOf(from));
+  }
+  return { files, packages: [...packages].sort() };
+}
+
+const packageOf = (specifier: string) =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+export function readRecipe(path: string): Buffer {
+  return readFileSync(join(folder, path));
+}
+
+/** The recipes that there are, to copy one of. */
+export function printRecipes({ output }: Context, { json }: { readonly json?: boolean }): ExitCode {
+  const recipes = listRecipes();
+  if (json) output.printJson(recipes);
+  else {
+    output.print(
+      table(recipes, [
+        { title: "recipe", value: ({ name }) => name },
+        { title: "makes", value: ({ makes }) => makes },
+      ]),
+    );
+  }
+  output.next("showrunner init --recipe image-to-video   (copies it with what it needs)");
+  return ExitCode.done;
+}
+
+/** A recipe with what it imports and reads, its models chosen from the service that is there. */
+export async function beginRecipe(context: Context, name: string): Promise<Begun> {
+  const { cwd } = context.io;
+  if (!listRecipes().some((one) => one.name === name)) {
+    throw new CliError("USAGE", `there is no recipe ${visible(name)}`, { next: "showrunner init --recipe" });
+  }
+  const file = `${name}.ts`;
+  if (await isThere(join(cwd, file))) throw exists(file);
+  const { files, packages } = filesOf(name);
+  const project = await manifestFor(join(cwd, "package.json"), packages);
+  if (!project.isEsm) {
+    throw new CliError("USAGE", "recipes are ES modules, and this folder holds programs that are not", {
+      next: `mkdir films && cd films && npx showrunner init --recipe ${shellWord(name)}`,
+    });
+  }
+  const copies = new Map<string, string | Buffer>(files.map((path) => [path, readRecipe(path)]));
+  const own = await readFile(join(cwd, "models.ts"), "utf8").catch(() => null);
+  const { found, said } = await askService(context, async (show, catalog) => {
+    const { generateModels } = await import("../../internal.ts");
+    const models = generateModels(catalog);
+    const cast = await castFrom(show, catalog, namesIn(own ?? models));
+    return { models, cast: cast.source, missing: cast.missing };
+  });
+  if (found !== null) {
+    copies.set("models.ts", found.models);
+    copies.set("cast.ts", found.cast);
+  }
+  const missing = (found?.missing ?? []).filter((role) =>
+    new RegExp(`cast\\.${role}\\b`).test(String(copies.get(file))),
+  );
+  const lacks = missing.map((role) => `cast.ts has no ${role}: the service has no model that could be one`);
+  const settings = await readFile(join(cwd, "tsconfig.json"), "utf8").catch(() => null);
+  const isSet =
+    settings === null || ['"allowImportingTsExtensions"', '"node"'].every((word) => settings.includes(word));
+  const typing = isSet
+    ? []
+    : ['tsconfig.json needs "allowImportingTsExtensions": true, "noEmit": true and "types": ["node"] for it'];
+  return { file, files: copies, project, said: [said, ...lacks, ...typing], isHosted: found !== null };
+}
+
+/** Models by id, as a `models.ts` names them. */
+function namesIn(source: string): ReadonlyMap<string, string> {
+  const entries = source.matchAll(/^ {2}(\w+): model<.*?>\(("(?:[^"\\]|\\.)*")/gm);
+  return new Map([...entries].map(([, name = "", id = '""']) => [JSON.parse(id) as string, name]));
+}

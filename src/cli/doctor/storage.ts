@@ -1,0 +1,137 @@
+import { mkdir, stat, statfs } from "node:fs/promises";
+import { formatBytes } from "../../byte-size.ts";
+import type { NoticeRow, RunRow } from "../../internal.ts";
+import { isPostgresUrl, shownJournal } from "../../journal-location.ts";
+import { CliError } from "../cli-error.ts";
+import { journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { explainError } from "../explain-error.ts";
+import { duration } from "../input/flag-values.ts";
+import type { Io } from "../io.ts";
+import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
+
+/** The result of one check of `doctor`. `unknown`: it was not requested, or cannot be decided from here. */
+export interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "fail" | "unknown";
+  readonly detail: string;
+  /** What to do about it; null when there is nothing to do. */
+  readonly next: string | null;
+}
+
+export function fine(check: string, detail: string): Finding {
+  return { check, state: "ok", detail, next: null };
+}
+
+export function failed(check: string, detail: string, next: string | null = null): Finding {
+  return { check, state: "fail", detail, next };
+}
+
+export function unknown(check: string, detail: string, next: string | null = null): Finding {
+  return { check, state: "unknown", detail, next };
+}
+
+/** With less disk space than this, a film may not fit any more. */
+const LITTLE_ROOM_BYTES = 500_000_000;
+/** Newest runs that are read whole. */
+const LOOKED_AT = 50;
+
+/** Opens the journal, which checks it, and reports its contents and the free disk space. */
+export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
+  const location = journalOf(io, flags);
+  try {
+    const { openJournal } = await import("../../internal.ts");
+    const store = await openJournal(location);
+    try {
+      const rows = await store.runs();
+      await readNewest(rows, (runId) => store.read(runId));
+      const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await factsOf(location)}, the newest read whole: ${visible(shownJournal(location))}`;
+      return [
+        fine("journal", said),
+        await diskSpace(journalFolderOf(io, flags)),
+        await telling(io, await store.notices()),
+      ];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const { message, next } = error instanceof CliError ? error : explainError(error, { env: io.env });
+    return [failed("journal", message, next)];
+  }
+}
+
+/** The file's size, or what the database is. */
+async function factsOf(location: string): Promise<string> {
+  if (!isPostgresUrl(location)) return formatBytes((await stat(location)).size);
+  const { describeDatabase } = await import("../../internal.ts");
+  const { version, isPooled, roundTripMs } = await describeDatabase(location);
+  const pooled = isPooled ? " behind a pooler, which passes no notifications on" : "";
+  return `PostgreSQL ${visible(version)}${pooled}, ${roundTripMs.toFixed(1)} ms away`;
+}
+
+/** Events number from 1 without a gap; anything else was damaged or cut. */
+async function readNewest(
+  rows: readonly RunRow[],
+  read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
+): Promise<void> {
+  for (const { runId, lastSeq } of rows.slice(0, LOOKED_AT)) {
+    const events = await read(runId);
+    if (events.length >= lastSeq && events.every(({ seq }, at) => seq === at + 1)) continue;
+    throw new CliError("USAGE", `Run ${visible(runId)} has gaps in its events`, {
+      next: "restore the journal from a copy",
+    });
+  }
+}
+
+/** Whether a notification target is set, and which notifications are undelivered. */
+async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
+  const { openNotifications } = await import("../../internal.ts");
+  const { target } = openNotifications({ env: io.env });
+  const refused = untold.find(({ lastError }) => lastError !== null);
+  if (refused !== undefined) {
+    const said = `${untold.length} not delivered to ${visible(target ?? "anybody")}: ${visible(refused.lastError ?? "")}`;
+    return failed("notify", said, "showrunner notify test   (showrunner notify list shows them)");
+  }
+  const nobody = "nobody is notified when a run waits for a person; set SHOWRUNNER_NOTIFY_URL or _COMMAND";
+  return fine("notify", target === null ? nobody : `${visible(target)} is notified`);
+}
+
+async function diskSpace(folder: string): Promise<Finding> {
+  // Beside a database the folder may not be there yet.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const said = `${formatBytes(free)} free for journal and media`;
+  return free < LITTLE_ROOM_BYTES
+    ? failed("disk", said, "showrunner gc   (removes old finished runs and their media)")
+    : fine("disk", said);
+}
+
+/** Servers refuse requests whose time is further off than 15 minutes; a bucket's `Date` has whole seconds. */
+const MUCH_SKEW_MS = 5 * 60_000;
+const NO_SKEW_MS = 2_000;
+
+/** Whether media can be written, read and deleted where flags and environment have them kept; nothing for the default folder. */
+export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
+  const options = mediaOptionsOf(io, flags);
+  if (!(options.media || io.env.SHOWRUNNER_MEDIA)) return [];
+  try {
+    const { checkMedia } = await import("../../internal.ts");
+    const { location, clockOffsetMs } = await checkMedia(options);
+    const can = fine("media", `${visible(location)} can be written, read and deleted from`);
+    return clockOffsetMs === null ? [can] : [can, clock(clockOffsetMs)];
+  } catch (error) {
+    const { message, next } = error instanceof CliError ? error : explainError(error, { env: io.env });
+    return [failed("media", message, next)];
+  }
+}
+
+function clock(offsetMs: number): Finding {
+  const off = Math.abs(offsetMs);
+  if (off <= NO_SKEW_MS) return fine("bucket clock", "agrees with this machine's");
+  const said = `the bucket's clock is ${duration(off)} ${offsetMs > 0 ? "ahead of" : "behind"} this machine's`;
+  return off <= MUCH_SKEW_MS
+    ? fine("bucket clock", said)
+    : failed("bucket clock", said, "set this machine's clock (NTP)");
+}

@@ -1,0 +1,109 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { chooseService } from "../../deployments.ts";
+import { writeDurably } from "../../durable-file.ts";
+import type { Catalog, Showrunner } from "../../internal.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, withShowrunner } from "../context.ts";
+import { whileWorking } from "../service/calls.ts";
+import { visible, visibleError } from "../text/escape.ts";
+import type { Project } from "./manifest.ts";
+
+/** What one kind of `init` writes beside what every project needs. */
+export interface Begun {
+  /** The pipeline; its source is in `files`. */
+  readonly file: string;
+  /** By path, relative to the folder. Those that are there stay as they are. */
+  readonly files: ReadonlyMap<string, string | Buffer>;
+  readonly project: Project;
+  readonly said: readonly string[];
+  /** Whether jobs go to a service that is not this machine's. */
+  readonly isHosted: boolean;
+}
+
+export function exists(file: string): CliError {
+  return new CliError("USAGE", `${visible(file)} exists already, and nothing is overwritten`, {
+    next: "name another file: showrunner init another.ts",
+  });
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return readFile(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Settings under which pipelines type-check as Node runs them. */
+export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
+  // Beside programs that are no ES modules, Node finds out what each file is.
+  const modules = isEsm ? '"module": "nodenext",' : '"module": "preserve",\n    "moduleDetection": "force",';
+  return `{
+  "compilerOptions": {
+    "target": "es2024",
+    ${modules}
+    "types": ["node"],
+    "strict": true,
+    "skipLibCheck": true,
+    "noEmit": true,
+    "allowImportingTsExtensions": true,
+    "erasableSyntaxOnly": true,
+    "verbatimModuleSyntax": true
+  }
+}
+`;
+}
+
+/** Writes a file, with its folder, where there is none of that name. `kept`: there is another one. */
+export async function writeNew(path: string, content: string | Buffer): Promise<"written" | "the same" | "kept"> {
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    await writeFile(path, content, { flag: "wx" });
+    return "written";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return (await readFile(path)).equals(Buffer.from(content)) ? "the same" : "kept";
+  }
+}
+
+const IGNORED = ".showrunner/";
+
+/** Adds our line to a .gitignore; true when it stood there before. */
+export async function gitIgnores(path: string): Promise<boolean> {
+  const before = await readFile(path, "utf8").catch(() => "");
+  const lines = before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, ""));
+  if (lines.includes(IGNORED) || lines.includes(".showrunner")) return true;
+  const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+  await writeDurably(path, `${before}${gap}${IGNORED}\n`);
+  return false;
+}
+
+export interface Asked<T> {
+  /** Null where it is written for the local service, whose models are known. */
+  readonly found: T | null;
+  /** For whom it is written, and why. */
+  readonly said: string;
+}
+
+const LOCAL = "written for the local service's models";
+
+/** Asks the service that the environment names what it has. Without one, or when it cannot say, the local service stands in. */
+export async function askService<T>(
+  context: Context,
+  choose: (show: Showrunner, catalog: Catalog) => Promise<T | null>,
+): Promise<Asked<T>> {
+  const named = chooseService({}, context.io.env);
+  if (named === null) return { found: null, said: `No service is named in SHOWRUNNER_BASE_URL: ${LOCAL}` };
+  const service = "problem" in named ? named.setting : (named.deployment?.title ?? visible(named.baseUrl));
+  try {
+    const found = await withShowrunner({}, async (show) => {
+      const { pullCatalog } = await import("../../internal.ts");
+      const work = pullCatalog(show.client, null).then((catalog) => choose(show, catalog));
+      return whileWorking(context, work, () => `asking ${service} for its models and prices`);
+    });
+    if (found !== null) return { found, said: `Written for the models of ${service}` };
+    return { found, said: `${service} has no two models for a picture and a film that starts on it: ${LOCAL}` };
+  } catch (error) {
+    return { found: null, said: `${service} could not be asked (${visibleError(error)}): ${LOCAL}` };
+  }
+}

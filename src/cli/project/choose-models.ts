@@ -1,0 +1,114 @@
+import type { Catalog, Client, Json } from "../../internal.ts";
+import { greyPng, plainWav } from "../../placeholder-media.ts";
+import { fitInput, type Input, type Wish } from "./fit-input.ts";
+
+/** Stand for media and a voice while schemas are asked; for an estimate they are uploaded and looked up. */
+export const STANDING_IN = {
+  image: { source: "url", url: "https://example.com/picture.png" },
+  audio: { source: "url", url: "https://example.com/speech.wav" },
+} as const;
+export const ANY_VOICE = "a voice";
+
+const { image, audio } = STANDING_IN;
+const prompt = "A boat";
+const frame = { aspect_ratio: "16:9", resolution: "720p" };
+
+export interface Role extends Wish {
+  readonly modality: "image" | "video" | "audio";
+  /** What is liked and has no stand-in: a model that takes less of it comes later, the first of them counts most. */
+  readonly ranks: readonly string[];
+}
+
+/** What the two steps of a first pipeline need. */
+export const STARTER_ROLES = {
+  picture: { modality: "image", needs: { prompt }, likes: { aspect_ratio: "16:9" }, ranks: [] },
+  film: { modality: "video", needs: { start_image: image, prompt }, likes: { ...frame, duration_ms: 3000 }, ranks: [] },
+} as const satisfies Readonly<Record<string, Role>>;
+
+/** What the recipes need of the models in their `cast.ts`, which has sizes, lengths and sound. */
+export const CAST_ROLES = {
+  image: {
+    modality: "image",
+    needs: { prompt },
+    likes: { aspect_ratio: "16:9", images: [image] },
+    ranks: ["aspect_ratio", "images"],
+  },
+  video: {
+    modality: "video",
+    needs: { start_image: image, prompt },
+    likes: { ...frame, duration_ms: 3000, end_image: image, generate_audio: false },
+    ranks: ["aspect_ratio", "end_image"],
+  },
+  speech: { modality: "audio", needs: { text: "The boat leaves at nine.", voice_id: ANY_VOICE }, likes: {}, ranks: [] },
+  voiceClone: { modality: "audio", needs: { audio, name: "Ada" }, likes: {}, ranks: [] },
+  avatar: {
+    modality: "video",
+    needs: { start_image: image, audio },
+    likes: { prompt, ...frame },
+    ranks: ["aspect_ratio", "prompt"],
+  },
+} as const satisfies Readonly<Record<string, Role>>;
+
+export interface Choice {
+  readonly model: string;
+  /** With what stands in for media. */
+  readonly input: Input;
+  /** Null for one that cannot be quoted. */
+  readonly costMicros: number | null;
+}
+
+/** Refusals of this input or model; all else is trouble with the service itself. */
+const REFUSED = new Set([400, 404, 410, 422]);
+
+/** Models by what of a role they take and, of those that take most, by estimate; the one to use first. Sends nothing that costs. */
+export async function chooseModels(client: Client, catalog: Catalog, role: Role): Promise<readonly Choice[]> {
+  const fits = catalog
+    .models()
+    .filter(({ state, modality }) => state === "live" && modality === role.modality)
+    .flatMap((model) => {
+      const input = fitInput(catalog, model, role);
+      return input === null ? [] : [{ model: model.id, input, lacks: lacking(role, input) }];
+    });
+  const fewest = Math.min(...fits.map(({ lacks }) => lacks));
+  const best = fits.filter(({ lacks }) => lacks === fewest);
+  const priced = await Promise.all(best.map((fit) => priceOf(client, fit)));
+  return priced
+    .filter((choice) => choice !== null)
+    .sort((a, b) => (a.costMicros ?? Infinity) - (b.costMicros ?? Infinity) || (a.model < b.model ? -1 : 1));
+}
+
+function lacking({ ranks }: Role, input: Input): number {
+  return ranks.reduce((sum, name) => 2 * sum + (input[name] === undefined ? 1 : 0), 0);
+}
+
+async function priceOf(client: Client, { model, input }: Pick<Choice, "model" | "input">): Promise<Choice | null> {
+  try {
+    const voice = input.voice_id === ANY_VOICE ? await firstVoice(client, model) : null;
+    const given = voice === null ? input : { ...input, voice_id: voice };
+    const { costMicros } = await client.estimate({ model, input: await withMedia(client, given) });
+    return { model, input: given, costMicros };
+  } catch (error) {
+    if (error instanceof Error && "status" in error && REFUSED.has(Number(error.status))) return null;
+    throw error;
+  }
+}
+
+async function firstVoice(client: Client, model: string): Promise<string | null> {
+  for await (const { id } of client.voices(model)) return id;
+  return null;
+}
+
+const media = { image: () => greyPng(512), audio: () => plainWav(3000) };
+
+/** An upload is free; the client sends the same bytes once. */
+async function withMedia(client: Client, input: Input): Promise<Input> {
+  const real = async (value: Json): Promise<Json> => {
+    if (Array.isArray(value)) return Promise.all(value.map(real));
+    const kind = (["image", "audio"] as const).find((one) => value === STANDING_IN[one]);
+    return kind === undefined ? value : { source: "url", url: (await client.upload({ bytes: media[kind]() })).url };
+  };
+  const entries = await Promise.all(
+    Object.entries(input).map(async ([name, value]) => [name, await real(value)] as const),
+  );
+  return Object.fromEntries(entries);
+}

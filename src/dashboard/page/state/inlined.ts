@@ -1,0 +1,18 @@
+import type { InlinedRun } from "../../views/run-wire.ts";
+
+/** The run of a report: a file that holds the page and all it would ask for, with no server behind it. Null elsewhere. */
+export const inlined: InlinedRun | null = read();
+
+/** Media stand in an element of their own, each once; where they are shown their keys are named. */
+function read(): InlinedRun | null {
+  const [run, media] = ["inlined-run", "inlined-media"].map((id) => document.getElementById(id)?.textContent);
+  if (run == null || media == null) return null;
+  const urls = JSON.parse(media) as Readonly<Record<string, string>>;
+  return JSON.parse(run, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
+}
+
+/** The server's answer, as it was when the report was written. */
+export function inlinedAnswer({ answers }: InlinedRun, path: string): unknown {
+  const [, name = ""] = /^\/api\/runs\/[^/]+\/(.*?)(?:\?rows=\d+)?$/.exec(path) ?? [];
+  return Object.hasOwn(answers, name) ? answers[name] : null;
+}

@@ -1,0 +1,102 @@
+/** A deployment of the API that can be named in place of an address. */
+export interface Deployment {
+  /** As people know it. */
+  readonly title: string;
+  /** Its v3 address. */
+  readonly baseUrl: string;
+  /** Variables in which its users keep their key, the first that is set counts; `SHOWRUNNER_API_KEY` comes after them. */
+  readonly keyVariables: readonly string[];
+}
+
+/** Known deployments, by name. */
+export const DEPLOYMENTS = {
+  hedra: { title: "Hedra", baseUrl: "https://api.hedra.com/v3", keyVariables: ["HEDRA_API_KEY"] },
+} as const satisfies Readonly<Record<string, Deployment>>;
+
+/** A name for `service`, `--service` and `SHOWRUNNER_SERVICE`. */
+export type ServiceName = keyof typeof DEPLOYMENTS;
+
+/** What options or flags say about which service to use. */
+export interface ServiceChoice {
+  readonly local?: boolean | undefined;
+  readonly service?: string | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
+}
+
+/** A hosted service, and the key for it. */
+export interface HostedService {
+  readonly baseUrl: string;
+  /** The known one at this address; null for any other. */
+  readonly deployment: Deployment | null;
+  readonly apiKey: string | null;
+  /** Where the key was found, or is expected: the name of a variable, or `apiKey`. */
+  readonly keyFrom: string;
+}
+
+/** What was said about the service contradicts itself, or names none. */
+export interface WrongChoice {
+  readonly setting: string;
+  readonly problem: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The hosted service that options name, else the environment; null: the local one. Options that name two, and an
+ * environment that does, are an error.
+ */
+export function chooseService(choice: ServiceChoice, env: Environment): HostedService | WrongChoice | null {
+  const { local, service, baseUrl } = choice;
+  if (local === true && (service || baseUrl)) {
+    const problem = `is set, and ${service ? "service" : "baseUrl"} names a hosted one; leave one of them out.`;
+    return { setting: "local", problem };
+  }
+  if (local === true) return null;
+  const own = addressOf(["service", service], ["baseUrl", baseUrl]);
+  const address =
+    own ?? addressOf(["SHOWRUNNER_SERVICE", env.SHOWRUNNER_SERVICE], ["SHOWRUNNER_BASE_URL", env.SHOWRUNNER_BASE_URL]);
+  if (address === null || typeof address === "object") return address;
+  const deployment = Object.values(DEPLOYMENTS).find((known) => sameAddress(known.baseUrl, address)) ?? null;
+  const variables = [...(deployment?.keyVariables ?? []), "SHOWRUNNER_API_KEY"];
+  const keyFrom = choice.apiKey ? "apiKey" : (variables.find((name) => env[name]) ?? variables[0]!);
+  return { baseUrl: address, deployment, keyFrom, apiKey: choice.apiKey || env[keyFrom] || null };
+}
+
+type Setting = readonly [name: string, value: string | undefined];
+
+function addressOf([nameSetting, name]: Setting, [urlSetting, url]: Setting): string | WrongChoice | null {
+  if (!name) return url || null;
+  const known = Object.keys(DEPLOYMENTS).join(", ");
+  if (!Object.hasOwn(DEPLOYMENTS, name)) {
+    const problem = `is not the name of a known service (${known}); any other is reached by its address, in ${urlSetting}.`;
+    return { setting: nameSetting, problem };
+  }
+  const { baseUrl } = DEPLOYMENTS[name as ServiceName];
+  if (!url || sameAddress(url, baseUrl)) return baseUrl;
+  return {
+    setting: nameSetting,
+    problem: `names ${baseUrl}, and ${urlSetting} another service; leave one of them out.`,
+  };
+}
+
+function sameAddress(a: string, b: string): boolean {
+  return a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
+}
+
+/** Whether a key has the form of the previous API's: v3 keys have a colon. */
+export function isKeyOfV2(apiKey: string): boolean {
+  return apiKey.startsWith("sk_") && !apiKey.includes(":");
+}
+
+/** How a missing key is set. */
+export function keyCommand({ keyFrom }: Pick<HostedService, "keyFrom">): string {
+  return `export ${keyFrom}=<key_id>:<secret>`;
+}
+
+/** What a missing key is missing from. */
+export function missingKey({ baseUrl, deployment }: HostedService): string {
+  const who = deployment === null ? baseUrl : `${deployment.title} (${baseUrl})`;
+  const or = deployment === null ? "" : ", nor is SHOWRUNNER_API_KEY";
+  return `is not set${or}, and ${who} needs a key of the form <key_id>:<secret>.`;
+}

@@ -1,0 +1,83 @@
+import { Worker } from "node:worker_threads";
+import type { Isolation } from "../../plan/draft.ts";
+
+/** What a function in a thread of its own works on. Plain data, which is copied. */
+interface IsolatedWork {
+  readonly input: unknown;
+  readonly folder: string;
+  /** Paths of declared files by their names. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly progress: (fraction: number) => void;
+}
+
+/** The thread was ended, or ended by itself, before the function returned. */
+class IsolatedTaskError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+type Said =
+  | { readonly progress: number }
+  | { readonly returned: unknown }
+  | { readonly threw: { readonly message: string; readonly code?: string | undefined } };
+
+/** No entry of its own: it is the same in sources and in the package. */
+const THREAD = `
+const { parentPort, workerData } = require("node:worker_threads");
+const { module, name, input, folder, files } = workerData;
+const stop = new AbortController();
+const file = (one) => {
+  if (Object.hasOwn(files, one)) return files[one];
+  throw new Error("file(" + JSON.stringify(one) + ") was not declared; declared are: " + Object.keys(files).join(", "));
+};
+const progress = (fraction) => parentPort.postMessage({ progress: Number(fraction) });
+(async () => {
+  const run = (await import(module))[name];
+  if (typeof run !== "function") throw new Error(module + " exports no function " + name);
+  parentPort.postMessage({ returned: await run(input, { signal: stop.signal, folder, file, progress }) });
+})().catch((error) => {
+  const code = typeof error?.code === "string" ? error.code : undefined;
+  parentPort.postMessage({ threw: { message: String(error?.message ?? error), code } });
+});
+`;
+
+/**
+ * Runs an exported function in a thread of its own, which is ended at its time limit, when it needs more memory than it may
+ * have, and when the run stops, whatever it is at.
+ */
+export async function runIsolated({ module, name, timeoutMs, memoryMb }: Isolation, work: IsolatedWork) {
+  const { signal, progress, ...data } = work;
+  const thread = new Worker(THREAD, {
+    eval: true,
+    workerData: { module, name, ...data },
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    name: `task ${name}`,
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  });
+  let timer: NodeJS.Timeout | undefined;
+  let stop: () => void = () => {};
+  try {
+    return await new Promise<unknown>((resolve, reject) => {
+      const end = (code: string, message: string) => reject(new IsolatedTaskError(code, message));
+      stop = () => end("TASK_STOPPED", "the run was stopped");
+      timer = setTimeout(() => end("TASK_TIMEOUT", `it did not end within its ${timeoutMs} ms`), timeoutMs);
+      signal.addEventListener("abort", stop, { once: true });
+      thread.on("error", reject);
+      thread.on("exit", (exitCode) => end("TASK_ENDED", `its thread ended with code ${exitCode} before it returned`));
+      thread.on("message", (said: Said) => {
+        if ("progress" in said) progress(said.progress);
+        else if ("returned" in said) resolve(said.returned);
+        else reject(new IsolatedTaskError(said.threw.code ?? "TASK_FAILED", said.threw.message));
+      });
+      if (signal.aborted) stop();
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    await thread.terminate();
+  }
+}

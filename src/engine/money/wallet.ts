@@ -1,0 +1,76 @@
+import { answerOf, type Client } from "../../api/index.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import { WalletShortError } from "../errors.ts";
+
+/** Others may spend from the same wallet: a balance is believed for so long. */
+const BELIEVED_MS = 10_000;
+/** A submit waits for it: it goes before other requests. */
+const PRIORITY = 200;
+
+/** A balance, and the account's mark from before it was read. */
+export interface WalletReading {
+  readonly balanceMicros: number;
+  readonly mark: number;
+}
+
+/**
+ * The wallet's balance, asked for rarely: what runs of this journal reserved or were charged since is added up by the
+ * journal, so that an old balance is as good as a new one until somebody else spends or pays in.
+ */
+export class Wallet {
+  readonly #parts: {
+    readonly client: Client;
+    readonly store: JournalStore;
+    readonly account: string;
+    readonly now: () => number;
+  };
+  #last: { readonly askedAt: number; readonly reading: Promise<WalletReading> } | null = null;
+
+  constructor(parts: {
+    readonly client: Client;
+    readonly store: JournalStore;
+    readonly account: string;
+    readonly now: () => number;
+  }) {
+    this.#parts = parts;
+  }
+
+  /** Asks when the last answer is older than ten seconds, or when it must be `fresh`. */
+  balance(fresh: boolean): Promise<WalletReading> {
+    const now = this.#parts.now();
+    if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
+    const reading = this.#ask();
+    this.#last = { askedAt: now, reading };
+    reading.catch(() => {
+      if (this.#last?.reading === reading) this.#last = null;
+    });
+    return reading;
+  }
+
+  async #ask(): Promise<WalletReading> {
+    const { client, store, account } = this.#parts;
+    const { mark } = await store.accountLedger(account);
+    const { balanceMicros } = await client.balance({ priority: PRIORITY });
+    return { balanceMicros, mark };
+  }
+}
+
+/** What the wallet holds, micro-dollars; null where the service does not say, whatever the reason. */
+export async function balanceOf(client: Client): Promise<number | null> {
+  try {
+    return (await client.balance()).balanceMicros;
+  } catch (error) {
+    if (answerOf(error) === null) throw error;
+    return null;
+  }
+}
+
+/** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
+export async function checkWallet(client: Client, repository: RunRepository, leastMicros: number): Promise<void> {
+  const balanceMicros = leastMicros === 0 ? null : await balanceOf(client);
+  if (balanceMicros === null || balanceMicros >= leastMicros) return;
+  const runs = await repository.recent(10);
+  const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
+  throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
+}

@@ -1,0 +1,81 @@
+import { traitsOf } from "../../plan/index.ts";
+import type { Json, PlanStep } from "../../plan/plan.ts";
+
+type StepAt = (path: string) => PlanStep | undefined;
+
+/** A number of a medium that does not exist yet. */
+export interface Expected {
+  readonly value: number;
+  /** It may well be so many times more, or less. */
+  readonly factor: number;
+  /** What says so; null for a guess. */
+  readonly why: string | null;
+}
+
+const GUESS = { value: 5000, factor: 4, why: null };
+/** What was asked for, or said by the author: files are cut to whole frames and samples. */
+const SAID = 1.1;
+/** Voices differ, and pause as they like. */
+const SPOKEN = 1.5;
+
+/** A pick or an approval is expected to stand for the first of what it has. */
+export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
+  const [first] = traitsOf(source).standsFor;
+  const found = first === undefined ? undefined : stepAt(first.$ref.step);
+  return found === undefined ? source : firstOf(found, stepAt);
+}
+
+/** Of all that a pick or an approval may stand for; only a guess where they differ. */
+function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
+  const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
+  const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
+  if (first === undefined) return of(source);
+  const isSame = others.every((other) => other?.value === first?.value);
+  return isSame || first === null ? first : { ...first, factor: GUESS.factor, why: null };
+}
+
+/** How long the sound or film of a step will be, in milliseconds. */
+export function expectedMs(source: PlanStep, stepAt: StepAt): Expected {
+  return agreed(source, stepAt, (step) => {
+    const said = "policy" in step ? step.policy.expect?.durationMs : undefined;
+    if (said !== undefined) return { value: said, factor: SAID, why: "its expect" };
+    const input = inputOf(step);
+    const { duration_ms: durationMs, text, speed } = input;
+    if (typeof durationMs === "number") return { value: durationMs, factor: SAID, why: "its duration_ms" };
+    // Where nothing speaks, a text describes.
+    if (typeof text !== "string" || !("voice_id" in input)) return GUESS;
+    const value = Math.max(1000, spokenMs(text) / (typeof speed === "number" && speed > 0 ? speed : 1));
+    // Tags may ask for pauses of any length.
+    if (/[<[{]/.test(text)) return { ...GUESS, value };
+    return { value, factor: SPOKEN, why: `its text of ${text.length} characters` };
+  });
+}
+
+/** How many times as wide as high the picture of a step will be; null where nothing says so. */
+export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
+  return agreed(source, stepAt, (step) => {
+    const { aspect_ratio: said } = inputOf(step);
+    const [, width, height] = /^(\d+):(\d+)$/.exec(typeof said === "string" ? said : "") ?? [];
+    const value = Number(width) / Number(height);
+    return value > 0 && Number.isFinite(value) ? { value, factor: SAID, why: `its aspect_ratio of ${said}` } : null;
+  });
+}
+
+function inputOf(step: PlanStep): { readonly [field: string]: Json } {
+  const input = traitsOf(step).submits?.input;
+  return typeof input === "object" && input !== null && !Array.isArray(input)
+    ? (input as { readonly [field: string]: Json })
+    : {};
+}
+
+const CHARACTER_MS = 70;
+/** More than a letter: a syllable, and a figure's word. */
+const MORE_MS = [
+  [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu, 150],
+  [/\d/g, 230],
+] as const;
+
+function spokenMs(text: string): number {
+  const more = MORE_MS.map(([kind, ms]) => (text.match(kind)?.length ?? 0) * ms);
+  return more.reduce((sum, ms) => sum + ms, text.length * CHARACTER_MS);
+}

@@ -1,0 +1,139 @@
+import { type Clock, systemClock } from "../../api/index.ts";
+import type { Pipeline } from "../../define/index.ts";
+import type { Families } from "../../families/index.ts";
+import { RunRepository } from "../../journal/run-repository.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
+import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
+import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
+import { rerunQuote } from "../change/revision.ts";
+import { UploadHandles } from "../media/handles.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { SpendingLimits } from "../money/spending.ts";
+import { balanceOf } from "../money/wallet.ts";
+import type { openNotifications } from "../notify/notifications.ts";
+import { inputDoor } from "../options/input-door.ts";
+import {
+  type CompareOptions,
+  checkLimits,
+  limitsOf,
+  type OpenOptions,
+  type PlanOptions,
+  type QuoteOptions,
+  type ResumeOptions,
+  usdOption,
+} from "../options/options.ts";
+import { ExpectedDurations } from "../price/expected-durations.ts";
+import { Planner } from "../price/planner.ts";
+import type { Quote } from "../price/quote.ts";
+import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";
+import { ResultCache } from "../reuse/result-cache.ts";
+import type { Service } from "../service/embedded-service.ts";
+import type { Showrunner } from "./showrunner.ts";
+import { StoredRuns } from "./stored-runs.ts";
+
+export interface Parts {
+  readonly options: OpenOptions;
+  readonly limits: SpendingLimits;
+  readonly store: JournalStore;
+  readonly ownsStore: boolean;
+  readonly media: MediaStore;
+  readonly service: Service;
+  readonly families: Families;
+  readonly notifications: ReturnType<typeof openNotifications>;
+}
+
+/** What code would do and cost, by itself or beside a run of the journal. Nothing is begun. */
+export abstract class PlannedRuns extends StoredRuns {
+  readonly service: Showrunner["service"];
+  protected readonly parts: Parts;
+  protected readonly clock: Clock;
+  protected readonly handles: UploadHandles;
+  protected readonly durations: ExpectedDurations;
+  protected readonly planner: Planner;
+  protected readonly cache: ResultCache;
+
+  constructor(parts: Parts) {
+    const { store, media, service, families, options } = parts;
+    const { client, kind, origin, missingKey = null } = service;
+    const clock = options.clock ?? systemClock;
+    const repository = new RunRepository(store, { origin, keyId: client.keyId });
+    super({ client, store, repository, now: () => clock.now() });
+    const { account, now } = this;
+    this.parts = parts;
+    this.clock = clock;
+    this.service = {
+      kind,
+      get baseUrl() {
+        return client.baseUrl;
+      },
+      missingKey,
+    };
+    this.handles = new UploadHandles({ client, store, media, now });
+    this.cache = new ResultCache({ client, store, media, account, repository, now });
+    this.durations = new ExpectedDurations({ store, account, families, now });
+    this.planner = new Planner({
+      client,
+      media,
+      durations: this.durations,
+      service: kind,
+      missingKey,
+      cache: this.cache,
+      handles: this.handles,
+      now,
+      families,
+      door: inputDoor(options),
+    });
+  }
+
+  async plan(pipeline: Pipeline, input: unknown, options: PlanOptions = {}) {
+    const produced = await this.planner.plan(pipeline, input, options);
+    return produced.ok ? { ok: true as const, plan: produced.plan } : produced;
+  }
+
+  async quote(pipeline: Pipeline, input: unknown, options: QuoteOptions = {}): Promise<Quote> {
+    const { maxUnquoted, profile, reuse, concurrency } = options;
+    const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted);
+    const limits = limitsOf(concurrency);
+    const quote = await this.planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits });
+    if (quote.plan !== null) checkLimits(limits, quote.plan);
+    const balanceMicros = quote.ok && this.service.missingKey === null ? await balanceOf(this.client) : null;
+    return { ...quote, balanceMicros, budgetMicros: usdOption("budget", options.budget) };
+  }
+
+  async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
+    const { against, profile, reuse } = options;
+    const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
+    const run = await this.loadOurs(against);
+    const produced = await this.planner.plan(pipeline, input, { profile });
+    if (!produced.ok) return notCompared(against, produced.problems);
+    const held = compareWithRun(produced.plan, run);
+    const stale = new Set(held.stale.map(({ path }) => path));
+    const only = produced.plan.steps.filter(({ path }) => stale.has(path));
+    const quote = await this.planner.price(produced.plan, { maxUnquotedMicros, reuse }, only);
+    const { ok, problems, plan, prices, totalMicros } = quote;
+    const summary = summaryOf(held, produced.plan, totalMicros);
+    return { ...held, ok, problems, against, plan, prices, totalMicros, summary };
+  }
+
+  async explain(of: string | Plan, step: string): Promise<StepExplanation> {
+    if (typeof of !== "string") return explainPlanned(this.cache, of, step);
+    return explainRun(this.cache, await this.loadOurs(of), step);
+  }
+
+  expectedMs(step: PlanStep): number | null {
+    return this.durations.knownMs(step);
+  }
+
+  async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
+    return driftOf(await this.loadOurs(runId), pipeline, this.planner, options);
+  }
+
+  async rerunQuote(
+    runId: string,
+    steps: readonly string[],
+    options: Pick<ResumeOptions, "requestId" | "rerunFailed"> = {},
+  ): Promise<RerunQuote> {
+    return rerunQuote(await this.loadOurs(runId), { ...options, rerun: steps }, this.planner);
+  }
+}

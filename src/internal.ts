@@ -1,0 +1,58 @@
+// For our own folders only: undocumented, and free to change with any version.
+
+export type { CatalogChange } from "./catalog/index.ts";
+export {
+  diffCatalogs,
+  generateModels,
+  pullCatalog,
+  readSnapshot,
+  withFamilies,
+  writeSnapshot,
+} from "./catalog/index.ts";
+export { isPipeline } from "./define/index.ts";
+export { formatDuration } from "./duration.ts";
+export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
+export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
+export type { BulkQuote, BulkRow } from "./engine/bulk/quote-each.ts";
+export type { RowOutcome } from "./engine/bulk/run-each.ts";
+export type { RerunScope } from "./engine/change/drift.ts";
+export { statusNow } from "./engine/drive/attached-run.ts";
+export type { RunUpdate } from "./engine/drive/updates.ts";
+export { whileLoading } from "./engine/drive/while-loading.ts";
+export { fileExtension } from "./engine/media/file-extension.ts";
+export { openMediaStore } from "./engine/media/folder-store.ts";
+export type { MediaStore } from "./engine/media/media-store.ts";
+export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-media.ts";
+export { openNotifications } from "./engine/notify/notifications.ts";
+export type { QuoteOptions } from "./engine/options/options.ts";
+export type { StepExplanation } from "./engine/reuse/explain.ts";
+export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-schedules.ts";
+export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
+export type { FamiliesOption } from "./families/index.ts";
+export * from "./index.ts";
+export { eventText, liveText } from "./journal/events.ts";
+export type { NoticeRow } from "./journal/notices.ts";
+export { describeDatabase } from "./journal/open.ts";
+export { loadRun } from "./journal/snapshot.ts";
+export { openSqliteJournal } from "./journal/sqlite.ts";
+export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
+export type { RunRow } from "./journal/store.ts";
+export { formatUsd, parseUsd } from "./money.ts";
+export {
+  type DiagramOptions,
+  diffPlans,
+  expectedSpanMs,
+  type FieldChange,
+  type PlanDiff,
+  planMermaid,
+  traitsOf,
+} from "./plan/index.ts";
+export type { Json, Reference } from "./plan/plan.ts";
+export { suggest } from "./plan/suggest.ts";
+export { type Missing, missing } from "./run/view/missing.ts";
+export type { StepReport } from "./run/view/report.ts";
+export { FoldedRun, type Incident } from "./run/view/run-history.ts";
+export { type RunSummary, runSummary } from "./run/view/run-summary.ts";
+export { RunView, touchedSteps } from "./run/view/run-view.ts";
+export { type AttemptView, placedFile, plannedStep, type StepPhase, type StepView } from "./run/view/step-view.ts";
+export type { TimelineSpan } from "./run/view/timeline.ts";

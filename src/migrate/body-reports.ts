@@ -1,0 +1,168 @@
+import type { Json } from "../plan/plan.ts";
+import { suggest } from "../plan/suggest.ts";
+import { convert } from "./bodies/convert.ts";
+import { batchOf } from "./bodies/variations.ts";
+import { type Body, given } from "./body.ts";
+import type { Checked, Mistake } from "./check.ts";
+import { FieldReport, valueAt } from "./field-report.ts";
+import { isRecord, type JsonPath } from "./json-path.ts";
+import type { MigrationContext } from "./migration-context.ts";
+import { TYPE_FACTS } from "./models/need.ts";
+import type { V2Source } from "./read/source.ts";
+import { type BodyReport, type FieldEntry, lossKey, redacted } from "./report/report.ts";
+import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, type V2Type } from "./v2-types.ts";
+
+/** Converts a body and reports its outcome. */
+export function bodyReport(body: Body, context: MigrationContext): BodyReport {
+  const { index, source, type, value } = body;
+  const makes = { kind: TYPE_FACTS[type].yields, count: batchOf(body) };
+  const base = { number: index + 1, at: source.at, type, makes };
+  const converted = convert(context, body);
+  if ("open" in converted) {
+    const fieldReport = new FieldReport(value);
+    const choices = ["leave this body on v2", "choose a v3 model with --map"];
+    const fields = fieldReport.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
+    return { ...base, status: "open", steps: [], outputs: [], fields, body: redacted(value) as Json };
+  }
+  context.converted.set(index, converted);
+  const entries = body.fieldReport
+    .close((path) => ["dropped", { why: whyDropped(value, type, path, context.uses) }])
+    .map((entry) => decided(entry, context));
+  const comments = entries.flatMap(({ field, outcome, why }) => (outcome === "decision" ? [`${field}: ${why}`] : []));
+  const jobs = converted.jobs.map((job, at) => (at === converted.jobs.length - 1 ? { ...job, comments } : job));
+  context.converted.set(index, { ...converted, jobs });
+  const steps = converted.jobs.flatMap(({ shift, variations }) => [
+    ...(shift === null ? [] : [shift.step]),
+    ...variations.map(({ step }) => step),
+  ]);
+  return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
+}
+
+/** An accepted loss is no longer a decision. */
+function decided(entry: FieldEntry, { leaveOut }: MigrationContext): FieldEntry {
+  const { isLost, ...rest } = entry;
+  if (!isLost || !leaveOut.has(lossKey(entry))) return entry;
+  return { ...rest, outcome: "dropped", why: `${entry.why}; left out as decided`, choices: [] };
+}
+
+const NOTHING_MADE = { makes: { kind: "image", count: 0 }, steps: [], outputs: [] } as const;
+
+/** An uploaded asset: a file to supply, where a body uses it. */
+export function assetReport(
+  { index, source, value }: Extract<Checked, { is: "asset" }>,
+  context: MigrationContext,
+): BodyReport {
+  const fieldReport = new FieldReport(value);
+  if (given({ value } as Body, "name") !== undefined) {
+    fieldReport.note(["name"], "converted", { why: "names the file to supply, where a body uses it" });
+  }
+  if ("type" in value) fieldReport.note(["type"], "converted", { why: "the kind of the file to supply" });
+  const fields = fieldReport
+    .close((path) => ["dropped", { why: whyDropped(value, null, path, context.uses) }])
+    .map(cleaned);
+  return { number: index + 1, at: source.at, type: "asset", status: "asset", ...NOTHING_MADE, fields, body: null };
+}
+
+/** The unchanged body of a failed migration, each field with the first reason. */
+export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
+  const first = new Map<V2Source, string>();
+  for (const { source, also, message } of mistakes) {
+    for (const one of [source, ...(also ?? [])]) if (!first.has(one)) first.set(one, message);
+  }
+  return sources.flatMap((source, index): readonly BodyReport[] => {
+    const message = first.get(source);
+    if (message === undefined || !isRecord(source.value)) return [];
+    const fields = new FieldReport(source.value)
+      .close(() => ["dropped", { why: `not migrated: ${message}` }])
+      .map(cleaned);
+    const type = typeof source.value.type === "string" ? source.value.type : "unknown";
+    const body = redacted(source.value) as Json;
+    return [{ number: index + 1, at: source.at, type, status: "refused", ...NOTHING_MADE, fields, body }];
+  });
+}
+
+function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][number] {
+  return {
+    ...entry,
+    value: redacted(entry.value) as Json,
+    newValue: redacted(entry.newValue) as Json,
+    why: redacted(entry.why) as string | null,
+  };
+}
+
+/** Why fields common to all bodies are not migrated. */
+const WHY: Readonly<Record<string, string>> = {
+  type: "in v3 the model says what is made",
+  workspace_id: "a v3 key belongs to one workspace",
+  agent_thread_id: "v3 has no threads",
+  name: "the step is named already",
+};
+
+/** Fields that name a body or its output. */
+const OWN_IDS = new Set([
+  "generation_id",
+  "generation_ids",
+  "reserved_asset_id",
+  "reserved_asset_ids",
+  "id",
+  "asset_id",
+  "batch_results",
+]);
+
+/** Maximum number of locations named. */
+const MOST_USES = 3;
+
+type Uses = ReadonlyMap<string, readonly string[]>;
+
+/** Why no converter used a field. `uses` tells where ids are used. */
+function whyDropped(
+  body: { readonly [key: string]: unknown },
+  type: V2Type | null,
+  path: JsonPath,
+  uses: Uses,
+): string {
+  const name = [...path].reverse().find((part) => typeof part === "string") ?? "";
+  const fields = type === null ? {} : fieldsAround(fieldsOf(type), path);
+  const isTop = path.length === 1 || (path.length === 2 && typeof path[1] === "number");
+  if (isTop && OWN_IDS.has(name)) return whyId(valueAt(body, path), uses);
+  if (isTop && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
+  if (isTop && Object.hasOwn(ANSWER_FIELDS, name)) return "what v2 answered, no part of the request";
+  const known = Object.hasOwn(fields, name);
+  const value = valueAt(body, path);
+  if (known && value === null) return "null counts as not given";
+  if (known && Array.isArray(value) && value.length === 0) return "an empty list asks for nothing";
+  if (known && isRecord(value) && Object.keys(value).length === 0) return "an empty object asks for nothing";
+  if (known && OWN_IDS.has(name)) return whyId(value, uses);
+  if (known) return WHY[name] ?? "the model has no use for it here";
+  if (path[0] === "audio_generation" && OWN_IDS.has(name)) return whyId(valueAt(body, path), uses);
+  if (path[0] === "audio_generation" && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
+  const suggestion = suggest(name, Object.keys(fields))[0];
+  const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
+  return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
+}
+
+/** v3 issues its own ids; v2's are replaced by edges. */
+function whyId(value: unknown, uses: Uses): string {
+  const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
+  if (users.length === 0) return "v3 issues its own ids, and nothing else in this document uses this one";
+  const more = users.length > MOST_USES ? ` and ${users.length - MOST_USES} more` : "";
+  return `v3 issues its own ids; an edge leads from here to ${users.slice(0, MOST_USES).join(", ")}${more}`;
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** The sibling fields of a path. */
+function fieldsAround(fields: Fields, path: JsonPath): Fields {
+  let at: Fields = fields;
+  const names = path.filter((part) => typeof part === "string");
+  for (const name of names.slice(0, -1)) {
+    const field: Field | undefined = Object.hasOwn(at, name) ? at[name] : undefined;
+    const shape = field?.shape.is === "list" ? field.shape.item : field?.shape;
+    if (shape?.is !== "record") return {};
+    at = shape.fields;
+  }
+  return at;
+}

@@ -1,0 +1,106 @@
+import { type Combination, combinationTable } from "../../catalog/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import { json } from "../expression.ts";
+import type { FieldView } from "../models/view.ts";
+import { coerce } from "./coerce.ts";
+import type { Job } from "./job.ts";
+
+/** Codes of problems with a model's published combinations. */
+const CODES = ["combination-table", "combination-by-default"];
+export const isOfTable = ({ code }: { readonly code: string }) => CODES.includes(code);
+
+/**
+ * Brings the input to the row of the model's table that loses least of the body: media before words, words before settings.
+ * What the row goes without is left out as a decision, and values that it does not accept become their nearest. Returns
+ * fields that the row needs and the body lacks; null where nothing could be done.
+ */
+export function fitToTable(job: Job, prefix: string): readonly string[] | null {
+  const rows = (combinationTable(job.view.model.inputSchema)?.rows ?? [])
+    .map((row) => ({ row, loss: lossOf(job, row) }))
+    .filter(({ loss }) => Number.isFinite(loss))
+    .sort((a, b) => a.loss - b.loss);
+  const row = rows[0]?.row;
+  if (row === undefined) return null;
+  const omitted = row.omits.filter((name) => job.input.has(name));
+  for (const name of omitted) leaveOut(job, name, row);
+  const wrong = [...row.accepts].filter(([name, values]) => !accepts(job, name, values));
+  for (const [name, values] of wrong) accept(job, prefix, name, values);
+  const missing = row.requires.filter((name) => !isThere(job, name));
+  return omitted.length + wrong.length + missing.length === 0 ? null : missing;
+}
+
+const LOSS_OF_MEDIUM: Readonly<Record<string, number>> = { video: 1000, audio: 500, image: 200 };
+
+function lossOf(job: Job, { requires, omits, accepts: accepted }: Combination): number {
+  const fields = (names: readonly string[]) => names.map((name) => job.view.fields.get(name));
+  const left = fields(omits.filter((name) => job.input.has(name))).map((field) =>
+    field === undefined || field.isRequired ? Number.POSITIVE_INFINITY : worth(field),
+  );
+  const lacking = fields(requires.filter((name) => !isThere(job, name))).map((field) => {
+    if (field === undefined) return Number.POSITIVE_INFINITY;
+    // A medium that the body lacks becomes an input of the pipeline, where no other row will do.
+    return field.takes.what === "media" && !field.isRequired ? 5000 : 20;
+  });
+  const changed = [...accepted].map(([name, values]) =>
+    accepts(job, name, values)
+      ? 0
+      : nearest(job, name, values) === undefined
+        ? Number.POSITIVE_INFINITY
+        : changeOf(job, name),
+  );
+  return [...left, ...lacking, ...changed].reduce((sum, one) => sum + one, 0);
+}
+
+function worth({ takes, name }: FieldView): number {
+  if (takes.what === "media") return Math.max(...takes.kinds.map((kind) => LOSS_OF_MEDIUM[kind] ?? 0), 200);
+  return /prompt|text/.test(name) ? 300 : 30;
+}
+
+/** The resolution is visible in the output, the level only enables it. */
+function changeOf(job: Job, name: string): number {
+  return job.input.has(name) ? (name === "quality" ? 5 : 10) : 1;
+}
+
+function isThere(job: Job, name: string): boolean {
+  return job.input.has(name) || job.view.fields.get(name)?.preset !== undefined;
+}
+
+/** The value that the service would see; undefined where it is absent, or known only when the pipeline runs. */
+function sentValue(job: Job, name: string): Json | undefined {
+  const given = job.input.get(name);
+  if (given === undefined) return job.view.fields.get(name)?.preset;
+  return given.is === "json" ? given.value : undefined;
+}
+
+function accepts(job: Job, name: string, values: readonly string[]): boolean {
+  const value = sentValue(job, name);
+  return value === undefined || values.includes(String(value));
+}
+
+/** The nearest of the row's values that the field has as well. */
+function nearest(job: Job, name: string, values: readonly string[]): Json | undefined {
+  const field = job.view.fields.get(name);
+  if (field === undefined) return undefined;
+  const allowed =
+    field.values?.filter((one) => values.includes(String(one))) ??
+    values.map((one) => (field.types.includes("string") ? one : Number(one)));
+  const fitted = coerce({ ...field, values: allowed }, sentValue(job, name) ?? null);
+  return fitted.fits ? fitted.value : allowed[0];
+}
+
+function accept(job: Job, prefix: string, name: string, values: readonly string[]): void {
+  const value = nearest(job, name, values) ?? null;
+  job.input.set(name, json(value));
+  const details = { to: job.to(name), newValue: value, why: `goes with the other fields on ${job.view.id}` };
+  const [origin] = job.originsOf(name);
+  if (origin === undefined) job.body.fieldReport.add(`${prefix}${name}`, "defaulted", details);
+  else job.body.fieldReport.amend(origin, "converted", details);
+}
+
+function leaveOut(job: Job, name: string, { text }: Combination): void {
+  job.input.delete(name);
+  const why = `left out for now: ${job.view.id} takes it in no combination with the other fields; nearest: ${text}`;
+  for (const path of job.originsOf(name)) {
+    job.body.fieldReport.amend(path, "decision", { why, choices: ["leave it out", "choose another model"] });
+  }
+}

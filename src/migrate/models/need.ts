@@ -1,0 +1,143 @@
+import { combinationTable } from "../../catalog/index.ts";
+import { type Body, given } from "../body.ts";
+import type { V2Type } from "../v2-types.ts";
+import { type ModelView, type Slot, slotField } from "./view.ts";
+
+/** A body's requirements for its model, and fallbacks when no model meets the first. */
+export function needsOf(body: Body): readonly Need[] {
+  const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
+  const { type } = body;
+  const also: Slot[] = [];
+  if (has("start_keyframe_id", "start_keyframe_url")) also.push("start");
+  if (has("end_keyframe_id", "end_keyframe_url")) also.push("end");
+  if (has("reference_image_ids", "reference_image_asset_ids", "elements")) also.push("images");
+  if (has("reference_audio_ids")) also.push("audios");
+  if (has("reference_video_ids")) also.push("videos");
+  if (type === "voice_clone") also.push("name");
+  const need = (...must: readonly Slot[]): Need => ({ type, must, also });
+  const loose = (...must: readonly Slot[]): Need => ({ ...need(...must), isLoose: true });
+  switch (type) {
+    case "image":
+    case "image_to_image": {
+      const pictures = also.length > 0 || has("start_keyframe_id");
+      const wants: Need = { type, must: ["prompt"], also: pictures ? ["images"] : [] };
+      return pictures ? [{ ...wants, must: ["prompt", "images"] }, wants] : [wants];
+    }
+    case "video": {
+      const sound: readonly Slot[] = has("audio_id", "audio_generation") ? ["audio"] : [];
+      const film: readonly Slot[] = has("video_id") ? ["video"] : [];
+      const others = [need("prompt", ...sound), need("prompt")];
+      if (film.length === 0) return others;
+      const kept = [need("prompt", ...sound, ...film), need("prompt", ...film)];
+      return [...kept, loose(...sound, ...film), loose(...film), ...others];
+    }
+    case "motion_control":
+    case "video_to_video":
+      return [need(...TYPE_FACTS[type].must), loose(...TYPE_FACTS[type].must), loose("video")];
+    default:
+      return [need(...TYPE_FACTS[type].must)];
+  }
+}
+
+function hasAny(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined;
+}
+
+/** What a body requires of a model. */
+export interface Need {
+  readonly type: V2Type;
+  /** Inputs that the model must take to be a candidate. */
+  readonly must: readonly Slot[];
+  /** Further inputs of the body. */
+  readonly also: readonly Slot[];
+  /** Whatever the model is called, but for an upscaler: what keeps the body's film is better than what loses it. */
+  readonly isLoose?: true;
+}
+
+interface TypeFacts {
+  /** Beginning of step names where the body has none. */
+  readonly short: string;
+  /** Inputs that the model must take; more where the body says so. */
+  readonly must: readonly Slot[];
+  readonly yields: ModelView["yields"];
+  /** Keywords in id, name or description of models of this type; null when the inputs are sufficient evidence. */
+  readonly hint: RegExp | null;
+  /** False where the v2 documentation knows no v3 counterpart: a match must be confirmed. */
+  readonly isCertain: boolean;
+}
+
+const UPSCALE = /up-?scal|enlarg|super-?res/i;
+
+export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
+  image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
+  image_to_image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
+  video: { short: "video", must: ["prompt"], yields: "video", hint: null, isCertain: true },
+  text_to_speech: { short: "speech", must: ["text", "voice"], yields: "audio", hint: null, isCertain: true },
+  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: false },
+  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio", hint: null, isCertain: false },
+  voice_clone: { short: "voice", must: ["audio"], yields: "voice", hint: null, isCertain: true },
+  audio_isolation: {
+    short: "isolation",
+    must: ["audio"],
+    yields: "audio",
+    hint: /isolat|denois|separat|clean/i,
+    isCertain: false,
+  },
+  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE, isCertain: false },
+  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE, isCertain: false },
+  video_to_video: { short: "restyle", must: ["video", "prompt"], yields: "video", hint: null, isCertain: false },
+  motion_control: {
+    short: "motion",
+    must: ["video", "start"],
+    yields: "video",
+    hint: /motion|control|transfer|animate/i,
+    isCertain: false,
+  },
+};
+
+/** How well a model meets the requirements. */
+export interface Suitability {
+  /** Number of the body's fields that it has an input for. */
+  readonly met: number;
+  /** Number of its required fields that the body lacks. */
+  readonly unmet: number;
+}
+
+/** Null for a model that is not a candidate. */
+export function suits(view: ModelView, need: Need): Suitability | null {
+  const { yields, hint } = TYPE_FACTS[need.type];
+  if (!makes(view, need, yields)) return null;
+  const { id, name, description } = view.model;
+  const words = `${id} ${name ?? ""} ${description ?? ""}`;
+  if (need.isLoose ? UPSCALE.test(words) : hint !== null && !hint.test(words)) return null;
+  if (need.must.some((slot) => slotField(view, slot) === null)) return null;
+  const given = [...need.must, ...need.also].map((slot) => slotField(view, slot)?.name);
+  const met = new Set(given.filter((field) => field !== undefined));
+  const unmet = [...view.fields.values()].filter((field) => {
+    const needsSource = field.takes.what !== "json" || (field.values === null && field.types.includes("string"));
+    return field.isRequired && field.preset === undefined && needsSource && !met.has(field.name);
+  });
+  return { met: met.size, unmet: unmet.length + (fitsTable(view, met) ? 0 : 1) };
+}
+
+/** Whether these media go together on the model, and need no other. */
+function fitsTable({ model, fields }: ModelView, met: ReadonlySet<string>): boolean {
+  const table = combinationTable(model.inputSchema);
+  if (table === null || !table.isWhole || table.rows.length === 0) return true;
+  const isMedium = (name: string) => fields.get(name)?.takes.what === "media";
+  return table.rows.some(
+    ({ requires, omits }) =>
+      omits.every((name) => !met.has(name)) && requires.every((name) => met.has(name) || !isMedium(name)),
+  );
+}
+
+/** Whether a body about a film would still have it. */
+export function keepsFilm(view: ModelView, need: Need): boolean {
+  return !need.must.includes("video") || slotField(view, "video") !== null;
+}
+
+/** An upscaler of both images and videos is listed under one modality. */
+function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
+  if (view.yields === yields) return true;
+  return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;
+}

@@ -1,0 +1,192 @@
+/** What a field of a v2 body may hold. */
+export type Shape =
+  | { readonly is: "text" | "id" | "url" | "boolean" | "word" | "point" }
+  | { readonly is: "choice"; readonly of: readonly string[] }
+  | {
+      readonly is: "number";
+      readonly min?: number | undefined;
+      readonly max?: number | undefined;
+      readonly integer?: true;
+    }
+  /** One id or a list of them. */
+  | { readonly is: "ids"; readonly orOne?: true }
+  | { readonly is: "list"; readonly item: Shape }
+  | { readonly is: "record"; readonly fields: Fields }
+  /** Any value of a v2 response; not validated. */
+  | { readonly is: "answer" };
+
+export interface Field {
+  readonly shape: Shape;
+  readonly isRequired?: true;
+}
+
+export type Fields = { readonly [name: string]: Field };
+
+export const text: Field = { shape: { is: "text" } };
+export const word: Field = { shape: { is: "word" } };
+export const id: Field = { shape: { is: "id" } };
+export const ids: Field = { shape: { is: "ids" } };
+export const url: Field = { shape: { is: "url" } };
+export const boolean: Field = { shape: { is: "boolean" } };
+export const number = (min?: number, max?: number): Field => ({ shape: { is: "number", min, max } });
+export const whole = (min?: number, max?: number): Field => ({ shape: { is: "number", integer: true, min, max } });
+export const choice = (...of: readonly string[]): Field => ({ shape: { is: "choice", of } });
+export const record = (fields: Fields): Field => ({ shape: { is: "record", fields } });
+export const list = (item: Field): Field => ({ shape: { is: "list", item: item.shape } });
+export const required = (field: Field): Field => ({ ...field, isRequired: true });
+
+/** The request types of the v2 API. */
+export const V2_TYPES = [
+  "image",
+  "image_to_image",
+  "video",
+  "text_to_speech",
+  "text_to_sound",
+  "speech_to_speech",
+  "voice_clone",
+  "audio_isolation",
+  "image_upscale",
+  "video_upscale",
+  "video_to_video",
+  "motion_control",
+] as const;
+
+export type V2Type = (typeof V2_TYPES)[number];
+
+/** Ids and settings common to all bodies. */
+const common: Fields = {
+  type: { shape: { is: "choice", of: V2_TYPES }, isRequired: true },
+  workspace_id: id,
+  agent_thread_id: id,
+  generation_id: id,
+  generation_ids: ids,
+  reserved_asset_id: id,
+  reserved_asset_ids: ids,
+  model_slug: word,
+  ai_model_id: id,
+  model_id: id,
+};
+
+const answer = { shape: { is: "answer" } } as const;
+
+/** Fields that v2 adds when it echoes a request; exported logs contain them. */
+export const ANSWER_FIELDS: Fields = {
+  id,
+  asset_id: id,
+  batch_results: answer,
+  status: answer,
+  progress: answer,
+  eta_sec: answer,
+  created_at: answer,
+  url: answer,
+  download_url: answer,
+  streaming_url: answer,
+  error: answer,
+  error_message: answer,
+};
+
+const batch = { batch_size: whole(1, 8), name: text };
+
+const image: Fields = {
+  text_prompt: required(text),
+  aspect_ratio: word,
+  resolution: word,
+  output_format: word,
+  start_keyframe_id: id,
+  reference_image_ids: ids,
+  enhance_prompt: boolean,
+  seed: whole(),
+  negative_prompt: text,
+  guidance_scale: number(),
+  num_inference_steps: whole(),
+  ...batch,
+};
+
+const speech: Fields = {
+  voice_id: required(id),
+  text: required(text),
+  stability: number(0, 1),
+  speed: number(0.7, 1.2),
+  language: word,
+  name: text,
+};
+
+const videoInputs: Fields = {
+  text_prompt: required(text),
+  resolution: word,
+  aspect_ratio: word,
+  duration_ms: whole(1),
+  generate_audio: boolean,
+  seed: whole(),
+  negative_prompt: text,
+  enhance_prompt: boolean,
+  bounding_box_target: { shape: { is: "point" } },
+  character_orientation: choice("video", "image"),
+  multi_prompt: list(record({ prompt: required(text), duration_ms: required(whole(3000, 15_000)) })),
+  shot_type: choice("customize"),
+  cfg_scale: number(),
+  model_slug: word,
+  ai_model_id: id,
+};
+
+const video: Fields = {
+  generated_video_inputs: required(record(videoInputs)),
+  start_keyframe_id: id,
+  start_keyframe_url: url,
+  end_keyframe_id: id,
+  end_keyframe_url: url,
+  audio_id: { shape: { is: "ids", orOne: true } },
+  audio_generation: record({ ...common, type: choice("text_to_speech"), ...speech }),
+  audio_start_ms: whole(),
+  reference_image_ids: ids,
+  reference_audio_ids: ids,
+  reference_video_ids: ids,
+  video_id: id,
+  ...batch,
+};
+
+const own: Readonly<Record<V2Type, Fields>> = {
+  image,
+  image_to_image: image,
+  video,
+  text_to_speech: speech,
+  text_to_sound: {
+    text: required(text),
+    duration_seconds: number(0.5, 30),
+    prompt_influence: number(0, 1),
+    loop: boolean,
+    output_format: word,
+  },
+  speech_to_speech: { audio_id: required(id), voice_id: required(id) },
+  voice_clone: { audio_id: required(id), name: required(text) },
+  audio_isolation: { audio_id: required(id) },
+  image_upscale: { image_id: required(id), target_resolution: word, upscale_factor: number(0) },
+  video_upscale: {
+    video_id: required(id),
+    target_resolution: choice("1080p", "2K", "4K"),
+    upscale_factor: number(0),
+  },
+  video_to_video: {
+    video_id: required(id),
+    prompt: required(text),
+    reference_image_asset_ids: ids,
+    elements: list(record({ frontal_image_asset_id: required(id), reference_image_asset_ids: ids })),
+    keep_audio: boolean,
+  },
+  motion_control: {
+    video_id: required(id),
+    start_keyframe_id: required(id),
+    generated_video_inputs: required(record(videoInputs)),
+  },
+};
+
+/** Fields of each type, including the common ones; `name` is a label that any body may carry. */
+export function fieldsOf(type: V2Type): Fields {
+  return known.get(type) ?? common;
+}
+
+const known = new Map<V2Type, Fields>(V2_TYPES.map((type) => [type, { name: text, ...common, ...own[type] }]));
+
+export function isV2Type(value: unknown): value is V2Type {
+  return V2_TYPES.some((type) => type === value);
+}

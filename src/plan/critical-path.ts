@@ -1,0 +1,65 @@
+import type { Plan, PlanStep } from "./plan.ts";
+import { type JobLimits, slotsOf } from "./slots.ts";
+
+export type DurationMs = (step: PlanStep) => number;
+
+export interface CriticalPath {
+  /** Step paths of the longest chain, first step first. */
+  readonly path: readonly string[];
+  readonly lengthMs: number;
+}
+
+/** The chain of steps that decides how long the run takes when nothing has to wait for a slot. */
+export function criticalPath(plan: Plan, durationMs: DurationMs): CriticalPath {
+  const lengths = chainLengths(plan, durationMs);
+  const users = dependentsOf(plan);
+  const longestOf = (steps: readonly PlanStep[]) =>
+    steps.reduce<PlanStep | undefined>((longest, step) => {
+      return longest === undefined || lengths.get(step.path)! > lengths.get(longest.path)! ? step : longest;
+    }, undefined);
+  const first = longestOf(plan.steps);
+  const path: string[] = [];
+  for (let step = first; step !== undefined; step = longestOf(users.get(step.path) ?? [])) path.push(step.path);
+  return { path, lengthMs: first === undefined ? 0 : lengths.get(first.path)! };
+}
+
+/** How long the longest chain is that begins with each step, milliseconds, by path: whoever has more goes first. */
+export function chainLengths({ steps }: Plan, durationMs: DurationMs): ReadonlyMap<string, number> {
+  const lengths = new Map<string, number>();
+  const after = new Map<string, number>();
+  // Every step comes after those it needs, so backwards every sum is final when it is read.
+  for (const step of steps.toReversed()) {
+    const ms = durationMs(step) + (after.get(step.path) ?? 0);
+    lengths.set(step.path, ms);
+    for (const needed of step.needs) after.set(needed, Math.max(ms, after.get(needed) ?? 0));
+  }
+  return lengths;
+}
+
+/**
+ * About how long the steps take, in milliseconds: as long as their longest chain, or as the most crowded of the slots needs
+ * for all that waits for it. No order of the steps is faster; a good one is not much slower.
+ */
+export function expectedSpanMs(plan: Plan, durationMs: DurationMs, limits: JobLimits): number {
+  const busyMs = new Map<string, number>();
+  for (const step of plan.steps) {
+    const ms = durationMs(step);
+    for (const [slot, limit] of slotsOf(step, limits)) busyMs.set(slot, (busyMs.get(slot) ?? 0) + ms / limit);
+  }
+  let span = criticalPath(plan, durationMs).lengthMs;
+  for (const ms of busyMs.values()) span = Math.max(span, ms);
+  return Math.ceil(span);
+}
+
+/** Steps by the step that they need. */
+export function dependentsOf(plan: Plan): ReadonlyMap<string, readonly PlanStep[]> {
+  const found = new Map<string, PlanStep[]>();
+  for (const step of plan.steps) {
+    for (const needed of step.needs) {
+      const list = found.get(needed);
+      if (list === undefined) found.set(needed, [step]);
+      else list.push(step);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,82 @@
+import { ownText } from "../clean-text.ts";
+import type { RunEvent } from "../journal/events.ts";
+import { formatUsd } from "../money.ts";
+import type { LimitHeadroom } from "./headroom.ts";
+
+export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
+
+/** What a step would reserve; `reason` explains an amount above its quote, and may be empty. */
+interface Hold {
+  readonly path: string;
+  readonly holdMicros: number;
+  readonly reason: string;
+}
+
+/** A request that has no price, where nothing says how much it may cost. */
+export function unpriced(path: string, model: string, why: string): string {
+  return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
+}
+
+/** The run has spent and reserved so much of its budget that the hold is too much. */
+export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {
+  const needs = `${path} needs ${formatUsd(holdMicros)} USD${reason}`;
+  const message = `${needs}; ${formatUsd(committedMicros)} of the budget of ${formatUsd(budgetMicros)} USD are spent or reserved.`;
+  const requiredMicros = committedMicros + holdMicros;
+  return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
+}
+
+/** Why a step fails at the limit of its group. */
+export function overGroup(
+  { holdMicros, reason }: Hold,
+  group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },
+): string {
+  const { prefix, maxCostMicros, committed } = group;
+  return `needs ${formatUsd(holdMicros)} USD${reason}; ${prefix} may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(committed)} are spent or reserved`;
+}
+
+/** Explains a hold above the quote; empty where it is not above. */
+export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
+  if (quotedMicros === null || holdMicros <= quotedMicros) return "";
+  return ` (quoted ${formatUsd(quotedMicros)}, and ${model} charged more than its quotes)`;
+}
+
+/** What the run pauses with when a hold exceeds the headroom. */
+export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: number): Pause {
+  const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
+  switch (headroom.limit) {
+    case "cap": {
+      const { cap, committedMicros } = headroom;
+      const requiredMicros = committedMicros + holdMicros;
+      const [before, after] = cap.flag;
+      const spent = `${needs}; ${formatUsd(committedMicros)} of the ${cap.title} are spent or reserved.`;
+      const flag = ownText(`${before}${roundedUp(requiredMicros)}${after}`);
+      const paused = { type: "run.paused", requiredMicros, flag } as const;
+      // No day is long enough for what is more than its cap.
+      if (cap.endsAt === null || holdMicros > cap.capMicros) {
+        const message = ownText(`${spent} Resume with a higher cap: ${before}USD${after}.`);
+        return { ...paused, reason: "budget", message };
+      }
+      const message = ownText(
+        `${spent} It can continue from ${cap.resumesAt}, or earlier with a higher cap: ${before}USD${after}.`,
+      );
+      return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
+    }
+    case "floor": {
+      const { floorMicros } = headroom;
+      const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
+      const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
+      const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
+      const requiredMicros = floorMicros + holdMicros;
+      return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
+    }
+    default:
+      return headroom satisfies never;
+  }
+}
+
+const CENT_MICROS = 10_000;
+
+/** As people type amounts: in whole cents. */
+function roundedUp(micros: number): string {
+  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
+}

@@ -1,0 +1,82 @@
+import type { Chosen, RunEvent } from "../journal/events.ts";
+import { isRunFinal, isStepFinal, planStep, type RunState, type StepState } from "../journal/state.ts";
+import { traitsOf } from "../plan/index.ts";
+import { resetEvents, staleSteps } from "./rerun.ts";
+
+/** What a decision of a person adds, once it counts: the decision itself, and what it chose. */
+export interface PersonsDecision {
+  readonly step: string;
+  readonly approved: boolean;
+  readonly pick: number | null;
+  readonly note: string | null;
+  readonly chosen?: Chosen | undefined;
+}
+
+/**
+ * The last word on a step counts until something was bought for it: steps that only began on an earlier word are reset.
+ * Only for a step of which {@link whyUndecidable} says nothing.
+ */
+export function decisionEvents(state: RunState, { chosen, ...decision }: PersonsDecision): readonly RunEvent[] {
+  const { step: path, approved, note } = decision;
+  const step = state.steps[path]!;
+  const { approval } = step;
+  const isSameChoice = chosen?.step === step.chosen?.step && chosen?.index === step.chosen?.index;
+  if (approval?.approved === approved && approval.note === note && isSameChoice) return [];
+  const again: readonly RunEvent[] = isStepFinal(step.status)
+    ? [...resets(state, path), { type: "step.started", step: path }]
+    : [];
+  return [
+    ...again,
+    { type: "approval.decided", ...decision },
+    ...(chosen === undefined ? [] : [{ type: "pick.decided", step: path, chosen, scores: null } as const]),
+  ];
+}
+
+/** Why nobody can decide on a step, and what can be done instead; null while a decision counts. */
+export function whyUndecidable(state: RunState, path: string): { readonly why: string; readonly next: string } | null {
+  const next = `showrunner show ${state.runId}`;
+  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
+  if (step === undefined) return { why: `run "${state.runId}" has no step ${path}`, next };
+  if (traitsOf(planStep(state, path)).decision === null) return { why: `${path} is no approval`, next };
+  if (!isRunFinal(state.status) && step.status === "running") return null;
+  if (step.approval === null) return { why: `${path} is ${step.status}`, next };
+  const late = isRunFinal(state.status) ? `the run is ${state.status}` : whyLate(state, path);
+  if (late === null) return null;
+  const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; what used it runs again, at its price, only if the choice is another)`;
+  return { why: `${path} was ${step.approval.approved ? "approved" : "rejected"} already, and ${late}`, next: again };
+}
+
+function whyLate(state: RunState, path: string): string | null {
+  const used = decidedOn(state, path).map((one) => state.steps[one]!);
+  const bought = used.find(isBought);
+  if (bought !== undefined) return `${bought.path} was bought for it`;
+  const busy = used.find((step) => step.path !== path && isUnderWay(state, step));
+  if (busy !== undefined) return `${busy.path} is under way for it`;
+  const cancelled = Object.values(state.steps).find(({ status }) => status === "cancelled");
+  return cancelled === undefined ? null : `${cancelled.path} was cancelled for it`;
+}
+
+/** The step and all that its decision led to. */
+function decidedOn(state: RunState, path: string): readonly string[] {
+  return staleSteps(state, state.planned.plan, roots(path));
+}
+
+function resets(state: RunState, path: string): readonly RunEvent[] {
+  return resetEvents(state, state.planned.plan, decidedOn(state, path), roots(path));
+}
+
+function roots(path: string): ReadonlyMap<string, string> {
+  return new Map([[path, "decided anew"]]);
+}
+
+/** Sent, or about to be: what was refused or withdrawn was not bought. */
+function isBought({ attempts, chats, superseded }: StepState): boolean {
+  const isSent = attempts.slice(superseded).some(({ money, phase }) => money !== "none" && phase !== "refused");
+  return isSent || chats.length > superseded;
+}
+
+/** Local work is seen through; a person's decision, and a job that was not sent, can be taken back. */
+function isUnderWay(state: RunState, { path, status, attempts }: StepState): boolean {
+  const { decision } = traitsOf(planStep(state, path));
+  return status === "running" && decision === null && attempts.at(-1)?.phase !== "priced";
+}

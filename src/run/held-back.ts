@@ -1,0 +1,41 @@
+import type { AttemptState, RunState } from "../journal/state.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { usedBy } from "./pruning.ts";
+import type { StepNode } from "./step-node.ts";
+
+/** Steps whose media its model may refuse, by the last price. A renamed one is none of its needs any more. */
+export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
+  const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
+  return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
+}
+
+const NONE: readonly string[] = [];
+
+/**
+ * Whether no root comes of a step without media that a model may refuse, of which it makes none: those are made, and
+ * looked at, first.
+ */
+export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
+  const found = new Set([node]);
+  for (const { path, readers } of found) {
+    for (const reader of readers) {
+      if (!reader.isNeeded || !usedBy(state, reader.plan).includes(path)) continue;
+      if (reader.conditions.includes(path)) return false;
+      found.add(reader);
+    }
+  }
+  return [...found].every((one) => !one.isRoot || hasConditions(one, nodes, state));
+}
+
+/** Its own, or those of what it needs. */
+function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
+  const found = new Set([node]);
+  for (const { conditions, plan } of found) {
+    if (conditions.length > 0) return true;
+    for (const path of usedBy(state, plan)) {
+      const used = nodes.get(path);
+      if (used !== undefined && !used.isFinal) found.add(used);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,73 @@
+import { globSync, readFileSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { expect, test } from "vitest";
+
+const src = resolve(import.meta.dirname, "../../src");
+
+/** The local service is a building of its own, with a door of its own; the page runs in a browser. */
+const sources = globSync("**/*.ts", { cwd: src })
+  .map((path) => path.split(sep).join("/"))
+  .filter((path) => !/^(local-service|dashboard\/page)\//.test(path))
+  .map((path) => ({ path, text: readFileSync(join(src, path), "utf8").replace(/^\s*(\/?\*|\/\/).*$/gm, "") }));
+
+/** Names of values that a text imports from modules, also at run time. */
+function valuesFrom(text: string, modules: RegExp): readonly string[] {
+  const found = [...text.matchAll(/import\s+(?!type\b)([^;]*?)\s+from\s+"([^"]+)"/g)]
+    .filter(([, , module]) => modules.test(module!))
+    .flatMap(([, names]) => names!.replace(/[{}]/g, "").split(","))
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && !name.startsWith("type "));
+  const later = [...text.matchAll(/\b(?:import|require|load)\(\s*"([^"]+)"/g)].filter(([, one]) => modules.test(one!));
+  return [...found, ...later.map(([all]) => all)];
+}
+
+test("only the door to the network opens connections, and the client by the dispatchers that it is given", () => {
+  const users = sources.flatMap(({ path, text }) => {
+    const connecting = valuesFrom(text, /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/promises)?$|^undici$/)
+      .filter((name) => !/^(createServer( as \w+)?|isIP|BlockList|STATUS_CODES|Socket)$/.test(name))
+      .map((name) => `${path}: ${name}`);
+    const calls = /(?<![.#\w])fetch\(|\bglobalThis\.fetch\b|\bnew (WebSocket|EventSource)\(/.test(text);
+    const undici = /\bundici\(\)/.test(text);
+    return [...connecting, ...(calls ? [`${path}: fetch`] : []), ...(undici ? [`${path}: undici()`] : [])];
+  });
+  expect(users.toSorted()).toEqual([
+    "api/files/fetch-piece.ts: undici()",
+    "api/http/transport.ts: undici()",
+    "api/stream/connection.ts: undici()",
+    "network/address-guard.ts: lookup as lookUp",
+    "network/fetch.ts: fetch",
+    "network/fetch.ts: undici()",
+    'network/undici.ts: import("undici"',
+    'network/undici.ts: load("undici"',
+    "testing/surroundings.ts: Agent",
+  ]);
+});
+
+/** What in the folders that inputs pass through reads files by their path, and whose path that is. */
+const READERS: Readonly<Record<string, string>> = {
+  "catalog/snapshot.ts": "the operator's catalog",
+  "engine/media/bucket/s3-upload.ts": "the media store",
+  "engine/media/folder-garbage.ts": "the media store",
+  "engine/media/folder-store.ts": "the media store",
+  "engine/media/whole/bytes.ts": "what the door opened, or the media store",
+  "engine/media/media-files.ts":
+    "the media store, and planned files, which go nowhere unless they are those that were measured",
+  "engine/media/open-file.ts": "the door",
+  "engine/media/place-file.ts": "the out folder",
+  "engine/notify/notifications.ts": "the operator's key",
+  "engine/provenance/provenance.ts": "the out folder",
+  "engine/service/embedded-service.ts": "the folder of the local service",
+};
+
+test("only the door for files opens what an input names", () => {
+  const reading = /^(open|openSync|openAsBlob|readFile|readFileSync|createReadStream|copyFile|copyFileSync)\b/;
+  const readers = sources
+    .filter(({ path }) => /^(define|plan|run|engine|mcp|catalog)\//.test(path))
+    .filter(({ text }) => valuesFrom(text, /^(node:)?fs(\/promises)?$/).some((name) => reading.test(name)));
+  expect(readers.map(({ path }) => path).toSorted()).toEqual(Object.keys(READERS).toSorted());
+});
+
+test("imports are seen in every form", () => {
+  const text = `import { type A, get } from "node:http";\nimport type { B } from "node:http";\nimport {\n  request,\n} from "node:https";\nimport net from "node:net";\nconst x = await import("undici");`;
+  expect(valuesFrom(text, /^(node:(http|https|net)|undici)$/)).toEqual(["get", "request", "net", 'import("undici"']);
+});

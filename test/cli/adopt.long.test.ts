@@ -1,0 +1,218 @@
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
+import { adopt } from "../../src/cli/commands/adopt.ts";
+import { createOutput } from "../../src/cli/output.ts";
+import { openShowrunner, openSqliteJournal, pipeline } from "../../src/internal.ts";
+import { skippingClock } from "../support/simulated-clock.ts";
+import { cli, emptyFolder } from "./support/cli.ts";
+import { fakeIo } from "./support/fake-io.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+const bell = pipeline("bell", {
+  input: z.object({}),
+  build: ({ job }) => ({ bell: job("bell", "image-1", { prompt: "a bell" }) }),
+});
+
+describe("a submit that was never answered", () => {
+  let service: ServiceProcess;
+
+  beforeEach(async () => {
+    service = await startService(["--stub", "--balance", "5"]);
+  });
+
+  afterEach(() => service?.stop());
+
+  /** A client whose submit is never answered; it may have arrived. */
+  function unlucky(client: Client, arrives: boolean): Client {
+    const submit: Client["submit"] = async (request, options) => {
+      if (arrives) await client.submit(request, options);
+      const cause = new Error("no answer");
+      throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+    };
+    return { ...client, submit };
+  }
+
+  /** A folder with a journal in which run x waits for a word about its step "bell". */
+  async function unresolvedRun(arrives: boolean): Promise<{ cwd: string; env: ServiceProcess["env"] }> {
+    const cwd = emptyFolder();
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+    const journal = join(cwd, ".showrunner/journal.db");
+    const options = { journal, clock: skippingClock(), idempotencyWindowMs: 1 };
+    const show = await openShowrunner({ client: unlucky(client, arrives), ...options });
+    const run = await show.run(bell, {}, { id: "x", outDir: join(cwd, "out") });
+    expect((await run.result()).pause?.reason).toBe("unresolved");
+    await show.close();
+    await client.close();
+    return { cwd, env: service.env };
+  }
+
+  test("is listed with the jobs it may have created, adopted, and the run continues without paying again", async () => {
+    const options = await unresolvedRun(true);
+    const { jobs_created: before } = await service.stats();
+    const retryOrPause = await cli(["resume", "x"], options);
+    expect(retryOrPause.code, retryOrPause.stderr).toBe(3);
+    expect(retryOrPause.stderr).toContain("Next: showrunner adopt x bell");
+    const listed = await cli(["adopt", "x", "bell", "--json"], options);
+    expect(listed.code, listed.stderr).toBe(3);
+    const [job, ...others] = JSON.parse(listed.stdout);
+    expect(job).toMatchObject({ model: "image-1", cost: "0.02" });
+    expect(others).toEqual([]);
+    expect(listed.stderr).toContain(`Next: showrunner adopt x bell ${job.job_id}`);
+    const adopted = await cli(["adopt", "x", "bell", job.job_id], options);
+    expect(adopted.code, adopted.stderr).toBe(0);
+    expect(adopted.stderr).toContain("Next: showrunner resume x");
+    const done = await cli(["resume", "x"], options);
+    expect(done.code, done.stderr).toBe(0);
+    expect(done.stderr).toContain("cost $0.02");
+    expect((await service.stats()).jobs_created).toBe(before);
+    const again = await cli(["adopt", "x", "bell", job.job_id], options);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toMatch(/bell is succeeded, not unresolved[\s\S]*Next: showrunner show x/);
+  });
+
+  test("that created no job is given up with none", async () => {
+    const options = await unresolvedRun(false);
+    const listed = await cli(["adopt", "x", "bell"], options);
+    expect(listed.stdout).toBe("");
+    // An empty list is no proof: the way to give it up comes with a warning.
+    expect(listed.stderr).toMatch(/no proof[\s\S]*may give up a job[\s\S]*Next: showrunner reconcile x/);
+    expect(listed.stderr).not.toContain("Next: showrunner adopt x bell none");
+    expect((await cli(["adopt", "x", "bell", "none"], options)).code).toBe(0);
+    const done = await cli(["resume", "x"], options);
+    expect(done.code, done.stderr).toBe(1);
+    expect(done.stderr).toContain("declared lost");
+  });
+
+  test("does not keep its run from new limits, which the journal then holds", async () => {
+    const options = await unresolvedRun(false);
+    const limits = ["--budget", "9", "--max-unquoted", "1.5", "--wait-for-funds", "1s"];
+    const { code, stderr } = await cli(["resume", "x", ...limits], options);
+    expect(code, stderr).toBe(3);
+    const events = JSON.parse((await cli(["events", "x", "--json"], options)).stdout) as { readonly event: object }[];
+    const set = { type: "run.budget.set", budgetMicros: 9_000_000, maxUnquotedMicros: 1_500_000 };
+    expect(events.map(({ event }) => event)).toContainEqual(set);
+  });
+
+  test("is not resolved with a job that is another step's", async () => {
+    const options = await unresolvedRun(false);
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+    const show = await openShowrunner({ client, journal: join(options.cwd, ".showrunner/journal.db") });
+    const other = await (await show.run(bell, {}, { id: "y", outDir: join(options.cwd, "out-y") })).result();
+    await show.close();
+    await client.close();
+    const theirs = other.report.steps[0]?.attempts[0]?.job_id ?? "";
+    const { code, stderr } = await cli(["adopt", "x", "bell", theirs], options);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/the job of another step[\s\S]*Next: showrunner adopt x bell/);
+  });
+});
+
+const bells = pipeline("bells", {
+  input: z.object({}),
+  build: ({ job }) => ({
+    bells: [1, 2, 3].map((n) => job(`bell-${n}`, "image-1", { prompt: `bell number ${n}` })),
+    twins: ["left", "right"].map((side, seed) => job(side, "image-1", { prompt: "a twin", seed })),
+  }),
+});
+
+describe("steps whose submits were never answered", () => {
+  let service: ServiceProcess;
+
+  beforeEach(async () => {
+    service = await startService(["--stub", "--balance", "5"]);
+  });
+
+  afterEach(() => service?.stop());
+
+  /** Three bells that can be told apart, and two twins that cannot: all were made, and nobody knows it. */
+  async function unresolvedRun(): Promise<{ cwd: string; env: ServiceProcess["env"] }> {
+    const cwd = emptyFolder();
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+    const submit: Client["submit"] = async (request, options) => {
+      await client.submit(request, options);
+      const cause = new ConnectionError("the connection broke", { sent: true });
+      throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+    };
+    const show = await openShowrunner({
+      ...{ client: { ...client, submit }, journal: join(cwd, ".showrunner/journal.db"), clock: skippingClock() },
+      idempotencyWindowMs: 1,
+    });
+    const run = await show.run(
+      bells,
+      {},
+      { id: "x", outDir: join(cwd, "out"), giveUpAfterMs: Number.POSITIVE_INFINITY },
+    );
+    expect((await run.result()).pause?.reason).toBe("unresolved");
+    await show.close();
+    await client.close();
+    return { cwd, env: service.env };
+  }
+
+  test("are listed in one list; --all adopts those that are sure, after a yes, and leaves the others", async () => {
+    const options = await unresolvedRun();
+    const listed = await cli(["adopt", "x"], options);
+    expect(listed.code, listed.stderr).toBe(3);
+    expect(listed.stdout.match(/^1\* /gm)).toHaveLength(3);
+    expect(listed.stderr).toContain("Next: showrunner adopt x --all");
+    const open = JSON.parse((await cli(["adopt", "x", "--json"], options)).stdout);
+    expect(open).toHaveLength(5);
+    expect(open[0]).toMatchObject({ step: "bell-1", prompt: "bell number 1", hold: "0.02" });
+    expect(open[0].candidates[0]).toMatchObject({ match: "prompt", similarity: 1, job_id: open[0].certain });
+    const asked = await cli(["adopt", "x", "--all"], options);
+    expect(asked.code, asked.stderr).toBe(2);
+    expect(asked.stderr).toContain("3 jobs would be adopted");
+    const adopted = await cli(["adopt", "x", "--all", "--yes"], options);
+    expect(adopted.code, adopted.stderr).toBe(3);
+    expect(adopted.stderr).toContain("Recorded for 3 steps");
+    expect(adopted.stderr).toContain("Next: showrunner adopt x left");
+    expect((await cli(["adopt", "x", "left", "--all"], options)).code).toBe(2);
+  });
+
+  test("are walked through on a terminal: yes, a number, nothing, and none only after a second question", async () => {
+    const options = await unresolvedRun();
+    const answers = ["y", "1", "what", "", "1", "none", "n", "none", "y"];
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return answers.shift() ?? "";
+    };
+    const { io, stderr } = fakeIo({ ask, cwd: options.cwd, env: options.env });
+    const flags = { baseUrl: service.baseUrl, journal: join(options.cwd, ".showrunner/journal.db") };
+    const before = process.env.SHOWRUNNER_API_KEY;
+    process.env.SHOWRUNNER_API_KEY = service.apiKey;
+    const context = { io, output: createOutput(io), args: [] };
+    const code = await adopt(context, "x", undefined, undefined, flags).finally(() => {
+      if (before === undefined) delete process.env.SHOWRUNNER_API_KEY;
+      else process.env.SHOWRUNNER_API_KEY = before;
+    });
+    expect(code, stderr()).toBe(3);
+    expect(answers).toEqual([]);
+    expect(stderr()).toContain("Type the number before a job");
+    expect(asked.filter((question) => question.includes("Give it up?"))).toHaveLength(2);
+    const journal = await openSqliteJournal(flags.journal);
+    const said = (await journal.inbox("x")).map(({ message }) => message);
+    await journal.close();
+    expect(said).toMatchObject([
+      { step: "bell-1", jobId: expect.stringMatching(/^job_/) },
+      { step: "bell-2", jobId: expect.stringMatching(/^job_/) },
+      { step: "left", jobId: expect.stringMatching(/^job_/) },
+      { step: "right", jobId: null },
+    ]);
+  });
+});
+
+describe("resume", () => {
+  test("refuses amounts and durations that are none, before anything is opened", async () => {
+    for (const [flag, value] of [
+      ["--budget", "much"],
+      ["--max-unquoted", "-1"],
+      ["--wait-for-funds", "soon"],
+    ] as const) {
+      const { code, stderr } = await cli(["resume", "x", flag, value]);
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain("Next: write it as");
+    }
+  });
+});

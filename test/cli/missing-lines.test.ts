@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { missingLines } from "../../src/cli/report/warning-lines.ts";
+import type { Missing, RunReport } from "../../src/internal.ts";
+
+const at = Date.parse("2030-01-03T12:00:00Z");
+const hourMs = 3_600_000;
+const until = new Date(at).toISOString();
+
+function report(...missing: readonly Partial<Missing>[]): RunReport {
+  const one: Missing = {
+    step: "face",
+    output: 0,
+    what: "file",
+    until,
+    text: "Output 0 of face is at the service only",
+  };
+  return { expiring: [], missing: missing.map((more) => ({ ...one, ...more })) } as unknown as RunReport;
+}
+
+test("An output that is only at the service is told with the time that is left", () => {
+  expect(missingLines(report({}), at - 5.5 * hourMs)).toEqual([
+    "Output 0 of face is at the service only: resume before then, 5 h from now.",
+  ]);
+  expect(missingLines(report({}), at - 1)[0]).toContain("less than an hour");
+});
+
+test("After its hour, the line says that it may have to be produced again", () => {
+  expect(missingLines(report({}), at)).toEqual([
+    "Output 0 of face is at the service only: that is over, and it may have to be produced again.",
+  ]);
+});
+
+test("What was copied is mentioned only once it is gone at the service", () => {
+  const copied = { step: "face", copied: true, expires_at: until };
+  const both = { ...report(), expiring: [copied, copied] } as unknown as RunReport;
+  expect(missingLines(both, at - 1)).toEqual([]);
+  expect(missingLines(both, at)).toEqual([
+    "2 outputs are no longer at the service; copies here go back for free when they are needed.",
+  ]);
+});
+
+test("What the table of steps says is not said again, and names from outside cannot move the cursor", () => {
+  expect(missingLines(report({ what: "decision" }, { what: "job" }, { what: "result" }), at)).toEqual([]);
+  expect(missingLines(report({ text: "a\u001b[2J" }), at)[0]).not.toContain("\u001b");
+});

@@ -1,0 +1,126 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { verifyNotification } from "../../src/api/index.ts";
+import { jsonOf, type Receiver, startReceiver } from "../support/receiver.ts";
+import { cli, emptyFolder, startCli } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+});
+afterAll(() => service.stop());
+
+function folder(): string {
+  const cwd = emptyFolder();
+  writeFileSync(
+    join(cwd, "gate.ts"),
+    `import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("gate", {
+  input: z.object({}),
+  build: ({ job, approve }) => ({ fine: approve("fine", job("picture", "image-1", { prompt: "a quay" })) }),
+});
+`,
+  );
+  return cwd;
+}
+
+/** An address with a secret in it. */
+const hookOf = ({ url }: Receiver) => `${url}/hook/secret-part`;
+
+test("a test arrives signed with the key that `notify key` prints; a refusal is told with exit 1", async () => {
+  await using receiver = await startReceiver((index) => (index === 0 ? 204 : 500));
+  const cwd = emptyFolder();
+  const key = (await cli(["notify", "key"], { cwd })).stdout.trim();
+  const sent = await cli(["notify", "test", "--notify", hookOf(receiver)], { cwd });
+  expect({ code: sent.code, stdout: sent.stdout }, sent.stderr).toEqual({
+    code: 0,
+    stdout: `${new URL(hookOf(receiver)).origin} accepted it\n`,
+  });
+  const { headers, body } = receiver.received[0]!;
+  expect(verifyNotification({ headers, body, publicKey: key, now: Date.now() })).toMatchObject({
+    ok: true,
+    notification: { event: "notify.test" },
+  });
+  const refused = await cli(["notify", "test"], { cwd, env: { SHOWRUNNER_NOTIFY_URL: hookOf(receiver) } });
+  expect(refused.code).toBe(1);
+  expect(refused.stdout).toContain("it answered 500");
+  expect(refused.stdout + refused.stderr).not.toContain("secret-part");
+});
+
+test("without a target the test explains how one is set", async () => {
+  const { code, stderr } = await cli(["notify", "test"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/no notification target is set.*\nNext: --notify https/s);
+});
+
+test("what waits for a person reaches them before `run` ends", async () => {
+  await using receiver = await startReceiver();
+  const cwd = folder();
+  const args = ["run", "gate.ts", "--id", "a", "--budget", "5", "--notify", hookOf(receiver)];
+  const { code, stderr } = await cli(args, { cwd, env: service.env });
+  expect(code, stderr).toBe(3);
+  expect(receiver.received.map(jsonOf).map((json) => [json.id, json.event, json.step])).toEqual([
+    [expect.stringMatching(/^a:\d+$/), "run.waiting", "fine"],
+  ]);
+});
+
+test("what the target refuses is a finding of `doctor`, with the command that tries it", async () => {
+  await using receiver = await startReceiver(() => 500);
+  const cwd = folder();
+  const env = { ...service.env, SHOWRUNNER_NOTIFY_URL: hookOf(receiver) };
+  await cli(["run", "gate.ts", "--id", "a", "--budget", "5"], { cwd, env });
+  const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/FAIL {2}notify +1 not delivered to http:\/\/127\.0\.0\.1:\d+: it answered 500/);
+  expect(stderr).toContain("Next: showrunner notify test");
+});
+
+test("what a killed process could not tell is told by a worker that has nothing else to do", async () => {
+  const cwd = folder();
+  const receiver = await startReceiver(() => 204);
+  const hanging = await startHanging();
+  const run = startCli(["run", "gate.ts", "--id", "a", "--budget", "5", "--notify", hanging.url], {
+    cwd,
+    env: service.env,
+  });
+  await hanging.asked;
+  run.child.kill("SIGKILL");
+  await run.end;
+  await hanging.close();
+  const listed = await cli(["notify", "list", "--json"], { cwd });
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ event: "run.waiting", attempts: 1, error: null }]);
+  const [{ id }] = JSON.parse(listed.stdout);
+  const env = { ...service.env, SHOWRUNNER_NOTIFY_URL: hookOf(receiver) };
+  const worker = startCli(["worker"], { cwd, env });
+  const [told] = await receiver.arrived(1);
+  expect(told!.headers["x-showrunner-webhook-id"]).toBe(id);
+  expect(told!.headers["x-showrunner-webhook-attempt"]).toBe("2");
+  worker.child.kill("SIGTERM");
+  await worker.end;
+  expect(JSON.parse((await cli(["notify", "list", "--json"], { cwd })).stdout)).toEqual([]);
+  await receiver[Symbol.asyncDispose]();
+});
+
+/** Accepts a connection and never answers. */
+async function startHanging() {
+  const { createServer } = await import("node:http");
+  const asked = Promise.withResolvers<void>();
+  const server = createServer(() => asked.resolve());
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as { readonly port: number };
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    asked: asked.promise,
+    close: () =>
+      new Promise<void>((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,37 @@
+import { chmodSync, chownSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { planned } from "../journal/samples.ts";
+import { cli, emptyFolder } from "./support/cli.ts";
+
+/** Modes of files count for everybody but root. */
+const NOBODY = 65_534;
+
+test("a journal in a folder that cannot be written is looked at, and changed by no command", async () => {
+  const cwd = emptyFolder();
+  const folder = join(cwd, ".showrunner");
+  const journal = await openSqliteJournal(join(folder, "journal.db"));
+  await journal.createRun("kept", planned(), 10);
+  await journal.close();
+  mkdirSync(join(folder, "media"));
+  const uid = process.getuid?.() === 0 ? NOBODY : undefined;
+  for (const path of [join(folder, "media"), join(folder, "journal.db"), folder, cwd]) {
+    if (uid !== undefined) chownSync(path, uid, uid);
+    chmodSync(path, path.endsWith(".db") ? 0o444 : 0o555);
+  }
+  const env = {
+    SHOWRUNNER_API_KEY: "key:secret",
+    SHOWRUNNER_BASE_URL: "http://127.0.0.1:9/v3",
+    NODE_COMPILE_CACHE: "",
+  };
+  const run = (...args: readonly string[]) => cli(args, { cwd, env, ...(uid !== undefined && { uid }) });
+
+  expect(await run("runs")).toMatchObject({ code: 0, stdout: expect.stringContaining("kept") });
+  expect(await run("show", "kept", "--json")).toMatchObject({ code: 0, stdout: expect.stringContaining('"kept"') });
+  expect(await run("events", "kept")).toMatchObject({ code: 0, stdout: expect.stringContaining("run.planned") });
+  const stop = await run("stop", "kept");
+  expect(stop).toMatchObject({ code: 2, stderr: expect.stringContaining("read-only for this user") });
+  expect(stop.stderr).toContain("--journal FILE");
+  expect(readdirSync(folder).sort()).toEqual(["journal.db", "media"]);
+});

@@ -1,0 +1,174 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { cli, emptyFolder, startCli } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+/** One picture a row; two cents each. */
+const cards = `
+import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("cards", {
+  input: z.object({
+    slogan: z.string().min(3),
+    size: z.number().int().max(9).default(1),
+    style: z.object({ dark: z.boolean().default(false) }).default({ dark: false }),
+    look: z.string().default("plain"),
+  }),
+  build({ input, job }) {
+    const prompt = [input.slogan, input.size, input.style.dark, input.look].join(" ");
+    return { card: job("card", "image-1", { prompt }) };
+  },
+});
+`;
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+});
+afterAll(() => service?.stop());
+
+let options: { readonly cwd: string; readonly env: ServiceProcess["env"] };
+beforeEach(() => {
+  options = { cwd: emptyFolder(), env: service.env };
+  writeFileSync(join(options.cwd, "cards.ts"), cards);
+});
+
+const jobsCreated = async () => {
+  const stats = await fetch(new URL("/_local/stats", service.env.SHOWRUNNER_BASE_URL));
+  return ((await stats.json()) as { readonly jobs_created: number }).jobs_created;
+};
+const csv = (text: string, name = "rows.csv") => writeFileSync(join(options.cwd, name), text);
+const each = (...more: readonly string[]) => cli(["run", "cards.ts", "--each", "rows.csv", ...more], options);
+
+describe("showrunner run --each", () => {
+  test("in the background, or by an engine, starts every row once", async () => {
+    csv("slogan\nGood\nBetter\n");
+    const before = await jobsCreated();
+    const left = await each("--budget", "1", "--detach");
+    expect(left.code, left.stderr).toBe(0);
+    const runs = async () =>
+      JSON.parse((await cli(["runs", "--json"], options)).stdout) as readonly { status: string }[];
+    await expect.poll(runs, { timeout: 60_000 }).toMatchObject([{ status: "succeeded" }, { status: "succeeded" }]);
+    expect((await jobsCreated()) - before).toBe(2);
+
+    const handed = await each("--budget", "1", "--id", "again", "--detach", "--engine", "timers");
+    expect(handed.code, handed.stderr).toBe(0);
+    expect(handed.stdout.match(/^again-\w+\thanded/gm)).toHaveLength(2);
+  });
+
+  test("runs one run a row, says how each went, and repeated starts nothing again", async () => {
+    csv(
+      '\uFEFFslogan,size,style.dark,tag:team,#note\n"Good, ""really""",3,true,video,x\n"two\nlines",,,,\nGood,,,,y\n',
+    );
+    const before = await jobsCreated();
+    const ran = await each("--budget", "1", "--at-once", "2", "--json", "--tag", "batch=june");
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(ran.stderr).toContain("3 rows cost $0.06 at most");
+    const lines = ran.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ line, status, cost, message }) => [line, status, cost, message]).sort()).toEqual([
+      [2, "succeeded", "0.02", null],
+      [3, "succeeded", "0.02", null],
+      [5, "succeeded", "0.02", null],
+    ]);
+    expect(lines[0].id).toMatch(/^rows-[0-9a-f]{12}$/);
+    const listed = await cli(["runs", "--json", "--tag", "team=video"], options);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ status: "succeeded", tags: { batch: "june", team: "video" } }]);
+    expect(readdirSync(join(options.cwd, "out")).sort()).toEqual(lines.map(({ id }) => id).sort());
+
+    const again = await each("--budget", "1", "--tag", "batch=june");
+    expect(again.code, again.stderr).toBe(0);
+    expect(again.stderr).toContain("3 of them ran or runs already");
+    expect((await jobsCreated()) - before).toBe(3);
+    csv(`${readFileSync(join(options.cwd, "rows.csv"), "utf8")}New one,,,,\n`);
+    expect((await each("--budget", "1", "--tag", "batch=june")).code).toBe(0);
+    expect((await jobsCreated()) - before).toBe(4);
+  });
+
+  test("lists every bad row with line and column, and starts none", async () => {
+    csv("slogan,size\nfine,1\nno,2\nwell,ten\nmore,12\ntoo,many,cells\nfine,1\n");
+    const before = await jobsCreated();
+    const shape = await each("--budget", "1");
+    expect([shape.code, shape.stderr]).toEqual([2, expect.stringContaining("line 6: has 3 cells, the header 2")]);
+    csv("slogan,size\nfine,1\nno,2\nwell,ten\nmore,12\nfine,1\n");
+    const text = await each("--budget", "1");
+    expect(text.stderr).toContain('line 4, column size: "ten" is no integer');
+    csv("slogan,size\nfine,1\nno,2\n\nmore,12\nfine,1\n");
+    const { code, stderr, stdout } = await each("--budget", "1", "--json");
+    expect(code).toBe(2);
+    expect(stderr).toContain("line 3, column slogan: ");
+    expect(stderr).toContain("line 5, column size: ");
+    expect(stderr).toContain("line 6: is line 2 again; a column that begins with # tells rows apart");
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, mistakes: [{ line: 3 }, { line: 5 }, { line: 6 }] });
+    expect(await jobsCreated()).toBe(before);
+  });
+
+  test.each([
+    ["slogan,sise\na b c,1\n", "line 1, column sise: is no field of the input; did you mean size?"],
+    ["slogan,slogan\na b c,1\n", "line 1, column slogan: stands twice in the header"],
+    ["slogan,\na b c,1\n", "line 1, column 2: has no name in the header"],
+    ["slogan\n", "line 1: has no rows"],
+    ["", "line 1: has no header"],
+    ['slogan\n"open\n', "line 2"],
+    ["slogan,tag:a b\nabc,x\n", "is no key of a tag"],
+  ])("says what is wrong with %j", async (text, message) => {
+    csv(text);
+    const { code, stderr } = await each("--budget", "1");
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test("reads JSON lines, and names the row of the lines that are none", async () => {
+    csv('{"slogan":"from JSON","style":{"dark":true}}\n\n{"slogan":"b c d","size":2}\n', "rows.jsonl");
+    const args = ["run", "cards.ts", "--each", "rows.jsonl", "--budget", "1", "-i", "look=old"];
+    const ran = await cli(args, options);
+    expect([ran.code, ran.stdout.trim().split("\n").length], ran.stderr).toEqual([0, 2]);
+    csv('{"slogan":"x y z"}\n{"slogan": }\n[1]\n{"slogn":"x y z"}\n', "rows.jsonl");
+    const bad = await cli(args, options);
+    expect(bad.stderr).toContain("line 2, column 12: is no JSON");
+    expect(bad.stderr).toContain("line 3: is no JSON object");
+  });
+
+  test("starts no more than the budget for all carries, and goes on with a higher one", async () => {
+    csv(`slogan\n${Array.from({ length: 5 }, (_, index) => `slogan ${index}`).join("\n")}\n`);
+    const before = await jobsCreated();
+    const short = await each("--budget", "0.07", "--at-once", "4");
+    expect(short.code, short.stderr).toBe(3);
+    expect(short.stderr).toContain("3 succeeded, 2 waiting");
+    expect(short.stderr).toMatch(/may cost 0.02 USD; 0.06 of the budget of 0.07 USD are spent or reserved/);
+    expect((await jobsCreated()) - before).toBe(3);
+    expect((await each("--budget", "0.1")).code).toBe(0);
+    expect((await jobsCreated()) - before).toBe(5);
+  });
+
+  test("stops at a cap that the next row would meet too, and exits 3", async () => {
+    csv(`slogan\n${Array.from({ length: 6 }, (_, index) => `capped ${index}`).join("\n")}\n`);
+    const before = await jobsCreated();
+    const met = await each("--budget", "1", "--at-once", "1", "--cap", "0.05/day");
+    expect(met.code, met.stderr).toBe(3);
+    expect(met.stderr).toContain("2 succeeded, 1 paused, 3 waiting");
+    expect((await jobsCreated()) - before).toBe(2);
+    const flags = ["--budget", "1", "--at-once", "0"];
+    expect(await each(...flags)).toMatchObject({ code: 2, stderr: expect.stringContaining("--at-once 0") });
+  });
+
+  test("killed again and again, and repeated, it pays for each row once", async () => {
+    const count = 12;
+    csv(`slogan\n${Array.from({ length: count }, (_, index) => `killed ${index}`).join("\n")}\n`);
+    const before = await jobsCreated();
+    const args = ["run", "cards.ts", "--each", "rows.csv", "--budget", "1", "--at-once", "3"];
+    for (const rows of [1, 3, 6]) {
+      const running = startCli(args, options);
+      // So many rows have a job: the next ones are on their way.
+      while ((await jobsCreated()) - before < rows && running.child.exitCode === null)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      running.child.kill("SIGKILL");
+      await running.end;
+    }
+    const last = await cli(args, options);
+    expect(last.code, last.stderr).toBe(0);
+    expect((await jobsCreated()) - before).toBe(count);
+  }, 300_000);
+});

@@ -1,0 +1,25 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { root } from "./support/code-blocks.ts";
+
+/** Everything that people read, or that is run for them. */
+const files = [
+  ...["*.{md,json}", "bin/*", "docs/*.{md,txt}", "src/**/*.{ts,tsx,md,json}", "scripts/*.ts", "site/*.ts"],
+  ...["recipes/**/*.{ts,md,yaml,yml}", "recipes/**/Dockerfile", ".github/**/*.yml"],
+].flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ["THIRD_PARTY_NOTICES.md", "package-lock.json"] }));
+
+/** A command that fetches one of our packages by its name, or a page of it at npm. */
+const FETCHES =
+  /(?:\b(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|exec)\b[^\n`"&\\]*|\bnpx\s+(?:-y|--yes|-p|--package)\s+|npmjs\.com\/package\/)(?<![\w@./-])showrunner(?:-local)?(?![\w./-])/g;
+
+/** README's word of what the line will be. */
+const PROMISE = /Once they are published, [^.]*: until\s+then, a package of that name is not ours\./;
+
+test("nobody is told to install a package from npm that is not there", () => {
+  expect(readFileSync(`${root}/README.md`, "utf8")).toMatch(PROMISE);
+  const found = files.flatMap((file) => {
+    const text = readFileSync(`${root}/${file}`, "utf8").replace(PROMISE, "");
+    return [...text.matchAll(FETCHES)].map(([command]) => `${file}: ${command}`);
+  });
+  expect(found).toEqual([]);
+});

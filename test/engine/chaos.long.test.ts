@@ -1,0 +1,3 @@
+import { testChaos } from "./fixtures/chaos-lives.ts";
+
+testChaos(26, Number(process.env.SHOWRUNNER_TEST_RUNS ?? 0) > 0 ? 5000 : 200);

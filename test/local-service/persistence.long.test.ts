@@ -1,0 +1,214 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, statSync } from "node:fs";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  findLocalService,
+  type LocalService,
+  LocalServiceError,
+  startLocalService,
+} from "../../src/local-service/index.ts";
+import { PICTURE } from "../../src/local-service/stub.ts";
+import { ask, finished, frames, get, made, start, submit, upload, uploaded } from "./support/service.ts";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "local-service-test-"));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function startProcess(mode = "never") {
+  const script = join(import.meta.dirname, "support/service-process.ts");
+  const child = spawn(process.execPath, [script, folder, mode], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(child.stdout, "data");
+  const { baseUrl, apiKey } = JSON.parse(String(line));
+  return { child, service: { baseUrl, apiKey } as LocalService };
+}
+
+async function kill(child: ReturnType<typeof spawn>): Promise<void> {
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+}
+
+async function codeOf(starting: Promise<unknown>): Promise<string> {
+  const error = await starting.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof LocalServiceError)) throw new Error(`expected a LocalServiceError, got ${String(error)}`);
+  return `${error.code}: ${error.message}`;
+}
+
+describe("killed with SIGKILL", () => {
+  test("the service finishes every accepted job after a restart, at one price each", async () => {
+    const { child, service: first } = await startProcess();
+    const acks = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        submit(first, "image-1", { prompt: `${index}` }, { idempotency_key: `${index}` }),
+      ),
+    );
+    await kill(child);
+    expect(findLocalService(folder)).toBeNull();
+    const second = await start({ dataDir: folder });
+    expect(second.apiKey).toBe(first.apiKey);
+    for (const ack of acks) {
+      const job = await finished(second, ack.job_id);
+      expect(job).toMatchObject({ status: "COMPLETED", cost: 0.02 });
+      const bytes = await fetch(job.outputs[0].url);
+      expect(bytes.headers.get("content-type")).toBe("image/png");
+    }
+    const replay = await ask(second, "POST", "/models/image-1", { body: { input: {}, idempotency_key: "3" } });
+    expect(replay.body.job_id).toBe(acks[3].job_id);
+    expect(second.stats()).toMatchObject({ jobs_created: 10, charged_micros: 200_000, refunded_micros: 0 });
+    expect((await get(second, "/balance")).body.balance).toBe(999.8);
+  });
+
+  test("in the middle of submits, again and again: no acknowledged job is lost, none is created or charged twice", async () => {
+    const acked = new Map<string, string>();
+    for (const killAfter of [1, 7, 20, 3, 40]) {
+      const { child, service } = await startProcess("stub");
+      let acks = 0;
+      let next = acked.size - 5;
+      const worker = async (): Promise<void> => {
+        for (;;) {
+          const idempotency_key = String(Math.max(0, next++));
+          const sent = submit(service, "image-1", { prompt: "x" }, { idempotency_key });
+          const ack = await sent.catch(() => null);
+          if (ack === null) return;
+          expect(acked.get(idempotency_key) ?? ack.job_id).toBe(ack.job_id);
+          acked.set(idempotency_key, ack.job_id);
+          if (++acks === killAfter) child.kill("SIGKILL");
+        }
+      };
+      await Promise.all([...Array.from({ length: 8 }, worker), once(child, "exit")]);
+    }
+    const service = await start({ dataDir: folder });
+    for (const jobId of acked.values()) expect((await finished(service, jobId)).status).toBe("COMPLETED");
+    const stats = service.stats();
+    expect(stats.jobs_created).toBeGreaterThanOrEqual(acked.size);
+    expect(new Set(Object.values(stats.jobs_by_key))).toEqual(new Set([1]));
+    expect(stats.charged_micros).toBe(stats.jobs_created * 20_000);
+    expect(stats.refunded_micros).toBe(0);
+  });
+
+  test("its started jobs say that they were recovered, and nothing half written is left", async () => {
+    const { child, service: first } = await startProcess();
+    const { job_id } = await submit(first, "image-1", { prompt: "x" });
+    for (;;) if ((await get(first, `/jobs/${job_id}`)).body.status === "IN_PROGRESS") break;
+    await kill(child);
+    await writeFile(join(folder, "incoming", "half-an-upload"), "x");
+    const second = await start({ dataDir: folder });
+    const events = (await frames(second, job_id))
+      .filter((frame) => frame.event === "log")
+      .map((frame) => JSON.parse(frame.data));
+    expect(events.find((event) => event.event === "recovered")).toMatchObject({ level: "warning", source: "cron" });
+    expect(await readdir(join(folder, "incoming"))).toEqual([]);
+  });
+
+  test("its lock on the folder is free at once", async () => {
+    const { child } = await startProcess();
+    const refused = await codeOf(startLocalService({ dataDir: folder }));
+    expect(refused).toContain("DATA_DIR_IN_USE");
+    expect(refused).toContain(`Process ${child.pid} serves it on http://127.0.0.1:`);
+    expect(findLocalService(folder)?.pid).toBe(child.pid);
+    await kill(child);
+    const second = await start({ dataDir: folder });
+    expect(findLocalService(folder)).toMatchObject({
+      pid: process.pid,
+      baseUrl: second.baseUrl,
+      apiKey: second.apiKey,
+    });
+  });
+});
+
+test("state, credential and clock survive an ordinary restart", async () => {
+  const first = await startLocalService({ dataDir: folder, renderer: "stub" });
+  const job = await made(first, "image-1", { prompt: "x" });
+  await first.clock.advance(3_600_000);
+  const then = first.clock.now();
+  await first.close();
+  const second = await start({ dataDir: folder, balance: 99 });
+  expect(second.apiKey).toBe(first.apiKey);
+  expect(second.clock.now()).toBeGreaterThanOrEqual(then);
+  const again = (await get(second, `/jobs/${job.job_id}`)).body;
+  expect(again).toMatchObject({ status: "COMPLETED", outputs: [{ asset_id: job.outputs[0].asset_id }] });
+  expect((await get(second, "/balance")).body.balance).toBe(24.98);
+});
+
+test("what holds secrets is its owner's alone, also in a folder and a file that others could read before", async () => {
+  chmodSync(folder, 0o755);
+  const modes = () => ["service.db", "service.db-wal"].map((name) => statSync(join(folder, name)).mode & 0o777);
+  const first = await startLocalService({ dataDir: folder, renderer: "stub" });
+  expect(modes()).toEqual([0o600, 0o600]);
+  await first.close();
+  chmodSync(join(folder, "service.db"), 0o644);
+  const second = await startLocalService({ dataDir: folder, renderer: "stub" });
+  expect(modes()).toEqual([0o600, 0o600]);
+  await second.close();
+});
+
+test("a folder of the version before is brought up to date, with its uploads", async () => {
+  const first = await startLocalService({ dataDir: folder, renderer: "stub" });
+  const { url } = (await upload(first, PICTURE.bytes)).body;
+  await first.close();
+  const database = new DatabaseSync(join(folder, "service.db"));
+  database.exec("ALTER TABLE files DROP COLUMN fault; PRAGMA user_version = 1");
+  database.close();
+  const second = await start({ dataDir: folder, port: Number(new URL(url).port) });
+  const image = await made(second, "upscale-1", { image: { source: "url", url } });
+  const damaged = await uploaded(second, PICTURE.bytes.subarray(0, 60));
+  const failed = await made(second, "upscale-1", { image: damaged });
+  expect([image.status, failed.status]).toEqual(["COMPLETED", "FAILED"]);
+});
+
+test("secrets on disk are readable by their owner only", async () => {
+  await start({ dataDir: folder });
+  for (const name of ["credential", "service.json"]) {
+    expect((await stat(join(folder, name))).mode & 0o077).toBe(0);
+  }
+});
+
+test("two services in one process do not share a folder", async () => {
+  await start({ dataDir: folder });
+  expect(await codeOf(startLocalService({ dataDir: folder, renderer: "stub" }))).toContain("DATA_DIR_IN_USE");
+});
+
+test("a port in use is a clear error, and leaves the folder free", async () => {
+  const blocker = createServer().listen(0, "127.0.0.1");
+  await once(blocker, "listening");
+  const address = blocker.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const refused = await codeOf(startLocalService({ dataDir: folder, port, renderer: "stub" }));
+  blocker.close();
+  expect(refused).toContain(`PORT_IN_USE: Port ${port} on 127.0.0.1 is in use`);
+  await start({ dataDir: folder });
+});
+
+test("a folder whose database is no database, or is newer, is a clear error", async () => {
+  await writeFile(
+    join(folder, "service.db"),
+    "this is not a database, and longer than a header of one hundred bytes ".repeat(9),
+  );
+  expect(await codeOf(startLocalService({ dataDir: folder }))).toContain("DATA_DIR_UNUSABLE");
+  await rm(join(folder, "service.db"));
+  const { DatabaseSync } = await import("node:sqlite");
+  const newer = new DatabaseSync(join(folder, "service.db"));
+  newer.exec("PRAGMA user_version = 99");
+  newer.close();
+  expect(await codeOf(startLocalService({ dataDir: folder }))).toContain("written by a newer version (99)");
+  await writeFile(join(folder, "file"), "");
+  expect(await codeOf(startLocalService({ dataDir: join(folder, "file") }))).toContain("DATA_DIR_UNUSABLE");
+});
+
+test("an option that makes no sense is refused by name", async () => {
+  expect(await codeOf(startLocalService({ speed: 0 }))).toContain("OPTION_INVALID: speed");
+  expect(await codeOf(startLocalService({ keys: ["no-colon"] }))).toContain("ID:SECRET");
+});

@@ -1,0 +1,28 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeReport } from "../../../src/dashboard/index.ts";
+import type { InlinedRun } from "../../../src/dashboard/views/run-wire.ts";
+import type { SampleRun } from "./sample-run.ts";
+
+export interface ReadReport {
+  readonly document: string;
+  readonly run: InlinedRun;
+  /** Data of media in the page, by the names that stand in their place. */
+  readonly media: Readonly<Record<string, string>>;
+}
+
+/** A report of a run, with what a browser finds in it. */
+export async function reportOf(run: SampleRun): Promise<ReadReport> {
+  const folder = mkdtempSync(join(tmpdir(), "report-"));
+  const options = { file: join(folder, "report.html"), mediaDir: join(folder, "media"), version: "1.2.3" };
+  const { file } = await writeReport(run.show(), run.id, { ...options, writtenAt: run.now });
+  return readReport(file);
+}
+
+export function readReport(file: string): ReadReport {
+  const document = readFileSync(file, "utf8");
+  const data = (id: string) =>
+    new RegExp(`<script type="application/json" id="${id}">([^<]*)</script>`).exec(document)![1]!;
+  return { document, run: JSON.parse(data("inlined-run")), media: JSON.parse(data("inlined-media")) };
+}

@@ -1,0 +1,20 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { plainWav } from "../../src/placeholder-media.ts";
+import { startStudio } from "../../src/testing/index.ts";
+import { everyKind, localCalls, STORY } from "../engine/fixtures/every-kind.ts";
+
+test("kills at every boundary of a pipeline with every kind of step come to the same, and each job is paid once", async () => {
+  await using studio = await startStudio({ chat: () => STORY });
+  localCalls.counts.clear();
+  const sample = join(studio.folder, "sample.wav");
+  await writeFile(sample, plainWav(12_000));
+  const options = {
+    budget: "20",
+    decide: ({ isChoice }: { readonly isChoice: boolean }) => (isChoice ? { pick: 1 } : "approve"),
+  } as const;
+  const report = await studio.assertSurvivesKills(everyKind, { sample, scenes: 2 }, { ...options, every: 9 });
+  expect(report).toMatchObject({ status: "succeeded", jobs: 11 });
+  expect(report.boundaries).toBeGreaterThan(20);
+}, 300_000);
