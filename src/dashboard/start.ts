@@ -6,6 +6,7 @@ import { matchPath, notFound, Refusal, type Route, readJson } from "./http/route
 import { sendFile } from "./http/send-file.ts";
 import {
   allowedHosts,
+  checkedTokens,
   checkSender,
   createSession,
   ownNames,
@@ -40,13 +41,14 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...pageRoutes(folder),
   ];
   const host = options.host || "127.0.0.1";
+  const tokens = checkedTokens(options);
+  const headers = securityHeaders(await options.media.linkOrigin());
+  const proxied = proxiedHosts(options.allowHosts);
   const server = createServer();
   const port = await listen(server, options.port ?? 0, host);
-  const session = createSession(options.token, port, options.viewerToken);
-  const proxied = proxiedHosts(options.allowHosts);
+  const session = createSession(tokens, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
-  const headers = securityHeaders(await options.media.linkOrigin());
   server.on("request", (incoming, response) => {
     const request = { incoming, response, routes, session, hosts, proxied, headers };
     void answer(request).catch((error: unknown) => {

@@ -227,11 +227,10 @@ describe("a reused result", () => {
         journal: crashInjector.store(base.journal),
         mediaDir: base.mediaDir,
       });
-      const started = during(
-        dying.clock,
-        dying.show.run(chain, { b: `b${dieAt}` }, { id, reuse: true, outDir: dying.outDir }),
-      ).then((handle) => during(dying.clock, handle.result()));
-      await Promise.race([started, crashInjector.died]);
+      const started = dying.show
+        .run(chain, { b: `b${dieAt}` }, { id, reuse: true, outDir: dying.outDir })
+        .then((handle) => handle.result());
+      await during(dying.clock, Promise.race([started, crashInjector.died]));
       reached = crashInjector.count >= dieAt;
       if (!reached || (await base.journal.run(id)) === null) continue;
       const journal = new CrashInjector(Number.POSITIVE_INFINITY).store(base.journal);

@@ -1,22 +1,20 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { type ClientOptions, createClient } from "../../src/api/index.ts";
 import { createMemoryJournal, openShowrunner } from "../../src/index.ts";
 import { AnsweringService, ORIGIN } from "./answering-service.ts";
 import { skippingClock } from "./simulated-clock.ts";
 
-let folder: string | null = null;
 let worlds = 0;
-afterAll(() => folder !== null && rmSync(folder, { recursive: true, force: true }));
+const folder = mkdtempSync(join(tmpdir(), "answering-"));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 /** A Showrunner on an answering service, on a clock that skips its waits. */
 export async function openAnswering(
   options: Parameters<typeof openShowrunner>[0] = {},
   { timeoutMs }: Pick<ClientOptions, "timeoutMs"> = {},
 ) {
-  folder ??= mkdtempSync(join(tmpdir(), "answering-"));
   const service = new AnsweringService();
   const clock = skippingClock(Date.now(), 1);
   const sending = { apiKey: "key_1:secret", dispatcher: service, clock, random: () => 0.5, timeoutMs };

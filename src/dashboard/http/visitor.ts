@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { hostname, networkInterfaces } from "node:os";
+import type { DashboardOptions } from "../options.ts";
 import type { VisitorView } from "../views/action-wire.ts";
 import { Refusal, readForm } from "./route.ts";
 
@@ -20,20 +21,27 @@ export interface Session {
 const LEAST_LENGTH = 16;
 const roles: readonly Role[] = ["operator", "viewer"];
 
-/** The cookie holds a digest, so that it cannot be turned back into the address; cookies ignore ports, hence its name. */
-export function createSession(token: string | undefined, port: number, viewerToken?: string | undefined): Session {
-  const secrets: Partial<Record<Role, string>> = { operator: token ?? randomBytes(24).toString("base64url") };
-  if (viewerToken !== undefined) secrets.viewer = viewerToken;
-  for (const [role, secret] of Object.entries(secrets)) {
-    const option = role === "viewer" ? "viewerToken" : "token";
-    if (secret.length < LEAST_LENGTH) throw new TypeError(`${option}: give at least ${LEAST_LENGTH} characters.`);
+type Tokens = Readonly<Partial<Record<Role, string>>> & { readonly operator: string };
+
+/** What opens a dashboard, made here where none is given. @throws TypeError for a short one, or the same for both roles */
+export function checkedTokens({ token, viewerToken }: Pick<DashboardOptions, "token" | "viewerToken">): Tokens {
+  const operator = token ?? randomBytes(24).toString("base64url");
+  for (const [option, secret] of Object.entries({ token: operator, viewerToken })) {
+    if (secret !== undefined && secret.length < LEAST_LENGTH) {
+      throw new TypeError(`${option}: give at least ${LEAST_LENGTH} characters.`);
+    }
   }
-  if (secrets.viewer === secrets.operator) throw new TypeError("viewerToken: give another one than token.");
+  if (viewerToken === operator) throw new TypeError("viewerToken: give another one than token.");
+  return { operator, ...(viewerToken !== undefined && { viewer: viewerToken }) };
+}
+
+/** The cookie holds a digest, so that it cannot be turned back into the address; cookies ignore ports, hence its name. */
+export function createSession(secrets: Tokens, port: number): Session {
   const name = `showrunner_${port}`;
   const cookieValue = (role: Role) => hash("sha256", `session ${role} ${secrets[role]}`);
   const known = roles.filter((role) => secrets[role] !== undefined);
   return {
-    token: secrets.operator!,
+    token: secrets.operator,
     roleOfToken: (text) => known.find((role) => isSame(text, secrets[role]!)) ?? null,
     roleOfCookies: (cookies) => {
       const given = cookieValues(cookies, name);

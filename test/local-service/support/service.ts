@@ -1,8 +1,7 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { type LocalService, type LocalServiceOptions, startLocalService } from "../../../src/local-service/index.ts";
 import { type Contract, contractOf } from "./contract.ts";
 
-const open: LocalService[] = [];
 const contracts = new WeakMap<LocalService, Contract>();
 
 /**
@@ -15,14 +14,10 @@ export async function start(options: LocalServiceOptions = {}): Promise<LocalSer
     rateLimit: { requests: 1e6, windowMs: 60_000 },
     ...options,
   });
-  open.push(service);
+  onTestFinished(() => service.close());
   contracts.set(service, await contractOf(service.baseUrl));
   return service;
 }
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((service) => service.close()));
-});
 
 /** What a service promises in its /openapi.json, and what of it was met so far. */
 export function contractOfService(service: LocalService): Contract {
