@@ -64,8 +64,8 @@ export interface AttemptState {
    * have followed.
    */
   lastSentAt: number | null;
-  /** How far the service's clock was ahead of this machine's at `lastSentAt`, by its Date header; 0 before any answer. */
-  serviceClockOffsetMs: number;
+  /** The earliest and the latest send by the service's clock, as far as its Date headers were known; null before any. */
+  sentByService: { readonly from: number; readonly to: number } | null;
   /** Set while it is unresolved. */
   unresolved: UnresolvedCause | null;
   /** The job that its send was answered with, where that cannot be taken as its own unseen. */

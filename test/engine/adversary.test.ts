@@ -1,6 +1,6 @@
 import "./adversary/files-in-memory.ts";
 import { beforeAll, describe, test } from "vitest";
-import { jobFails, passes, resumes } from "./adversary/commands.ts";
+import { clockIsSet, jobFails, passes, pricesMove, resumes } from "./adversary/commands.ts";
 import type { HalfTruth } from "./adversary/half-truths.ts";
 import { expectAllKept, expectKept } from "./adversary/kept.ts";
 import { type SimPlan, simPlans } from "./adversary/plans.ts";
@@ -109,6 +109,61 @@ describe("What the search has found stays mended:", () => {
     expectKept(surroundings("takes"), [
       resumes({ troubles: [{ on: "media", times: 99, trouble: { kind: "reset", effect: false } }] }),
       passes(3_000),
+      resumes(),
+    ]));
+
+  const fiveSeconds: Trouble = { kind: "late", ms: 5_000 };
+
+  test.each([
+    ["back while a submit waits for its answer", -90, {}, [{ on: "any", times: 9, trouble: fiveSeconds }]],
+    [
+      "ahead by a day between two submits, and is read anew before the next",
+      1_500,
+      { clocksMs: [26 * 3_600_000, 0], skewMs: -1_500_000, slices: "always" },
+      [{ on: "submit", skip: 2, times: 9, trouble: halfTruth("the job's id is no id") }],
+    ],
+  ] as const)("a clock that is set %s sends nothing more under an old key", (_, minutes, world, troubles) =>
+    expectKept(surroundings(minutes < 0 ? "single" : "fan", world), [
+      resumes({ pauseIn: minutes < 0 ? 7 : 8, troubles }),
+      clockIsSet(minutes),
+      passes(1_500),
+      resumes({ troubles }),
+    ]),
+  );
+
+  test("a job that is named wrongly after the clock was set is among those that a person may adopt", () =>
+    expectKept(surroundings("takes", { skewMs: -1_500_000 }), [
+      resumes({ pauseIn: 9, troubles: [{ on: "submit", times: 6, trouble: halfTruth("the job's id is no id") }] }),
+      clockIsSet(-90),
+      resumes({ troubles: [{ on: "submit", times: 6, trouble: halfTruth("the answer is about another job") }] }),
+    ]));
+
+  test("a run in slices that lacked funds sends what it lacked them for once it is resumed", () =>
+    expectKept(
+      surroundings("fan", {
+        ...{
+          concurrency: 1,
+          balanceMicros: 150_000,
+          clocksMs: [0, 300_000],
+          slices: "always",
+          skewMs: -25 * 3_600_000,
+        },
+      }),
+      [
+        resumes({ pauseIn: 16, troubles: [{ on: "submit", skip: 1, trouble: { kind: "silence", effect: true } }] }),
+        clockIsSet(1_500),
+        pricesMove(10),
+        resumes({ dieIn: 20, pauseIn: 16 }),
+        resumes(),
+      ],
+    ));
+
+  test("a failed job is made again at today's price", () =>
+    expectKept(surroundings("single"), [
+      jobFails(0, { code: "INTERNAL", retryable: true }),
+      resumes({ dieIn: 12 }),
+      pricesMove(10),
+      passes(30),
       resumes(),
     ]));
 });

@@ -44,7 +44,7 @@ describe("a paid job", () => {
         expectedMicros: 80,
         intendedAt: 130,
         lastSentAt: 130,
-        serviceClockOffsetMs: 5,
+        sentByService: { from: 135, to: 135 },
       },
     });
     run.take({ type: "job.submit.unknown", ...at("a"), message: "gone", clockOffsetMs: 7 });
@@ -52,10 +52,11 @@ describe("a paid job", () => {
       phase: "submitting.unknown",
       intendedAt: 130,
       lastSentAt: 140,
-      serviceClockOffsetMs: 7,
+      sentByService: { from: 135, to: 147 },
     });
     run.take({ type: "job.submit.resent", ...at("a"), clockOffsetMs: 9 });
-    expect(attempt).toMatchObject({ phase: "submitting.unknown", lastSentAt: 150, serviceClockOffsetMs: 9 });
+    const sentByService = { from: 135, to: 159 };
+    expect(attempt).toMatchObject({ phase: "submitting.unknown", lastSentAt: 150, sentByService });
     run.take(submitted("a"), { type: "job.started", ...at("a") });
     expect(attempt).toMatchObject({ phase: "inProgress", jobId: "j-a-1", model: "m2", submittedAt: 160 });
     run.take(completed("a", output(0), output(1, "FAILED"), output(2, "EXPIRED")));

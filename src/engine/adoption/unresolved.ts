@@ -37,13 +37,13 @@ export interface SendWindow {
 
 /**
  * From the first send to the last. `offsetMs`: how far the service's clock is ahead of this machine's now; where the
- * journal notes another offset of that time, both count.
+ * journal notes other instants, all count.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
-  const first = attempt.intendedAt ?? 0;
-  const last = (attempt.lastSentAt ?? first) + RESENT_EVERY_MS;
-  const offsets = [offsetMs, attempt.serviceClockOffsetMs];
-  return { from: first + Math.min(...offsets) - MARGIN_MS, to: last + Math.max(...offsets) + MARGIN_MS };
+  const first = (attempt.intendedAt ?? 0) + offsetMs;
+  const last = (attempt.lastSentAt ?? attempt.intendedAt ?? 0) + offsetMs;
+  const { from, to } = attempt.sentByService ?? { from: first, to: last };
+  return { from: Math.min(first, from) - MARGIN_MS, to: Math.max(last, to) + RESENT_EVERY_MS + MARGIN_MS };
 }
 
 /** A job that an unanswered submit may have made. */

@@ -40,10 +40,15 @@ export class DriveMemory {
     this.spending = memo.spending ?? null;
   }
 
-  /** Of what {@link DriveMemory.toJson} wrote; a new one where nothing is left of it. */
-  static of(memo: Json): DriveMemory {
+  /**
+   * Of what {@link DriveMemory.toJson} wrote; a new one where nothing is left of it. `isResumed`: what was put off, or left
+   * for another drive, is tried now.
+   */
+  static of(memo: Json, { isResumed }: { readonly isResumed: boolean }): DriveMemory {
     // Written by this class; the journal hands out nothing else.
-    return new DriveMemory((memo ?? {}) as unknown as Partial<StoredMemo>);
+    const stored = (memo ?? {}) as unknown as Partial<StoredMemo>;
+    if (!isResumed) return new DriveMemory(stored);
+    return new DriveMemory({ ...stored, notBefore: [], unsent: [], service: null, spending: null });
   }
 
   /** Forgets what was handed out too long ago; whether anything was. */

@@ -38,7 +38,7 @@ interface Holding {
   readonly stop: AbortSignal;
   readonly how: Start;
   /** Of a slice, from what the slice before it left. Absent: the run is driven until it is idle. */
-  readonly slice?: (memo: Json) => SliceOptions;
+  readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
   /** What it works with, where that is there: as the slice before it left it, or of a run that was just planned. */
   readonly tools?: DriveTools | null;
 }
@@ -121,7 +121,8 @@ async function driveLeased(parts: HolderParts, holding: Holding, outcome: Taken)
   }
   const { length } = state.planned.plan.steps;
   await work.pause(length);
-  const slice = holding.slice?.(memo);
+  const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
+  const slice = holding.slice?.(memo, { isResumed });
   // Of work that another job of the engine seems to have lost, no step is notified.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);

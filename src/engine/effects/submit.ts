@@ -1,8 +1,9 @@
-import { type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
+import { ApiError, type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
 import { cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { RESENT_EVERY_MS } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
+import { TOO_OLD } from "../../run/kinds/job.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
@@ -32,6 +33,10 @@ export const submit: Effect<"submit"> = async (command, context) => {
       if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
       return outcome(command, context, judge("upload", error, { mayExist, step }));
     }
+    if (mayExist) {
+      const end = await forgottenOrAway(command, context);
+      if (end !== null) return end;
+    }
     try {
       const request = { model: command.model, input: input as Readonly<Record<string, unknown>> };
       const ack = await context.client.submit(
@@ -56,6 +61,24 @@ export const submit: Effect<"submit"> = async (command, context) => {
     }
   }
 };
+
+/**
+ * Clocks are set, and machines sleep: how old a key is that may have been used is asked the service, whose every answer
+ * brings its time. Null: it may be sent again.
+ */
+async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
+  const { client, signal, now, idempotencyWindowMs } = context;
+  try {
+    await client.balance({ priority: placed(context, 100), signal });
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return done();
+    const isServices = error instanceof ApiError && error.envelope;
+    if (!isServices) return retryOrPause(judge("balance", error), context);
+  }
+  const sentAt = context.state.steps[command.step]?.attempts[command.attempt - 1]?.sentByService?.from;
+  const isForgotten = sentAt !== undefined && now() + client.clockOffsetMs() - sentAt > idempotencyWindowMs;
+  return isForgotten ? leftOpen(command, context, { message: TOO_OLD, cause: "too old" }) : null;
+}
 
 /**
  * From when on nothing more may be sent, for a machine that sleeps between two sends wakes at any time: the service may have

@@ -143,8 +143,8 @@ export class RunSlices {
         stop: never,
         tools: remembered.tools,
         updates: { push: (events) => options.onEvents?.(events), progress: () => {} },
-        slice: (memo) => {
-          const memory = DriveMemory.of(memo);
+        slice: (memo, resumption) => {
+          const memory = DriveMemory.of(memo, resumption);
           return {
             memory,
             webhooks: options.webhooks ?? false,

@@ -222,9 +222,12 @@ function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: stri
   attempt.unresolved = null;
 }
 
-function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = attempt.serviceClockOffsetMs): void {
+/** A clock that was set since the last answer is known by the next: all instants that a send may have had are kept. */
+function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
   attempt.lastSentAt = at;
-  attempt.serviceClockOffsetMs = clockOffsetMs;
+  const instant = at + clockOffsetMs;
+  const { from, to } = attempt.sentByService ?? { from: instant, to: instant };
+  attempt.sentByService = { from: Math.min(from, instant), to: Math.max(to, instant) };
 }
 
 function newAttempt(n: number): AttemptState {
@@ -244,7 +247,7 @@ function newAttempt(n: number): AttemptState {
     error: null,
     intendedAt: null,
     lastSentAt: null,
-    serviceClockOffsetMs: 0,
+    sentByService: null,
     unresolved: null,
     submittedAt: null,
     completedAt: null,

@@ -26,6 +26,8 @@ import { type RunKind, stretch } from "./kind.ts";
 const FREE_RETRIES = 2;
 /** A price is believed for so long by another driver than the one that asked. */
 const QUOTE_LIFE_MS = 5 * 60_000;
+/** Why a submit without an answer is left to a person. */
+export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
 /** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
@@ -187,8 +189,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
     return;
   }
   if (!isUnsent && isTooOld(attempt, builder)) {
-    const message = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
-    builder.events.push({ type: "job.unresolved", ...target, message, cause: "too old" });
+    builder.events.push({ type: "job.unresolved", ...target, message: TOO_OLD, cause: "too old" });
     return;
   }
   // Its key may grow too old meanwhile.
@@ -243,6 +244,7 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   if (!builder.mayStart) return;
   const retryAt = attempt.completedAt! + 1000 * 2 ** tries;
   if (retryAt > builder.context.now) return builder.wake(retryAt);
+  if (builder.context.now - attempt.quotedAt! > QUOTE_LIFE_MS) return begin(plan, step, null, builder);
   const { costMicros, basis } = attempt.quote!;
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }

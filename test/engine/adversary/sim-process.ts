@@ -13,8 +13,11 @@ export type Ended =
   | { readonly kind: "result"; readonly result: RunResult }
   | { readonly kind: "error"; readonly error: unknown };
 
-/** Longest life of a process, in timers: whoever needs more is going in circles. */
-const MOST_TIMERS = 5_000;
+/**
+ * Longest life of a process, in timers: whoever needs more is going in circles. A run whose holder sleeps is looked at every
+ * second; where its clock was set back meanwhile, for 95 minutes.
+ */
+const MOST_TIMERS = 8_000;
 /** Upkeep in a row after which real time is given to whatever is under way. */
 const MOST_IDLE = 3;
 /** Looks in a row at a process without a timer after which it hangs. */
@@ -33,7 +36,7 @@ export class SimProcess {
   #idle = 0;
   #boundaries = 0;
   #dieAt: number;
-  readonly startedAt: number;
+  readonly place: number;
   readonly #world: SimWorld;
   /** As its machine shows it. */
   readonly #clock: Clock;
@@ -44,8 +47,9 @@ export class SimProcess {
   constructor(world: SimWorld, { secret = SECRET, dieAt = Number.POSITIVE_INFINITY } = {}) {
     this.#world = world;
     this.#dieAt = dieAt;
-    this.startedAt = world.time.now;
-    this.#aheadMs = world.nextAheadMs();
+    const { place, aheadMs } = world.nextProcess();
+    this.place = place;
+    this.#aheadMs = aheadMs;
     this.#measuredMs = -this.#aheadMs;
     this.#clock = world.time.clockOf(this, () => this.#aheadMs + world.machineAheadMs);
     const shared: Clock = { ...this.#clock, now: () => this.#clock.now() + this.#measuredMs };

@@ -80,6 +80,8 @@ export class SimWorld {
   readonly givenUp = new Set<string>();
   readonly #keyOf = new Map<string, string>();
   readonly #holdOf = new Map<string, number>();
+  /** Keys of which nobody can tell what became. */
+  readonly #unresolved = new Set<string>();
   /** Jobs that the journal has. */
   readonly knownJobs = new Set<string>();
   /** Jobs whose bills were told as something else that they might be: nobody can know better. */
@@ -91,8 +93,8 @@ export class SimWorld {
   isClockSet = false;
   /** The last words on approvals that were taken while nobody drove the run. */
   readonly words = new Map<string, Word>();
-  /** When prices moved, by the true time. */
-  readonly priceMoves: number[] = [];
+  /** When prices moved, by the true time, and how many processes had begun. */
+  readonly priceMoves: { readonly at: number; readonly processes: number }[] = [];
   /** What an estimate said may have been wrong. */
   isMisquoted = false;
   readonly #intents = new Map<string, Intent>();
@@ -140,14 +142,16 @@ export class SimWorld {
     return this.options.clocksMs.length === 0;
   }
 
-  nextAheadMs(): number {
+  /** The place of a process that begins among all, and how far its machine's clock is ahead. */
+  nextProcess(): { readonly place: number; readonly aheadMs: number } {
     const { clocksMs } = this.options;
-    return clocksMs[this.#processes++ % clocksMs.length] ?? 0;
+    const place = this.#processes++;
+    return { place, aheadMs: clocksMs[place % clocksMs.length] ?? 0 };
   }
 
   movePrices(factor: number): void {
     this.service.priceFactor = factor;
-    this.priceMoves.push(this.time.now);
+    this.priceMoves.push({ at: this.time.now, processes: this.#processes });
   }
 
   async state(): Promise<RunState> {
@@ -227,11 +231,18 @@ export class SimWorld {
     const chargedMicros = counting.reduce((sum, job) => sum + this.service.netMicros(job), 0);
     const reserved = ({ key, costMicros, excessMicros }: PaidJob) =>
       key === null ? costMicros - excessMicros : (this.#holdOf.get(key) ?? costMicros);
-    const excesses = jobs.map((job) => Math.max(0, job.costMicros - reserved(job))).sort((a, b) => b - a);
-    // What was at the service when the first charge above its quote became known; a bill that is late tells nobody.
+    const isUnbilled = ({ key }: PaidJob) => billsLateMs > 0 || (key !== null && this.#unresolved.has(key));
+    const excesses = jobs
+      .map((job) => ({ micros: Math.max(0, job.costMicros - reserved(job)), isUnbilled: isUnbilled(job) }))
+      .sort((a, b) => b.micros - a.micros);
+    // What was at the service when the first charge above its quote became known; a bill that is late, or of a job that
+    // nobody can tell for the step's own, tells nobody.
     const unawares = concurrency * (1 + this.priceMoves.length);
-    const unknown = billsLateMs > 0 ? excesses : excesses.slice(0, unawares);
-    const excess = unknown.reduce((sum, micros) => sum + micros, 0);
+    const billed = excesses.filter((one) => !one.isUnbilled).slice(0, unawares);
+    const excess = [...excesses.filter((one) => one.isUnbilled), ...billed].reduce(
+      (sum, { micros }) => sum + micros,
+      0,
+    );
     for (const [name, most] of [
       ["budget", this.budgetMicros],
       ["cap", this.capMicros],
@@ -254,9 +265,9 @@ export class SimWorld {
     if (word?.approved === false) this.fail(`${step} was bought although ${decides} was rejected`);
     if (word?.chosen != null && used !== null && used !== word.chosen)
       this.fail(`${step} was bought with ${used} although ${word.chosen} was picked`);
-    const movedAt = this.priceMoves.at(-1);
+    const moved = this.priceMoves.at(-1);
     const { costMicros, excessMicros } = this.service.jobOfKey(key)!;
-    const isStale = movedAt !== undefined && by.startedAt >= movedAt && at - movedAt > QUOTE_LIFE_MS;
+    const isStale = moved !== undefined && by.place >= moved.processes && at - moved.at > QUOTE_LIFE_MS;
     const isKnowable = !by.isInSlices && !this.isClockSet && !this.isMisquoted;
     if (isStale && isKnowable && this.#holdOf.get(key)! < costMicros - excessMicros)
       this.fail(`${step} was bought at a price that had moved before its driver began`);
@@ -271,6 +282,9 @@ export class SimWorld {
         this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
       }
       if ("jobId" in event && event.jobId != null) this.knownJobs.add(event.jobId);
+      if (event.type === "job.unresolved") this.#unresolved.add(this.#keyOf.get(`${event.step}#${event.attempt}`)!);
+      if (event.type === "job.submitted" || event.type === "job.adopted" || event.type === "job.found")
+        this.#unresolved.delete(this.#keyOf.get(`${event.step}#${event.attempt}`)!);
       this.note(() => `journal: ${eventText(event)}`);
     }
     for (const change of ledgerChanges(events)) {
