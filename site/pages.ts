@@ -53,7 +53,6 @@ export const GROUPS: readonly Group[] = [
     title: "Explanation",
     pages: [
       ["guarantees", "Guarantees"],
-      ["architecture", "Architecture"],
       ["comparison", "Comparison"],
       ["support", "Support and versions"],
       ["changelog", "Changelog"],
