@@ -61,6 +61,7 @@ for (let batch = shard; batch < batches; batch += shards) {
       .replace(/^\S+(?= failed| was paid|: )|job_\d+|(hold of|jobs that) \S+|sr1_\w+|\d+/g, "#")
       .slice(0, 110);
     const known = found.get(name);
+    console.log(`--replay ${seed}:${run}  ${world.broken.message}`);
     const text = `--replay ${seed}:${run}\n${lifeText(options, commands, world)}`;
     const shorter = known === undefined || text.length < known.log.length ? text : known.log;
     found.set(name, { count: (known?.count ?? 0) + 1, log: shorter });
