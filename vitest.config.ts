@@ -12,6 +12,10 @@ const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGl
 const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
   (file) => !file.endsWith(".long.test.ts") && !changesItsProcess.test(readFileSync(at(file), "utf8")),
 );
+/** Files that look at a part in the quick command, and at all of it in the second. */
+const sampledFiles = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
+  (file) => !file.endsWith(".long.test.ts") && readFileSync(at(file), "utf8").includes('support/sample.ts"'),
+);
 export default defineConfig({
   resolve: {
     alias: [
@@ -40,7 +44,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "long", include: ["test/**/*.long.test.ts"], exclude: [...defaultExclude, ...absent.keys()] },
+        test: {
+          name: "long",
+          include: ["test/**/*.long.test.ts", ...sampledFiles],
+          exclude: [...defaultExclude, ...absent.keys()],
+          env: { SHOWRUNNER_TEST_WHOLE: "1" },
+        },
       },
     ],
     setupFiles: ["test/support/seed.ts"],

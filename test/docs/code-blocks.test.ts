@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { sampled } from "../support/sample.ts";
 import { blocksOf, type CodeBlock, codeBlocks, root } from "./support/code-blocks.ts";
 
 const blocks = codeBlocks();
@@ -37,9 +38,10 @@ describe("code in the docs", () => {
   });
 
   test.each(
-    typescript
-      .filter(({ marks }) => marks.includes("run"))
-      .map((block) => [`${block.document}:${block.line}`, block] as const),
+    sampled(
+      typescript.filter(({ marks }) => marks.includes("run")),
+      4,
+    ).map((block) => [`${block.document}:${block.line}`, block] as const),
   )("%s runs as it stands", (_name, block) => {
     const file = join(folder, `run-${fileName(block)}`);
     writeFileSync(file, block.code);

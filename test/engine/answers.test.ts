@@ -14,6 +14,7 @@ import { type Pipeline, pipeline } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { LATE_MODEL, PRICE_MICROS } from "../support/answering-service.ts";
 import { openAnswering } from "../support/answering-show.ts";
+import { sampled } from "../support/sample.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
 const input = z.object({});
@@ -195,7 +196,7 @@ function expected({ kind, answer, before }: Cell) {
 test.each(columns)(
   "each answer to a $kind, $before, means for job, hold, step and run what the table says, and the run ends with one paid job",
   async ({ kind, before }) => {
-    const cells = (Object.keys(answers) as Answer[]).map((answer): Cell => ({ kind, before, answer }));
+    const cells = sampled(Object.keys(answers) as Answer[], 3).map((answer): Cell => ({ kind, before, answer }));
     const found = await Promise.all(cells.map(walk));
     expect(found).toEqual(cells.map(expected));
   },

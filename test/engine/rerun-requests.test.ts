@@ -10,6 +10,7 @@ import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { points } from "../support/sample.ts";
 
 /** face → poster → print → frame: a rerun of the face makes all four again. */
 const film = pipeline("film", {
@@ -54,7 +55,7 @@ describe("A rerun request is applied once", () => {
   test("killed at any moment and repeated, it submits no more jobs than requested", async () => {
     const calm = neverCrashing();
     await resumeWith(await finished("calm"), calm, { rerun: ["face"] });
-    for (let point = 1; point <= calm.count; point++) {
+    for (const point of points(calm.count, 8)) {
       const world = await finished(`once-${point}`);
       const how = { rerun: ["face"] };
       const result = (await resumeWith(world, new CrashInjector(point), how)) ?? null;
@@ -82,7 +83,7 @@ describe("A rerun request is applied once", () => {
     const how = { rerun: ["face"], requestId: "retake-1" };
     const calm = neverCrashing();
     await resumeWith(await finished("named"), calm, how);
-    for (let point = 1; point <= calm.count; point += 3) {
+    for (const point of points(calm.count, 9)) {
       const world = await finished(`named-${point}`);
       await resumeWith(world, new CrashInjector(point), how);
       for (let again = 0; again < 2; again++) {

@@ -9,6 +9,7 @@ import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
+import { points } from "../support/sample.ts";
 
 const catalog = builtInCatalog();
 let folder: string;
@@ -81,7 +82,7 @@ test("killed at every moment of a revision, it is applied once, and paid once", 
     attempts: ["portrait succeeded 1", "poster succeeded 2", "title succeeded 1", "jingle succeeded 2"],
     ...{ jobs: 6, keys: 6, charged: 600_000, settledMicros: 600_000, heldMicros: 0 },
   });
-  for (let point = 1; point <= calm.mortal.count; point++) {
+  for (const point of points(calm.mortal.count, 4)) {
     const { facts, mortal: crashInjector } = await lifeWithDeathAt(point);
     expect(facts, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.facts);
   }

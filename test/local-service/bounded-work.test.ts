@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonExcess, MAX_DEPTH, MAX_FIELDS, MAX_VALUES } from "../../src/local-service/http/body.ts";
 import type { LocalService } from "../../src/local-service/index.ts";
+import { sampled } from "../support/sample.ts";
 import { ask, type Body, start } from "./support/service.ts";
 
 const LARGEST_ANSWER_BYTES = 100_000;
@@ -106,7 +107,7 @@ test("no text of a body is accepted, stored or repeated without a limit, whateve
   for (const { method, path, fields: names } of endpoints) {
     const filled = path.replaceAll(/\{\w+\}/g, "image-1");
     const target = path.startsWith("/_local") ? new URL(filled, service.baseUrl).href.slice(0) : filled;
-    for (const name of [...names, huge]) {
+    for (const name of sampled([...names, huge], 6)) {
       const bodies = [
         { [name]: huge },
         { [name]: [huge] },
