@@ -30,6 +30,7 @@ export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-sche
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
 export type { FamiliesOption } from "./families/index.ts";
 export * from "./index.ts";
+export { decidedText } from "./journal/events/step.ts";
 export { eventText, liveText } from "./journal/events.ts";
 export type { NoticeRow } from "./journal/notices.ts";
 export { describeDatabase } from "./journal/open.ts";

@@ -12,11 +12,13 @@ import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgr
 import { loadDriver } from "./postgres/load.ts";
 import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
 import { sharePace } from "./postgres/pace.ts";
+import * as links from "./postgres/review-links.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as side from "./postgres/side-tables.ts";
 import { WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
+import type { ReviewLinkRow } from "./review-links.ts";
 import type {
   Commit,
   InboxMessage,
@@ -193,6 +195,26 @@ class PostgresJournal implements JournalStore {
 
   async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
     return side.dropHandles(this.#open, expiredAt, dryRun);
+  }
+
+  async addReviewLink(link: ReviewLinkRow) {
+    await links.addReviewLink(this.#open, link);
+  }
+
+  async reviewLink(id: string) {
+    return links.readReviewLink(this.#open, id);
+  }
+
+  async reviewLinks() {
+    return links.readReviewLinks(this.#open);
+  }
+
+  async revokeReviewLink(id: string, at: number) {
+    await links.revokeReviewLink(this.#open, id, at);
+  }
+
+  async useReviewLink(id: string, at: number) {
+    return links.useReviewLink(this.#open, id, at);
   }
 
   async setProgress(runId: string, progress: Progress) {

@@ -7,6 +7,7 @@ import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
 import type { PaceRequest } from "./pace-shares.ts";
 import { projectOf } from "./project.ts";
 import { checkCommit } from "./record.ts";
+import type { ReviewLinkRow } from "./review-links.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
@@ -20,6 +21,7 @@ import { openFile } from "./sqlite/open.ts";
 import { sharePace } from "./sqlite/pace.ts";
 import { packAside } from "./sqlite/packed-text.ts";
 import { lastUnsorted, readResults, sortResults } from "./sqlite/results.ts";
+import * as links from "./sqlite/review-links.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
 import { dueRuns } from "./sqlite/wakes.ts";
@@ -204,6 +206,26 @@ export class SqliteJournal implements JournalStore {
 
   dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
     return this.#writer.write(() => dropHandles(this.#db, expiredAt, dryRun), { durable: false });
+  }
+
+  addReviewLink(link: ReviewLinkRow) {
+    return this.#writer.write(() => links.addReviewLink(this.#db, link));
+  }
+
+  reviewLink(id: string) {
+    return this.#read(() => links.readReviewLink(this.#db, id));
+  }
+
+  reviewLinks() {
+    return this.#read(() => links.readReviewLinks(this.#db));
+  }
+
+  revokeReviewLink(id: string, at: number) {
+    return this.#writer.write(() => links.revokeReviewLink(this.#db, id, at));
+  }
+
+  useReviewLink(id: string, at: number) {
+    return this.#writer.write(() => links.useReviewLink(this.#db, id, at));
   }
 
   setProgress(runId: string, progress: Progress) {

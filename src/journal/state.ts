@@ -13,6 +13,7 @@ import { stepNamed } from "../plan/plan-index.ts";
 import type { ActiveTime } from "./active-time.ts";
 import type {
   Chosen,
+  DecidedBy,
   JournalError,
   OutputFacts,
   PauseReason,
@@ -131,7 +132,7 @@ export interface StepState {
   outputs: OutputState[] | null;
   /** What a chat or a task yielded; undefined until it did. */
   value: Json | undefined;
-  approval: { readonly approved: boolean; readonly note: string | null } | null;
+  approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
   /** The output that an approval or a pick resolves to. */
   chosen: Chosen | null;
   /** The references that an expansion resolves to; null until it was planned. */

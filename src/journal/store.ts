@@ -1,9 +1,10 @@
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
 import type { LedgerChange } from "./events/spec.ts";
-import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
+import type { Chosen, DecidedBy, RunEvent, StoredEvent } from "./events.ts";
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
 import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
+import type { ReviewLinkStore } from "./review-links.ts";
 import type { Tags } from "./tags.ts";
 import type { DueQuery, Wake, WorkMessage } from "./wakes.ts";
 
@@ -77,8 +78,9 @@ export type InboxMessage =
       /** What stood at that position when it was picked: what is offered may change before this is read. */
       readonly chosen?: Chosen;
       readonly note?: string;
+      readonly by?: DecidedBy;
     }
-  | { readonly type: "reject"; readonly step: string; readonly note?: string }
+  | { readonly type: "reject"; readonly step: string; readonly note?: string; readonly by?: DecidedBy }
   | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
   | WorkMessage;
 
@@ -203,7 +205,7 @@ export interface Progress {
  * The journal: append-only events of every run, with the ledger, the inbox and the lease beside them so that one
  * transaction can hold all four. Implementations pass one contract suite.
  */
-export interface JournalStore {
+export interface JournalStore extends ReviewLinkStore {
   /** Folder of the project that the journal's file belongs to, absolute. Absent where there is no file. */
   readonly project?: string | undefined;
   /** This user may only look at it: every write is refused. */
@@ -213,10 +215,7 @@ export interface JournalStore {
    * by it. Absent where all of them are on one machine.
    */
   clockOffsetMs?(): number;
-  /**
-   * Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. `wake`: an engine drives
-   * it.
-   */
+  /** Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. `wake`: an engine drives it. */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
   run(runId: string): Promise<RunRow | null>;
   /** Newest first. `tags`: only runs that carry all of them. */

@@ -1,4 +1,4 @@
-import type { Chosen, RunEvent } from "../journal/events.ts";
+import type { Chosen, DecidedBy, RunEvent } from "../journal/events.ts";
 import { isRunFinal, isStepFinal, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
@@ -10,6 +10,7 @@ export interface PersonsDecision {
   readonly pick: number | null;
   readonly note: string | null;
   readonly chosen?: Chosen | undefined;
+  readonly by?: DecidedBy;
 }
 
 /**

@@ -30,8 +30,8 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     case "approve":
       return approved(state, message);
     case "reject": {
-      const { step, note = null } = message;
-      return decided(state, { step, approved: false, pick: null, note });
+      const { step, note = null, by } = message;
+      return decided(state, { step, approved: false, pick: null, note, ...(by && { by }) });
     }
     case "hint":
       return [];
@@ -63,7 +63,7 @@ function restsAnyway({ status, pause }: RunState): boolean {
 }
 
 function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {
-  const { step, pick, note = null } = message;
+  const { step, pick, note = null, by } = message;
   if (!Object.hasOwn(state.steps, step)) return [];
   const { decision } = traitsOf(planStep(state, step));
   if (decision === null) return [];
@@ -73,7 +73,14 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
   if (decision.choose && (pick === undefined || chosen === undefined)) return [];
-  return decided(state, { step, approved: true, pick: decision.choose ? index : null, note, chosen });
+  return decided(state, {
+    step,
+    approved: true,
+    pick: decision.choose ? index : null,
+    note,
+    chosen,
+    ...(by && { by }),
+  });
 }
 
 function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[] {

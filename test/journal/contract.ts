@@ -4,6 +4,7 @@ import { ownText } from "../../src/clean-text.ts";
 import { isDeliverable, jobsOf } from "../../src/journal/deliveries.ts";
 import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
 import { accountOf } from "../../src/journal/record.ts";
+import { LISTED_MS, type ReviewLinkRow } from "../../src/journal/review-links.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
 import { ON_TIME_MS } from "../../src/journal/wakes.ts";
 import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
@@ -949,6 +950,51 @@ export function journalContract(name: string, open: Open): void {
         await journal.releaseLease(lease);
         await journal.removeRun("r1", 9_999);
         expect(await journal.notices()).toEqual([]);
+      });
+    });
+
+    describe("review links", () => {
+      const link: ReviewLinkRow = {
+        id: "one",
+        secretHash: "ab",
+        scope: { tags: { client: "acme" }, runId: "r1", step: "pick" },
+        createdAt: 1_000,
+        expiresAt: 5_000,
+        revokedAt: null,
+        uses: 0,
+        maxUses: 2,
+      };
+
+      test("are kept as they were made, and listed newest first", async () => {
+        await journal.addReviewLink(link);
+        await journal.addReviewLink({ ...link, id: "two", createdAt: 2_000 });
+        expect(await journal.reviewLink("one")).toEqual(link);
+        expect(await journal.reviewLink("three")).toBeNull();
+        expect((await journal.reviewLinks()).map(({ id }) => id)).toEqual(["two", "one"]);
+      });
+
+      test("are used no more often than they may be, however many ask at once", async () => {
+        await journal.addReviewLink(link);
+        const used = await Promise.all(Array.from({ length: 9 }, () => journal.useReviewLink("one", 2_000)));
+        expect(used.filter(Boolean)).toHaveLength(2);
+        expect(await journal.reviewLink("one")).toMatchObject({ uses: 2 });
+      });
+
+      test("end with their time, and before it when they are revoked", async () => {
+        await journal.addReviewLink(link);
+        expect(await journal.useReviewLink("one", 5_000)).toBe(false);
+        expect(await journal.useReviewLink("none", 2_000)).toBe(false);
+        await journal.revokeReviewLink("one", 3_000);
+        await journal.revokeReviewLink("one", 4_000);
+        expect(await journal.useReviewLink("one", 2_000)).toBe(false);
+        expect(await journal.reviewLink("one")).toEqual({ ...link, revokedAt: 3_000 });
+      });
+
+      test("are forgotten long after their end", async () => {
+        await journal.addReviewLink(link);
+        const later = link.expiresAt + LISTED_MS + 1;
+        await journal.addReviewLink({ ...link, id: "two", createdAt: later, expiresAt: later + 1 });
+        expect((await journal.reviewLinks()).map(({ id }) => id)).toEqual(["two"]);
       });
     });
 

@@ -85,6 +85,18 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "approved | the smile",
   ],
   [{ type: "approval.decided", step: "face", approved: false, pick: null, note: null }, "rejected", "rejected | "],
+  [
+    {
+      type: "approval.decided",
+      step: "face",
+      approved: true,
+      pick: 0,
+      note: null,
+      by: { name: "Ann", verified: false, link: "l1" },
+    },
+    "approved by Ann (name not verified), take 1",
+    "approved by Ann (name not verified) | ",
+  ],
   [{ type: "pick.decided", step: "face", chosen: { step: "takes", index: 2 } }, "chose output 2 of takes"],
   [{ type: "file.placed", step: "face", name: "poster", file: "poster.png" }, "poster is poster.png"],
   [{ type: "job.quoted", ...at, costMicros: null, basis: "unquotable" }, "no price (unquotable)"],

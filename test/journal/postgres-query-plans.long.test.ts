@@ -7,7 +7,11 @@ import { account, planned } from "./samples.ts";
 import { useAllOf } from "./use-all.ts";
 
 /** Questions for all that there is. */
-const listings = [/SELECT DISTINCT sha256/, /FROM "big"\.notices n JOIN "big"\.runs USING \(run_key\) ORDER BY/];
+const listings = [
+  /SELECT DISTINCT sha256/,
+  /FROM "big"\.notices n JOIN "big"\.runs USING \(run_key\) ORDER BY/,
+  /FROM "big"\.review_links ORDER BY created_at DESC/,
+];
 
 /** What 5,000 runs of 20 commits left. */
 const fill = `
@@ -31,6 +35,7 @@ INSERT INTO big.notices SELECT run_key, 1, 'run.failed', '{}', 0, 1000000 + run_
 INSERT INTO big.run_tags SELECT 'c=d', run_key FROM big.runs;
 INSERT INTO big.pace SELECT 'k' || i, 1, 1, 0 FROM generate_series(1, 2000) i;
 INSERT INTO big.pace_shares SELECT 'k' || i, 'h' || j, 1, 1, 1000000 FROM generate_series(1, 2000) i, generate_series(1, 3) j;
+INSERT INTO big.review_links SELECT 'l' || i, 'h', '{}', 10 + i, 4000000000000 + i, NULL, 0, 9 FROM generate_series(1, 5000) i;
 ANALYZE`;
 
 describeNeeding(lacksPostgres())("A large journal on PostgreSQL", () => {

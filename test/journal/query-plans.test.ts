@@ -11,6 +11,7 @@ const listings = [
   /^SELECT id FROM unsorted_results ORDER BY id DESC LIMIT 1$/,
   /^SELECT DISTINCT sha256 FROM media/,
   /^SELECT run_id, seq, event, .* ORDER BY due_at, run_key, seq$/,
+  /^SELECT .* FROM review_links ORDER BY created_at DESC/,
   /^SELECT .* FROM results .* WHERE run_key = /,
 ];
 

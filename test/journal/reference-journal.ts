@@ -31,6 +31,7 @@ import {
   mediaOf,
   movedTo,
 } from "../../src/journal/record.ts";
+import { LISTED_MS, type ReviewLinkRow } from "../../src/journal/review-links.ts";
 import { type AccountMoney, isSince, refusalOf, unseenOf } from "../../src/journal/spend-guard.ts";
 import type {
   Commit,
@@ -81,6 +82,7 @@ const place = "memory";
 class ReferenceJournal implements JournalStore {
   readonly #now: () => number;
   readonly #runs = new Map<string, MemoryRun>();
+  readonly #links = new Map<string, ReviewLinkRow>();
   readonly #handles = new Map<string, UploadHandleRow>();
   readonly #deliveries = new Map<
     string,
@@ -378,6 +380,35 @@ class ReferenceJournal implements JournalStore {
     const expired = [...this.#handles].filter(([, row]) => row.expiresAt <= expiredAt);
     if (!dryRun) for (const [key] of expired) this.#handles.delete(key);
     return expired.length;
+  }
+
+  async addReviewLink(link: ReviewLinkRow): Promise<void> {
+    this.#open();
+    for (const { id, expiresAt } of this.#links.values()) {
+      if (expiresAt < link.createdAt - LISTED_MS) this.#links.delete(id);
+    }
+    this.#links.set(link.id, structuredClone(link));
+  }
+
+  async reviewLink(id: string): Promise<ReviewLinkRow | null> {
+    return structuredClone(this.#links.get(id) ?? null);
+  }
+
+  async reviewLinks(): Promise<readonly ReviewLinkRow[]> {
+    return [...this.#links.values()].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1));
+  }
+
+  async revokeReviewLink(id: string, at: number): Promise<void> {
+    const link = this.#links.get(id);
+    if (link?.revokedAt === null) this.#links.set(id, { ...link, revokedAt: at });
+  }
+
+  async useReviewLink(id: string, at: number): Promise<boolean> {
+    const link = this.#links.get(id);
+    if (link === undefined || link.revokedAt !== null || link.expiresAt <= at || link.uses >= link.maxUses)
+      return false;
+    this.#links.set(id, { ...link, uses: link.uses + 1 });
+    return true;
   }
 
   async setProgress(runId: string, progress: Progress): Promise<void> {

@@ -35,6 +35,10 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
   });
   await journal.setProgress("r", { step: "a", fraction: 0.5, estimatedCompletionAt: null });
   await journal.putHandle({ sha256: "aa", account, url: "u", contentType: "image/png", expiresAt: 9 });
+  const link = { id: "l", secretHash: "h", scope: { runId: "r" }, createdAt: 1, expiresAt: 9, revokedAt: null };
+  await journal.addReviewLink({ ...link, uses: 0, maxUses: 1 });
+  await Promise.all([journal.reviewLink("l"), journal.reviewLinks(), journal.useReviewLink("l", 2)]);
+  await journal.revokeReviewLink("l", 3);
   await journal.runs({ limit: 5, before: 9 });
   await journal.runs({ tags: { a: "b" } });
   await journal.sharePace({ key: "k", holder: "h", at: 1, limit: null, pauseMs: 0, used: 0, wanted: 1, ttlMs: 1 });

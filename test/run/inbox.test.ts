@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
 import type { InboxMessage } from "../../src/journal/store.ts";
@@ -125,6 +126,12 @@ describe("a decision", () => {
     const rejected = { type: "approval.decided", step: "ok", approved: false, pick: null };
     expect(told(waiting(true), { type: "reject", step: "ok", note: "dull" })).toEqual([{ ...rejected, note: "dull" }]);
     expect(told(waiting(true), { type: "reject", step: "ok" })).toEqual([{ ...rejected, note: null }]);
+  });
+
+  test("names who decided, as far as the message does", () => {
+    const by = { name: ownText("Ann"), verified: false, link: "l1" };
+    expect(told(waiting(false), { type: "approve", step: "ok", by })).toEqual([decided({ by })]);
+    expect(told(waiting(true), { type: "reject", step: "ok", by })).toEqual([decided({ approved: false, by })]);
   });
 
   test("sets the run going that rested for it, and no other", () => {

@@ -224,6 +224,11 @@ declare const manifestSchema: z.ZodObject<{
     approval: z.ZodNullable<z.ZodObject<{
       approved: z.ZodBoolean;
       note: z.ZodNullable<z.ZodString>;
+      by: z.ZodOptional<z.ZodObject<{
+        name: z.ZodString;
+        verified: z.ZodBoolean;
+        link: z.ZodOptional<z.ZodString>;
+      }, z.core.$strip>>;
     }, z.core.$strip>>;
     reused_from: z.ZodNullable<z.ZodObject<{
       run: z.ZodString;

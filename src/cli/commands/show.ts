@@ -1,4 +1,4 @@
-import type { RunReport } from "../../internal.ts";
+import { decidedText, type RunReport } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
@@ -46,8 +46,8 @@ function result(step: Step): string {
 }
 
 /** `rejected: too dark`. */
-export function decisionText({ approved, note }: NonNullable<Step["approval"]>): string {
-  return `${approved ? "approved" : "rejected"}${note === null ? "" : `: ${note}`}`;
+export function decisionText({ note, ...decided }: NonNullable<Step["approval"]>): string {
+  return `${decidedText(decided)}${note === null ? "" : `: ${note}`}`;
 }
 
 /** The steps of a run with job, cost, time and result. */

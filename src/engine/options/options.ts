@@ -214,6 +214,20 @@ export interface ApproveDecision {
   readonly pick?: number | string | undefined;
   /** Why, for whoever reads the run later. */
   readonly note?: string | undefined;
+  /** Who decides, where it is somebody whom your program knows or asked for a name. Default: not said. */
+  readonly by?: Decider | undefined;
+}
+
+export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
+
+/** Who decides on a step. */
+export interface Decider {
+  /** At most 100 characters are kept. */
+  readonly name: string;
+  /** Whether your program knows that the name is theirs. Default false. */
+  readonly verified?: boolean | undefined;
+  /** Id of the review link that they came by. */
+  readonly link?: string | undefined;
 }
 
 const DEFAULT_LIMIT = 8;

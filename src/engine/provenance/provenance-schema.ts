@@ -25,6 +25,14 @@ const attempt = z.object({
   cost: usd.nullable(),
 });
 
+const decidedBy = z.object({
+  name: z.string(),
+  /** False: typed by whoever decided, and checked by nobody. */
+  verified: z.boolean(),
+  /** The review link that they came by. */
+  link: z.string().optional(),
+});
+
 const step = z.object({
   path: z.string(),
   kind: z.enum(stepKinds),
@@ -43,7 +51,7 @@ const step = z.object({
   value: json,
   /** Which output an approval or a pick stands for. */
   chosen: z.object({ step: z.string(), index: z.int().nonnegative() }).nullable(),
-  approval: z.object({ approved: z.boolean(), note: z.string().nullable() }).nullable(),
+  approval: z.object({ approved: z.boolean(), note: z.string().nullable(), by: decidedBy.optional() }).nullable(),
   /** Taken over from an earlier run, for nothing. */
   reused_from: z.object({ run: z.string(), step: z.string(), made_at: instant }).nullable(),
   finished_at: instant.nullable(),

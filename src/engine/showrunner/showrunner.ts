@@ -21,6 +21,7 @@ import type {
   CompareOptions,
   PlanOptions,
   QuoteOptions,
+  RejectDecision,
   ResumeOptions,
   RunOptions,
 } from "../options/options.ts";
@@ -165,7 +166,7 @@ export interface Showrunner {
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   /** The opposite: the step fails, and what uses it is skipped. */
-  reject(runId: string, step: string, options?: { readonly note?: string | undefined }): Promise<void>;
+  reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */

@@ -1,7 +1,8 @@
 import type { Client } from "../../api/index.ts";
+import { cleanText } from "../../clean-text.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
-import type { StoredEvent } from "../../journal/events.ts";
+import type { DecidedBy, StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
@@ -26,7 +27,7 @@ import { isAskedToGoOn } from "../change/stops.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { storedEvent } from "../drive/run-writer.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { ApproveDecision } from "../options/options.ts";
+import type { ApproveDecision, Decider, RejectDecision } from "../options/options.ts";
 
 /** Enough for a query to be worth it, and little memory whatever the run. */
 const EVENTS_READ_AT_ONCE = 5000;
@@ -146,19 +147,19 @@ export abstract class StoredRuns {
     return certain;
   }
 
-  async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
+  async approve(runId: string, step: string, { pick, note, by }: ApproveDecision = {}): Promise<void> {
     const state = await this.repository.load(runId);
     const plan = decidable(state, step);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
     if (typeof found === "string") throw new InvalidOptionError("pick", found);
     const picked = found === null ? {} : { pick: found, chosen: offer[found]! };
-    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }) });
+    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }), ...deciderOf(by) });
   }
 
-  async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {
+  async reject(runId: string, step: string, { note, by }: RejectDecision = {}): Promise<void> {
     decidable(await this.repository.load(runId), step);
-    await this.#send(runId, { type: "reject", step, ...(note && { note }) });
+    await this.#send(runId, { type: "reject", step, ...(note && { note }), ...deciderOf(by) });
   }
 
   async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
@@ -193,6 +194,15 @@ function decidable(state: RunState, path: string): Decision {
   if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
   return traitsOf(planStep(state, path)).decision!;
 }
+
+/** What the journal keeps of who decides. */
+function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
+  if (by === undefined) return {};
+  const { name, verified = false, link } = by;
+  return { by: { name: cleanText(name, MOST_NAME), verified, ...(link !== undefined && { link }) } };
+}
+
+const MOST_NAME = 100;
 
 /** What was decided while no process drives the run, as it will be once one does. */
 function applyDecisions(state: RunState, inbox: readonly InboxEntry[]): void {

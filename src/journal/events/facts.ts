@@ -89,6 +89,15 @@ export interface Chosen {
   readonly index: number;
 }
 
+/** Who decided. */
+export interface DecidedBy {
+  readonly name: CleanText;
+  /** False: the name was typed by whoever decided, and nobody checked it. */
+  readonly verified: boolean;
+  /** Id of the review link that the decision came by; absent where it came by none. */
+  readonly link?: string;
+}
+
 export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 

@@ -2,7 +2,7 @@ import type { CleanText } from "../../clean-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type OutputState, planStep, type RunState } from "../state.ts";
-import type { Chosen, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
+import type { Chosen, DecidedBy, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 /** What happens to a step, and what steps do that are no paid work. */
@@ -33,6 +33,8 @@ export type StepEvent =
       /** Position in what the step shows; null when there is nothing to choose. */
       readonly pick: number | null;
       readonly note: string | null;
+      /** Absent: whoever may act on the run. */
+      readonly by?: DecidedBy;
     }
   /** It came when what was decided before could not be taken back any more. */
   | {
@@ -116,17 +118,17 @@ export const stepEvents: EventTable<StepEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "approval.decided": {
-    apply: (fold, { step, approved, note }) => {
+    apply: (fold, { step, approved, note, by }) => {
       // The last word counts: what an earlier one chose is not chosen any more.
-      Object.assign(fold.step(step), { approval: { approved, note }, chosen: null });
+      Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null });
     },
     changes: "step",
     timeline: (timeline, { step }) => timeline.close(step),
-    line: ({ approved, pick, note }) => {
+    line: ({ pick, note, ...decided }) => {
       const choice = pick === null ? "" : `, take ${pick + 1}`;
-      return line(`${approved ? "approved" : "rejected"}${choice}${note === null ? "" : `: ${note}`}`);
+      return line(`${decidedText(decided)}${choice}${note === null ? "" : `: ${note}`}`);
     },
-    incident: ({ approved, note }) => ({ what: approved ? "approved" : "rejected", why: note ?? "" }),
+    incident: ({ note, ...decided }) => ({ what: decidedText(decided), why: note ?? "" }),
     ...ignoredBy("ledger", "media", "notice"),
   },
   "approval.refused": {
@@ -160,6 +162,12 @@ export const stepEvents: EventTable<StepEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
 };
+
+/** What was decided, and by whom, as far as it is known. */
+export function decidedText({ approved, by }: { readonly approved: boolean; readonly by?: DecidedBy }): string {
+  const what = approved ? "approved" : "rejected";
+  return by === undefined ? what : `${what} by ${by.name}${by.verified ? "" : " (name not verified)"}`;
+}
 
 /** The names in a list of placed files, so that one more costs the same however many there are. */
 const placedNames = new WeakMap<RunState["files"], Set<string>>();

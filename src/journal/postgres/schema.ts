@@ -224,4 +224,22 @@ export const migrations: readonly Migration[] = [
     // As in SQLite.
     sql: `DROP TABLE {s}.charges; DROP INDEX {s}.results_by_step; ALTER TABLE {s}.results DROP COLUMN settings, DROP COLUMN amount`,
   },
+  {
+    // As in SQLite; `last_use` names the last use, so that a call that is made again counts once.
+    sql: `
+  CREATE TABLE {s}.review_links (
+    id text COLLATE "C" PRIMARY KEY,
+    secret_hash text NOT NULL,
+    scope text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    revoked_at bigint,
+    uses bigint NOT NULL,
+    max_uses bigint NOT NULL,
+    last_use uuid
+  ) WITH (fillfactor = 80);
+  CREATE INDEX review_links_newest ON {s}.review_links (created_at DESC, id);
+  CREATE INDEX review_links_expiry ON {s}.review_links (expires_at);
+  `,
+  },
 ];

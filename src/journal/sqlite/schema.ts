@@ -236,4 +236,21 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE results DROP COLUMN amount;
   `,
   },
+  {
+    // The scope is JSON; of the secret in a link's address only the hash is kept.
+    sql: `
+  CREATE TABLE review_links (
+    id TEXT PRIMARY KEY,
+    secret_hash TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    revoked_at INTEGER,
+    uses INTEGER NOT NULL,
+    max_uses INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX review_links_newest ON review_links (created_at DESC, id);
+  CREATE INDEX review_links_expiry ON review_links (expires_at);
+  `,
+  },
 ];

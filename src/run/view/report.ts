@@ -1,5 +1,5 @@
 import { activeMs } from "../../journal/active-time.ts";
-import type { RunState, RunStatus, StepStatus } from "../../journal/state.ts";
+import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import type { NextCommand } from "../next-command.ts";
@@ -94,7 +94,7 @@ export interface StepReport {
   readonly value: Json;
   /** The output that an approval or a pick resolves to. */
   readonly chosen: { readonly step: string; readonly index: number } | null;
-  readonly approval: { readonly approved: boolean; readonly note: string | null } | null;
+  readonly approval: StepState["approval"];
   /** The step of an earlier run whose results were reused. */
   readonly reused_from: { readonly run: string; readonly step: string } | null;
 }

@@ -125,6 +125,11 @@ interface Chosen {
   readonly step: string;
   readonly index: number;
 }
+interface DecidedBy {
+  readonly name: CleanText;
+  readonly verified: boolean;
+  readonly link?: string;
+}
 type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 interface RunPlanned {
@@ -186,6 +191,43 @@ interface OutputState extends OutputFacts {
   copy: StoredCopy | null;
   uncopied?: string;
 }
+interface Quoted {
+  readonly costMicros: number | null;
+  readonly basis: PriceBasis;
+  readonly conditionalOn?: readonly string[];
+}
+interface AttemptState {
+  readonly n: number;
+  phase: JobPhase;
+  money: MoneyPhase;
+  quote: Quoted | null;
+  quotedAt: number | null;
+  key: string | null;
+  model: string | null;
+  input: Json | null;
+  holdMicros: number;
+  expectedMicros: number | null;
+  costMicros: number | null;
+  jobId: string | null;
+  error: JournalError | null;
+  intendedAt: number | null;
+  lastSentAt: number | null;
+  sentByService: {
+    readonly from: number;
+    readonly to: number;
+  } | null;
+  unresolved: UnresolvedCause | null;
+  namedJobId?: string;
+  doubt?: {
+readonly since: number; 
+    readonly message: string; 
+    readonly isAccepted?: true;
+  };
+  impossibleBill?: string;
+  submittedAt: number | null;
+  completedAt: number | null;
+  outputs: OutputState[];
+}
 interface ChatState {
   readonly n: number;
   phase: ChatPhase;
@@ -197,6 +239,35 @@ interface ChatState {
   readonly sentAt: number;
   endedAt: number | null;
   mayRepeat?: true;
+}
+interface StepState {
+  readonly path: string;
+  status: StepStatus;
+  reason: string | null;
+  skippedByCondition: boolean;
+  pruned: boolean;
+  startedAt: number | null;
+  finishedAt: number | null;
+  attempts: AttemptState[];
+  superseded: number;
+  onlyIfInputsChanged: boolean;
+  upload: StoredCopy | null;
+  chats: ChatState[];
+  failures: {
+    readonly at: number;
+    readonly error: JournalError;
+  }[];
+  outputs: OutputState[] | null;
+  value: Json | undefined;
+  approval: {
+    readonly approved: boolean;
+    readonly note: string | null;
+    readonly by?: DecidedBy;
+  } | null;
+  chosen: Chosen | null;
+  expanded: readonly Reference[] | null;
+  reusedFrom: ReusedFrom | null;
+  rerunRequested: boolean;
 }
 interface RerunRequest {
   readonly requestId: string;
@@ -397,7 +468,8 @@ type StepEvent = {
   readonly step: string;
   readonly approved: boolean; 
   readonly pick: number | null;
-  readonly note: string | null;
+  readonly note: string | null; 
+  readonly by?: DecidedBy;
 } | {
   readonly type: "approval.refused";
   readonly step: string;
@@ -624,10 +696,7 @@ interface StepReport {
     readonly step: string;
     readonly index: number;
   } | null;
-  readonly approval: {
-    readonly approved: boolean;
-    readonly note: string | null;
-  } | null;
+  readonly approval: StepState["approval"];
   readonly reused_from: {
     readonly run: string;
     readonly step: string;
@@ -735,6 +804,28 @@ interface PaceGrant {
   readonly pauseMs: number;
   readonly holders: number;
 }
+interface ReviewScope {
+  readonly tags?: Tags;
+  readonly runId?: string;
+  readonly step?: string;
+}
+interface ReviewLinkRow {
+  readonly id: string;
+  readonly secretHash: string;
+  readonly scope: ReviewScope;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly revokedAt: number | null;
+  readonly uses: number;
+  readonly maxUses: number;
+}
+interface ReviewLinkStore {
+  addReviewLink(link: ReviewLinkRow): Promise<void>;
+  reviewLink(id: string): Promise<ReviewLinkRow | null>;
+  reviewLinks(): Promise<readonly ReviewLinkRow[]>;
+  revokeReviewLink(id: string, at: number): Promise<void>;
+  useReviewLink(id: string, at: number): Promise<boolean>;
+}
 interface Wake {
   readonly at: number | null;
   readonly memo: Json;
@@ -808,10 +899,12 @@ type InboxMessage = {
   readonly pick?: number; 
   readonly chosen?: Chosen;
   readonly note?: string;
+  readonly by?: DecidedBy;
 } | {
   readonly type: "reject";
   readonly step: string;
   readonly note?: string;
+  readonly by?: DecidedBy;
 } | {
   readonly type: "adopt";
   readonly step: string;
@@ -900,7 +993,7 @@ interface Progress {
   readonly fraction: number | null;
   readonly estimatedCompletionAt: number | null;
 }
-interface JournalStore {
+interface JournalStore extends ReviewLinkStore {
   readonly project?: string | undefined;
   readonly isReadOnly?: boolean;
   clockOffsetMs?(): number;
@@ -1106,6 +1199,13 @@ interface ResumeOptions extends DriveOptions {
 interface ApproveDecision {
   readonly pick?: number | string | undefined;
   readonly note?: string | undefined;
+  readonly by?: Decider | undefined;
+}
+type RejectDecision = Pick<ApproveDecision, "note" | "by">;
+interface Decider {
+  readonly name: string;
+  readonly verified?: boolean | undefined;
+  readonly link?: string | undefined;
 }
 interface OwnJob {
   readonly runId: string;
@@ -1435,9 +1535,7 @@ interface Showrunner {
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
-  reject(runId: string, step: string, options?: {
-    readonly note?: string | undefined;
-  }): Promise<void>;
+  reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   adoptAll(runId: string): Promise<readonly {
     readonly step: string;
