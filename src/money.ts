@@ -13,6 +13,13 @@ export function dollars(micros: number): string {
   return micros < 0 ? `-$${formatUsd(-micros)}` : `$${formatUsd(micros)}`;
 }
 
+const CENT_MICROS = 10_000;
+
+/** An amount to be typed, in whole cents: no less than these micro-dollars. */
+export function wholeCents(micros: number): string {
+  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
+}
+
 /** Micro-dollars as a decimal string with at least two decimals and no more than needed: `0.05`, `1.2345`. */
 export function formatUsd(micros: number): string {
   const sign = micros < 0 ? "-" : "";

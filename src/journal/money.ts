@@ -23,6 +23,8 @@ export interface SpendingScope {
 export interface SpendingCap extends SpendingScope {
   /** Spent and held together may come to so much. */
   readonly capMicros: number;
+  /** The budget that the runs with the tag share. */
+  readonly isBudget?: true;
 }
 
 /** What a commit that makes holds must leave, over every run and process on the store that uses the same account. */

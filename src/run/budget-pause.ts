@@ -1,6 +1,6 @@
 import { ownText } from "../clean-text.ts";
 import type { RunEvent } from "../journal/events.ts";
-import { formatUsd } from "../money.ts";
+import { formatUsd, wholeCents } from "../money.ts";
 import type { LimitHeadroom } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
@@ -49,11 +49,11 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
       const requiredMicros = committedMicros + holdMicros;
       const [before, after] = cap.flag;
       const spent = `${needs}; ${formatUsd(committedMicros)} of the ${cap.title} are spent or reserved.`;
-      const flag = ownText(`${before}${roundedUp(requiredMicros)}${after}`);
+      const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
       const paused = { type: "run.paused", requiredMicros, flag } as const;
       // No day is long enough for what is more than its cap.
       if (cap.endsAt === null || holdMicros > cap.capMicros) {
-        const message = ownText(`${spent} Resume with a higher cap: ${before}USD${after}.`);
+        const message = ownText(`${spent} Resume with a higher ${cap.what}: ${before}USD${after}.`);
         return { ...paused, reason: "budget", message };
       }
       const message = ownText(
@@ -72,11 +72,4 @@ export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: 
     default:
       return headroom satisfies never;
   }
-}
-
-const CENT_MICROS = 10_000;
-
-/** As people type amounts: in whole cents. */
-function roundedUp(micros: number): string {
-  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
 }

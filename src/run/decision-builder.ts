@@ -174,8 +174,8 @@ export class DecisionBuilder implements Decision {
       return this.#refuseNowOrLater(surely + holdMicros <= group.maxCostMicros, refusal);
     }
     if (!this.#checkHeadroom(hold)) return false;
-    const budget = this.state.budgetMicros;
-    if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
+    const { budgetMicros: budget, planned } = this.state;
+    if (budget === null || planned.budgetTag !== undefined || this.#committedMicros + holdMicros <= budget) return true;
     const surely = this.#committedMicros - this.#inFlight("");
     return this.#refuseNowOrLater(surely + holdMicros <= budget, {
       pause: overBudget(hold, this.#committedMicros, budget),

@@ -1,6 +1,8 @@
 import type { RunEvent } from "../journal/events.ts";
 import {
   type AttemptState,
+  isRunFinal,
+  isStepFinal,
   lastAttempt,
   lastChat,
   type Overcharge,
@@ -13,6 +15,20 @@ import type { PlanStep } from "../plan/plan.ts";
 /** What a run has of its budget: spent, held and unconfirmed. */
 export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
   return spentMicros + heldMicros + unconfirmedMicros;
+}
+
+/** What the run comes to: spent, reserved, and the latest prices, else the maxima, of steps that have not run. */
+export function projectedMicros(state: RunState): number {
+  let sum = committedMicros(state);
+  if (isRunFinal(state.status)) return sum;
+  for (const plan of state.planned.plan.steps) {
+    const { status, attempts, chats } = state.steps[plan.path]!;
+    if (!("policy" in plan) || isStepFinal(status)) continue;
+    const last = attempts.at(-1);
+    const isBegun = last?.key != null || chats.length > 0;
+    if (!isBegun) sum += last?.quote?.costMicros ?? plan.policy.maxCostMicros ?? 0;
+  }
+  return sum;
 }
 
 /** Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. */
@@ -92,6 +108,8 @@ export function isSubmitting({ steps }: RunState, holding: Iterable<string>): bo
 
 /** What is said of a cap over several runs. */
 export interface CapTerms {
+  /** A budget is the run's, which it shares with others. */
+  readonly what: "cap" | "budget";
   readonly capMicros: number;
   /** Distinguishes it from other caps. */
   readonly title: string;

@@ -1,9 +1,9 @@
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
-import { formatUsd } from "../money.ts";
+import { formatUsd, wholeCents } from "../money.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { shellWord } from "../shell-word.ts";
-import { committedMicros } from "./headroom.ts";
+import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
 import { lost } from "./retention.ts";
 
@@ -16,7 +16,6 @@ export interface NextCommand {
 
 /** Smallest amount that is suggested for jobs without a price in advance, micro-dollars. */
 const UNQUOTED_MICROS = 1_000_000;
-const CENT_MICROS = 10_000;
 
 /** The next command of a person; null when nothing is left to do, or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
@@ -104,22 +103,8 @@ function budgetFlag(state: RunState): readonly string[] {
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
   const { budgetMicros } = state;
   if (state.pause?.flag) return state.pause.flag.split(" ").map(shellWord);
-  if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", dollars(required)];
-  return ["--budget", dollars(Math.max(required, wholeMicros(state)))];
-}
-
-/** Spent, reserved, and the known prices of steps that have not run. */
-function wholeMicros(state: RunState): number {
-  let sum = committedMicros(state);
-  for (const { attempts } of Object.values(state.steps)) {
-    const last = attempts.at(-1);
-    if (last !== undefined && last.key === null) sum += last.quote?.costMicros ?? 0;
-  }
-  return sum;
-}
-
-function dollars(micros: number): string {
-  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
+  if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", wholeCents(required)];
+  return ["--budget", wholeCents(Math.max(required, projectedMicros(state)))];
 }
 
 function decision(state: RunState): NextCommand {

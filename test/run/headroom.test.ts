@@ -16,6 +16,7 @@ import { planned } from "../journal/samples.ts";
 import { job, planOf } from "./support/plans.ts";
 
 const daily: CapTerms = {
+  what: "cap",
   capMicros: 1_000_000,
   title: "1.00 USD a day",
   endsAt: 5_000,

@@ -117,7 +117,14 @@ describe("the budget of a group", () => {
 });
 
 describe("what other runs and the wallet leave", () => {
-  const terms = { capMicros: 1_000, title: "cap", resumesAt: "noon", endsAt: NOW + 9, flag: ["--cap ", ""] as const };
+  const terms = {
+    capMicros: 1_000,
+    what: "cap" as const,
+    title: "cap",
+    resumesAt: "noon",
+    endsAt: NOW + 9,
+    flag: ["--cap ", ""] as const,
+  };
   const cap = (headroomMicros: number): Headroom => ({
     limit: "cap",
     headroomMicros,

@@ -44,7 +44,15 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
   expect(runReport(state)).toEqual({
     ...{ id: "r", pipeline: "by-hand", tags: {}, status: "paused", message: "too dear" },
     pause: { reason: "budget", funding_url: "https://pay", required: "6.00", balance: null, resume_at: iso(3_000) },
-    ...{ budget: "5.00", quote: null, cost: "5.50", held: "0.02", unconfirmed: "0.01", over_budget: "0.50" },
+    ...{
+      budget: "5.00",
+      quote: null,
+      projected: "5.53",
+      cost: "5.50",
+      held: "0.02",
+      unconfirmed: "0.01",
+      over_budget: "0.50",
+    },
     next: { command: "showrunner resume r --budget 6.00", note: null },
     overcharges: [
       { model: "m", times: 2, excess: "0.09", worst: { quoted: "0.10", charged: "0.15" } },

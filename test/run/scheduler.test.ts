@@ -52,6 +52,7 @@ const happenings = {
   headroom: (run, n) => {
     const headroomMicros = n * 10_000;
     const capTerms = {
+      what: "cap" as const,
       title: "cap",
       resumesAt: null,
       flag: ["--cap ", ""],

@@ -127,7 +127,9 @@ interface BulkRow {
 interface QuotedRow {
   readonly row: BulkRow;
   readonly mostMicros: number;
+  readonly quotedMicros: number;
   readonly known: RunReport["status"] | null;
+  readonly batch: string | null;
 }
 interface BulkProblem extends Problem {
   readonly index: number;
@@ -154,6 +156,7 @@ interface RowOutcome {
   readonly id: string;
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
+  readonly projectedMicros: number;
   readonly message: string | null;
 }
 declare function runEach(show: Showrunner, pipeline: Pipeline, {

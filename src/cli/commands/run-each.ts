@@ -1,5 +1,6 @@
 import { type BulkQuote, quoteEach, type RowOutcome, runEach, type Showrunner } from "../../internal.ts";
-import { dollars } from "../../money.ts";
+import { dollars, parseUsd, wholeCents } from "../../money.ts";
+import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
@@ -58,7 +59,7 @@ export async function runRows(
       flags,
       options: { ...options, budget, atOnce, outDir },
     });
-    return sayEnd(outcomes, context);
+    return sayEnd(outcomes, context, budget ?? null);
   });
   return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
 }
@@ -120,7 +121,7 @@ function sayQuote({ rows, mostMicros }: BulkQuote & { readonly ok: true }, { out
   output.say(`${counted(rows.length, "row")} cost ${dollars(mostMicros)} at most${known}`);
 }
 
-function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context): ExitCode {
+function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, budget: string | null): ExitCode {
   const counts = new Map<RowOutcome["status"], number>();
   for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1);
   output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
@@ -129,10 +130,28 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context):
   if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (where none runs)");
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
-  if (isOpen) output.next(`showrunner ${args.map(visible).join(" ")}   (continues; no row is started twice)`);
+  if (isOpen) {
+    const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));
+    output.next(`showrunner ${all.join(" ")}   (continues; no row is started twice)`);
+  }
   if (isOpen || isFailed) output.next("showrunner runs");
   if (io.interrupt.aborted) return ExitCode.interrupted;
   return isOpen ? ExitCode.unfinished : isFailed ? ExitCode.failed : ExitCode.done;
+}
+
+/** The same command with the budget that is enough for every row, should the one given be too small. */
+function withBudget(
+  args: readonly string[],
+  outcomes: readonly RowOutcome[],
+  budget: string | null,
+): readonly string[] {
+  const micros = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);
+  if (budget === null || micros <= parseUsd(budget)!) return args;
+  const enough = wholeCents(micros);
+  const at = args.findIndex((word) => /^--budget(?:=|$)/.test(word));
+  if (at < 0) return [...args, "--budget", enough];
+  const after = args[at] === "--budget" ? at + 2 : at + 1;
+  return [...args.slice(0, at), "--budget", enough, ...args.slice(after)];
 }
 
 function ofRow(

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
 import { parseUsd } from "../../money.ts";
@@ -16,10 +17,14 @@ export interface BulkRow {
 
 export interface QuotedRow {
   readonly row: BulkRow;
-  /** What its run costs at most, micro-dollars; of a run that is there, what it has spent or may still spend. */
+  /** What its run costs at most, micro-dollars; of a run that is there, what it comes to. */
   readonly mostMicros: number;
+  /** What its run was quoted at most when it was made, or is quoted now, micro-dollars. */
+  readonly quotedMicros: number;
   /** Status of the run that is there already; null for a new one. */
   readonly known: RunReport["status"] | null;
+  /** Marks the runs that share a budget; of a run that is there, null where it was not started with others. */
+  readonly batch: string | null;
 }
 
 export interface BulkProblem extends Problem {
@@ -58,13 +63,15 @@ export async function quoteEach(
   });
   const problems = [...repeatedIds(rows), ...plans.flat()];
   if (problems.length > 0) return { ok: false, problems };
+  const earlier = [...known.values()].map(batchOf).find((name) => name !== null);
+  const batch = earlier ?? `${pipeline.name.slice(0, 60)}-${randomUUID().slice(0, 8)}`;
   const quoted = await inOrder(rows, signal, async (row, index): Promise<QuotedRow | readonly BulkProblem[]> => {
     const report = known.get(row.id);
-    if (report !== undefined) return { row, mostMicros: mostOf(report), known: report.status };
+    if (report !== undefined) return knownRow(row, report);
     const quote = await show.quote(pipeline, row.input, { profile, ...quoting });
     if (!quote.ok) return quote.problems.map((problem) => ({ ...problem, index }));
     const { max } = quote.totalMicros;
-    return max === null ? [{ ...UNPRICED, index }] : { row, mostMicros: max, known: null };
+    return max === null ? [{ ...UNPRICED, index }] : { row, mostMicros: max, quotedMicros: max, known: null, batch };
   });
   const refused = quoted.flatMap((one) => ("row" in one ? [] : one));
   if (refused.length > 0) return { ok: false, problems: refused };
@@ -98,16 +105,22 @@ async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<Re
   return new Map(reports.map((report) => [report.id, report]));
 }
 
-const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
+/** Key of the tag that rows which were started together carry. */
+export const BATCH_TAG = "batch-of";
 
-/** What counts of a run for the budget of all. */
-export function mostOf({ status, cost, held, budget, quote }: RunReport): number {
-  const spentMicros = micros(cost) + micros(held);
-  return FINAL.has(status) ? spentMicros : Math.max(spentMicros, micros(budget ?? quote ?? "0"));
+function knownRow(row: BulkRow, report: RunReport): QuotedRow {
+  const mostMicros = mostOf(report);
+  const quotedMicros = parseUsd(report.quote ?? "") ?? mostMicros;
+  return { row, mostMicros, quotedMicros, known: report.status, batch: batchOf(report) };
 }
 
-function micros(usd: string): number {
-  return parseUsd(usd) ?? 0;
+function batchOf({ tags }: RunReport): string | null {
+  return tags[BATCH_TAG] ?? null;
+}
+
+/** What counts of a run for the budget of all. */
+export function mostOf({ projected }: Pick<RunReport, "projected">): number {
+  return parseUsd(projected)!;
 }
 
 async function inOrder<T, R>(

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { isShowrunnerError } from "../../errors.ts";
+import { tagText } from "../../journal/tags.ts";
 import { formatUsd } from "../../money.ts";
 import type { RunResult } from "../drive/run-result.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type RunOptions, usdOption } from "../options/options.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
-import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
+import { BATCH_TAG, type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
 export interface BulkOptions extends Omit<RunOptions, "id" | "budget" | "onExisting"> {
   /** The most that all rows may cost together, a decimal of US dollars. Default: no limit. */
@@ -27,19 +28,21 @@ export interface RowOutcome {
   /** `refused`: its run could not be driven. `waiting`: not started, see `message`. `handed`: an engine has it. */
   readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
   readonly costMicros: number;
+  /** What it comes to once it is through, by the latest prices. */
+  readonly projectedMicros: number;
   /** Why it is paused, failed, was refused, or waits; null where it succeeded. */
   readonly message: string | null;
 }
 
-/** A pause that the next row would meet as well. */
+/** A pause that the next row would meet as well, whatever its price. */
 const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
 /** Failures of one row alone. */
 const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
 
 /**
- * One run a row, in order, so many at a time. A row is started only while all that was started, at its highest price, leaves
- * room for it in the budget; each run gets its price as its own. Rows whose runs are there already continue. Answers in
- * the order of the rows.
+ * One run a row, in order, so many at a time. All draw on one budget. A row is started only while what was started, at its
+ * highest price, leaves enough for it. Rows whose runs are there already continue, under the new budget. Answers in the
+ * order of the rows.
  */
 export async function runEach(
   show: Showrunner,
@@ -69,6 +72,10 @@ class Bulk {
   readonly #running = new Set<Promise<void>>();
   /** What the runs that are there, and those that were started, have spent or may still spend. */
   #committedMicros: number;
+  /** Positions of rows that paused because the budget of all was short. */
+  readonly #short: number[] = [];
+  /** The most that a row came to, as a multiple of its quote. */
+  #worst = 1;
   /** Why no further row is started; null while rows are. */
   #stopped: string | null = null;
   #failure: unknown = null;
@@ -81,6 +88,7 @@ class Bulk {
     this.#outcomes = rows.map(() => undefined);
     const there = rows.filter(({ known }) => known !== null);
     this.#committedMicros = there.reduce((sum, { mostMicros }) => sum + mostMicros, 0);
+    for (const one of there) this.#learn(one, one.mostMicros);
   }
 
   async run(): Promise<readonly RowOutcome[]> {
@@ -91,10 +99,17 @@ class Bulk {
       this.#running.add(driven);
     }
     await Promise.all(this.#running);
+    await this.#again();
     if (this.#failure !== null) throw this.#failure;
-    for (const [index, { row }] of this.#rows.entries()) {
-      if (this.#outcomes[index] !== undefined) continue;
-      this.#report({ index, id: row.id, status: "waiting", costMicros: 0, message: this.#stopped });
+    for (const [index, { row, quotedMicros }] of this.#rows.entries()) {
+      const outcome = this.#outcomes[index];
+      const projectedMicros = this.#expected(quotedMicros);
+      if (outcome === undefined) {
+        const waits = { status: "waiting", costMicros: 0, projectedMicros, message: this.#stopped } as const;
+        this.#report({ index, id: row.id, ...waits });
+      } else if (outcome.status === "paused" && outcome.projectedMicros < projectedMicros) {
+        this.#outcomes[index] = { ...outcome, projectedMicros };
+      }
     }
     return this.#outcomes as readonly RowOutcome[];
   }
@@ -102,8 +117,8 @@ class Bulk {
   /** Waits until the row may start; where it never may, says why. */
   async #room({ known, mostMicros }: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
-    const neededMicros = known === null ? mostMicros : 0;
     for (;;) {
+      const neededMicros = known === null ? this.#expected(mostMicros) : 0;
       if (signal?.aborted) this.#stopped ??= "stopped on request";
       if (this.#stopped !== null) return;
       const fits = this.#committedMicros + neededMicros <= budgetMicros;
@@ -117,10 +132,30 @@ class Bulk {
     }
   }
 
+  /** Rows that paused while others held more than they were charged: what those left may do. */
+  async #again(): Promise<void> {
+    for (const index of this.#short.splice(0)) {
+      if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;
+      await this.#drive(index, {
+        ...this.#rows[index]!,
+        known: "paused",
+        mostMicros: this.#outcomes[index]!.projectedMicros,
+      });
+    }
+  }
+
+  /** What a row came to beside its quote: the others may come to as much more. */
+  #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
+    if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
+  }
+
+  #expected(quotedMicros: number): number {
+    return Math.ceil(quotedMicros * this.#worst);
+  }
+
   async #drive(index: number, quoted: QuotedRow): Promise<void> {
-    const { row, known, mostMicros } = quoted;
+    const { row, known, mostMicros, batch } = quoted;
     const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, wake, ...options } = this.#settings;
-    const isLimited = Number.isFinite(budgetMicros) && known === null;
     const { budget: ___, ...rest } = options;
     if (known === null) this.#committedMicros += mostMicros;
     try {
@@ -128,21 +163,28 @@ class Bulk {
         ...rest,
         id: row.id,
         outDir: join(outDir, row.id),
-        tags: { ...tags, ...row.tags },
-        ...(isLimited && { budget: formatUsd(mostMicros) }),
+        tags: { ...tags, ...row.tags, ...(batch !== null && { [BATCH_TAG]: batch }) },
+        ...(batch !== null && { budgetTag: tagText(BATCH_TAG, batch) }),
+        ...(Number.isFinite(budgetMicros) && { budget: formatUsd(batch === null ? mostMicros : budgetMicros) }),
       };
       if (wake !== undefined) {
         await this.#show.start(this.#pipeline, row.input, how);
         await wake(row.id);
-        return this.#report({ index, id: row.id, status: "handed", costMicros: 0, message: null });
+        const handed = { status: "handed", costMicros: 0, projectedMicros: mostMicros, message: null } as const;
+        return this.#report({ index, id: row.id, ...handed });
       }
       const handle = await this.#show.run(this.#pipeline, row.input, how);
       const result = await handle.result();
-      this.#committedMicros += mostOf(result.report) - mostMicros;
+      const projectedMicros = mostOf(result.report);
+      this.#committedMicros += projectedMicros - mostMicros;
+      this.#learn(quoted, projectedMicros);
       const message = result.pause?.message ?? result.report.message;
-      this.#report({ index, id: row.id, status: result.status, costMicros: result.cost.micros, message });
-      const isForAll = result.pause !== null && (FOR_ALL.has(result.pause.reason) || result.pause.flag !== null);
-      if (isForAll) this.#stopped ??= `${row.id}: ${result.pause.message}`;
+      const { status, cost, pause } = result;
+      const isShort = pause?.flag?.startsWith("--budget ") === true;
+      if (isShort) this.#short.push(index);
+      this.#report({ index, id: row.id, status, costMicros: cost.micros, projectedMicros, message });
+      const isForAll = pause !== null && !isShort && (FOR_ALL.has(pause.reason) || pause.flag !== null);
+      if (isForAll) this.#stopped ??= `${row.id}: ${pause.message}`;
     } catch (error) {
       this.#failed(index, row.id, error);
     }
@@ -151,7 +193,8 @@ class Bulk {
   #failed(index: number, id: string, error: unknown): void {
     const code = isShowrunnerError(error) ? error.code : null;
     const message = error instanceof Error ? error.message : String(error);
-    this.#report({ index, id, status: "refused", costMicros: 0, message });
+    const { mostMicros: projectedMicros } = this.#rows[index]!;
+    this.#report({ index, id, status: "refused", costMicros: 0, projectedMicros, message });
     if (code !== null && OF_ONE.has(code)) return;
     this.#stopped ??= `${id}: ${message}`;
     // A wallet that is short is no failure of the bulk: what was started continues.

@@ -200,7 +200,8 @@ function unresolved(state: RunState, path: string): string {
 }
 
 function checkBudget(state: RunState, { totalMicros }: RerunScope, given: number | null): void {
-  const budget = given ?? state.budgetMicros;
+  // One that is shared is kept to by the commit of each hold.
+  const budget = state.planned.budgetTag === undefined ? (given ?? state.budgetMicros) : null;
   const most = committedMicros(state) + (totalMicros.max ?? totalMicros.min);
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
 }

@@ -64,12 +64,17 @@ export function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): 
 }
 
 /** What is said of a cap when it is reached. */
-export function capTerms({ tag, sinceAt, capMicros }: SpendingCap, timeZone: string): CapTerms {
+export function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: string): CapTerms {
+  if (isBudget === true) {
+    const title = `budget of ${formatUsd(capMicros)} USD of all runs with the tag ${tag}`;
+    return { what: "budget", capMicros, title, endsAt: null, resumesAt: null, flag: ["--budget ", ""] };
+  }
   const endsAt = sinceAt === null ? null : dayAt(sinceAt, timeZone).endAt;
   const isPlain = tag === null && sinceAt === null;
   const name = `${isPlain ? "spending cap" : "cap"} of ${formatUsd(capMicros)} USD`;
   const day = sinceAt === null ? "" : ` a day (${timeZone})`;
   return {
+    what: "cap",
     capMicros,
     title: `${name}${day} over all runs of this journal${tag === null ? "" : ` with the tag ${tag}`}`,
     endsAt,

@@ -1,7 +1,7 @@
 import { type Client, outageDelayMs } from "../../api/index.ts";
 import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
+import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
-import type { Tags } from "../../journal/tags.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import { type CapOption, usdOption } from "../options/options.ts";
 import { ANY_VALUE } from "../options/tags.ts";
@@ -109,8 +109,8 @@ export class Spending {
   }
 
   /** For one drive of one run. */
-  watch(tags: Tags): SpendingWatch {
-    return new SpendingWatch(this.#parts, this.#wallet, tags);
+  watch(state: RunState): SpendingWatch {
+    return new SpendingWatch(this.#parts, this.#wallet, state);
   }
 }
 
@@ -125,7 +125,7 @@ export class SpendingWatch {
   readonly #wallet: Wallet;
   /** Since when there is no headroom, only because charges are not in the balance yet. */
   #waitingSince: number | null = null;
-  readonly #tags: Tags;
+  readonly #state: RunState;
   /** A cap refused something in this drive: from then on the remainder is read before anything is tried. */
   #isCapShort = false;
   #later: Later | null = null;
@@ -133,10 +133,10 @@ export class SpendingWatch {
   /** The last answer of the wallet: a failure, or null for a balance; undefined once that was read. */
   #answer: Judged | null | undefined;
 
-  constructor(parts: SpendingParts, wallet: Wallet, tags: Tags) {
+  constructor(parts: SpendingParts, wallet: Wallet, state: RunState) {
     this.#parts = parts;
     this.#wallet = wallet;
-    this.#tags = tags;
+    this.#state = state;
   }
 
   memo(): SpendingMemo {
@@ -168,7 +168,10 @@ export class SpendingWatch {
 
   /** Those for this run, of the day that it is now. */
   #caps(): readonly SpendingCap[] {
-    return capsFor(this.#parts.caps, this.#tags, this.#parts.now());
+    const { planned, budgetMicros } = this.#state;
+    const caps = capsFor(this.#parts.caps, planned.tags ?? {}, this.#parts.now());
+    if (budgetMicros === null || planned.budgetTag === undefined) return caps;
+    return [...caps, { tag: planned.budgetTag, sinceAt: null, capMicros: budgetMicros, isBudget: true }];
   }
 
   #capHeadroom(cap: SpendingCap, headroomMicros: number, committedMicros: number): Headroom {

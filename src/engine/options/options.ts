@@ -123,6 +123,8 @@ export interface RunOptions extends DriveOptions {
   readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
   readonly budget?: string | undefined;
+  /** A tag of the run, as `key=value`: its budget is the most that all runs with that tag may cost together. Default: none. */
+  readonly budgetTag?: string | undefined;
   /** Jobs at once: in all (default 8), or by `total`, model id and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Starts even if the wallet holds less than the least that the plan costs. Default false. */

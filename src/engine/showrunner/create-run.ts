@@ -8,13 +8,14 @@ import { newRun } from "../../journal/fold.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { tagTexts } from "../../journal/tags.ts";
 import { LongWork } from "../../long-work.ts";
 import { ownVersion } from "../../own-version.ts";
 import { firstPrices } from "../drive/begin-run.ts";
 import { type DriveTools, driveTools } from "../drive/drive-tools.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
-import { OverBudgetError, PlanProblemsError } from "../errors.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
 import { checkWallet } from "../money/wallet.ts";
@@ -118,6 +119,12 @@ type Agreed = Pick<
 /** The first event of a run: all that is needed to continue with it elsewhere. */
 function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
   const tags = checkTags(options.tags);
+  const { budgetTag } = options;
+  if (budgetTag !== undefined && !tagTexts(tags).includes(budgetTag))
+    throw new InvalidOptionError(
+      "budgetTag",
+      `${JSON.stringify(budgetTag)} is no tag of the run; give it in tags too.`,
+    );
   return {
     type: "run.planned",
     plan: produced.plan,
@@ -127,6 +134,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
     outDir: resolve(options.outDir ?? join("out", id)),
     source: options.source ?? null,
     ...(Object.keys(tags).length > 0 && { tags }),
+    ...(budgetTag !== undefined && { budgetTag }),
     ...(options.reuse && { reuse: true }),
     ...(produced.profile !== null && { profile: produced.profile }),
     ...(options.manifests === false && { manifests: false as const }),

@@ -220,7 +220,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       functions: functionsFor(state, { code, pipeline }),
       expansions: this.planner,
       follow: options.follow ?? "auto",
-      spending: this.#spending.watch(state.planned.tags ?? {}),
+      spending: this.#spending.watch(state),
       giveUpAfterMs,
       idempotencyWindowMs: options.idempotencyWindowMs ?? DEFAULT_IDEMPOTENCY_WINDOW_MS,
       inboxEveryMs: 1000,

@@ -111,6 +111,8 @@ export interface RunPlanned {
   /** Random; makes idempotency keys of two runs differ. */
   readonly nonce: string;
   readonly budgetMicros: number | null;
+  /** `key=value`: the budget is for all runs with this tag together. Absent: for this run. */
+  readonly budgetTag?: string;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
   /** Total of the quote when the run was made; null when a step had no price. */

@@ -2,6 +2,7 @@ import { activeMs } from "../../journal/active-time.ts";
 import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
+import { projectedMicros } from "../headroom.ts";
 import type { NextCommand } from "../next-command.ts";
 import { expiring } from "./expiry.ts";
 import { type Missing, missing } from "./missing.ts";
@@ -27,6 +28,8 @@ export interface RunReport {
   } | null;
   readonly budget: string | null;
   readonly quote: string | null;
+  /** Cost and what is reserved, with the latest prices of steps that have not run. */
+  readonly projected: string;
   readonly cost: string;
   /** Reserved for jobs whose bill is not known yet. */
   readonly held: string;
@@ -154,6 +157,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
           },
     budget: usd(summary.budgetMicros),
     quote: usd(summary.quoteMicros),
+    projected: formatUsd(projectedMicros(state)),
     cost: formatUsd(summary.spentMicros),
     held: formatUsd(summary.heldMicros),
     unconfirmed: formatUsd(summary.unconfirmedMicros),
@@ -198,8 +202,9 @@ function stepReport(state: RunState, plan: PlanStep): StepReport {
   };
 }
 
-function overBudget({ spentMicros, budgetMicros }: RunState): string | null {
-  return budgetMicros === null || spentMicros <= budgetMicros ? null : formatUsd(spentMicros - budgetMicros);
+function overBudget({ spentMicros, budgetMicros, planned }: RunState): string | null {
+  const isOwn = budgetMicros !== null && planned.budgetTag === undefined;
+  return !isOwn || spentMicros <= budgetMicros ? null : formatUsd(spentMicros - budgetMicros);
 }
 
 function overchargeReports({ overcharges }: RunState): readonly OverchargeReport[] {

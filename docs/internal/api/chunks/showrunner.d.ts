@@ -140,6 +140,7 @@ interface RunPlanned {
   readonly keyId: string;
   readonly nonce: string;
   readonly budgetMicros: number | null;
+  readonly budgetTag?: string;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
   readonly quoteMicros: number | null;
@@ -647,6 +648,7 @@ interface RunReport {
   } | null;
   readonly budget: string | null;
   readonly quote: string | null;
+  readonly projected: string;
   readonly cost: string;
   readonly held: string;
   readonly unconfirmed: string;
@@ -752,6 +754,7 @@ interface SpendingScope {
 }
 interface SpendingCap extends SpendingScope {
   readonly capMicros: number;
+  readonly isBudget?: true;
 }
 interface SpendingGuard {
   readonly caps: readonly SpendingCap[];
@@ -1158,6 +1161,7 @@ interface RunOptions extends DriveOptions {
     readonly [key: string]: string;
   } | undefined;
   readonly budget?: string | undefined;
+  readonly budgetTag?: string | undefined;
   readonly concurrency?: number | {
     readonly [name: string]: number | undefined;
   } | undefined;
