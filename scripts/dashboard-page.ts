@@ -10,23 +10,33 @@ const sources = join(root, "src", "dashboard");
 const page = join(sources, "page");
 const cache = join(root, "node_modules", ".cache", "showrunner-dashboard");
 
-/** Writes index.html and its assets, named by their content, into a folder that it empties. */
+/**
+ * Writes index.html and its assets, named by their content, into a folder that it empties; below it, with assets of its own, the
+ * page that review links lead to.
+ */
 export async function buildPage(outDir: string): Promise<void> {
+  await bundle("index.html", "/", outDir);
+  await bundle("shared.html", "/shared/", join(outDir, "shared"));
+  writeFileSync(join(outDir, "LICENSES.txt"), licences());
+}
+
+async function bundle(input: string, base: string, outDir: string): Promise<void> {
   await build({
     root: page,
+    base,
     configFile: false,
     logLevel: "warn",
     publicDir: false,
     build: {
       outDir,
       emptyOutDir: true,
+      rollupOptions: { input: join(page, input) },
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       target: ["chrome123", "safari17.5", "firefox121"],
       cssTarget: ["chrome123", "safari17.5", "firefox121"],
     },
   });
-  writeFileSync(join(outDir, "LICENSES.txt"), licences());
 }
 
 /** What the bundled libraries and the font ask to be passed on. */

@@ -11,6 +11,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_CAPS: "further caps, such as `50/day,team=video:10/day`",
   SHOWRUNNER_CAP_TIME_ZONE: "whose days the caps count; default UTC",
   SHOWRUNNER_WALLET_FLOOR: "what the wallet must keep, in dollars",
+  SHOWRUNNER_PUBLIC_URL:
+    "address that [review links](dashboard.md#review-links) lead to, such as `https://review.example.com`",
   SHOWRUNNER_ENGINE_URL:
     "where the engine that several processes share is: PostgreSQL or Restate; [scaling](scaling.md)",
   SHOWRUNNER_ENGINE_TOKEN: "API key that Restate asks for; [scaling](scaling.md)",

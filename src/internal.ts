@@ -19,12 +19,14 @@ export type { RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
 export type { RunUpdate } from "./engine/drive/updates.ts";
 export { whileLoading } from "./engine/drive/while-loading.ts";
+export { InvalidOptionError } from "./engine/errors.ts";
 export { fileExtension } from "./engine/media/file-extension.ts";
 export { openMediaStore } from "./engine/media/folder-store.ts";
 export type { MediaStore } from "./engine/media/media-store.ts";
 export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-media.ts";
 export { openNotifications } from "./engine/notify/notifications.ts";
 export type { QuoteOptions } from "./engine/options/options.ts";
+export { checkTags } from "./engine/options/tags.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
 export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-schedules.ts";
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
@@ -34,9 +36,17 @@ export { decidedText } from "./journal/events/step.ts";
 export { eventText, liveText } from "./journal/events.ts";
 export type { NoticeRow } from "./journal/notices.ts";
 export { describeDatabase } from "./journal/open.ts";
+export type { ReviewLinkRow, ReviewScope } from "./journal/review-links.ts";
 export { loadRun } from "./journal/snapshot.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
-export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
+export {
+  isRunFinal,
+  type OutputState,
+  outputsOf,
+  type RerunRequest,
+  type RunState,
+  type StepState,
+} from "./journal/state.ts";
 export type { RunRow } from "./journal/store.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 export {
@@ -50,6 +60,8 @@ export {
 } from "./plan/index.ts";
 export type { Json, Reference } from "./plan/plan.ts";
 export { suggest } from "./plan/suggest.ts";
+export { offered } from "./run/kinds/approve.ts";
+export { referencedValue } from "./run/resolve.ts";
 export { type Missing, missing } from "./run/view/missing.ts";
 export type { StepReport } from "./run/view/report.ts";
 export { FoldedRun, type Incident } from "./run/view/run-history.ts";

@@ -46,6 +46,11 @@ export interface DashboardOptions {
   readonly host?: string | undefined;
   /** Further names and addresses that browsers may reach it by, as behind a proxy, without a port. Default none. */
   readonly allowHosts?: readonly string[] | undefined;
+  /**
+   * Where review links lead, such as `https://review.example.com`: a name at which a proxy passes requests on to here with their
+   * `Host`. Only review links are answered there. Default: links lead to this machine.
+   */
+  readonly publicUrl?: string | undefined;
   /** What the opened address must hold; at least 16 characters. Default: made up at each start. */
   readonly token?: string | undefined;
   /** Opens it for looking only: a viewer sees everything and changes nothing. Default: there is none. */

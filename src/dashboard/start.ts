@@ -14,6 +14,10 @@ import {
   type Session,
   visitorOf,
 } from "./http/visitor.ts";
+import { linkRoutes } from "./links/link-routes.ts";
+import { operatorLinkRoutes } from "./links/operator-routes.ts";
+import { publicPlace } from "./links/public-url.ts";
+import { SHARED } from "./links/review-link.ts";
 import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
 import { actionRoutes } from "./routes/action-routes.ts";
@@ -29,6 +33,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const context = contextOf(options);
   const { launcher = "showrunner" } = options;
   const folder = await pageFolder();
+  const open = publicPlace(options);
   const routes: readonly Route[] = [
     ...readRoutes(context),
     ...costRoutes(context),
@@ -36,6 +41,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...downloadRoutes(context),
     ...pickRoutes(context),
     ...actionRoutes(context),
+    ...operatorLinkRoutes(context, open?.origin ?? null),
     { method: "GET", path: "/api/gauges", handle: () => context.gauges.read() },
     welcomeRoute(launcher),
     ...pageRoutes(folder),
@@ -48,9 +54,16 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const port = await listen(server, options.port ?? 0, host);
   const session = createSession(tokens, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
+  const shared = open?.hosts ?? [];
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
+  const isPublic = ({ headers }: IncomingMessage) => shared.includes(headers.host?.toLowerCase() ?? "");
+  const links = {
+    routes: linkRoutes({ context, folder, isPublic, onDefect }),
+    hosts: [...hosts, ...shared],
+    proxied: [...proxied, ...shared],
+  };
   server.on("request", (incoming, response) => {
-    const request = { incoming, response, routes, session, hosts, proxied, headers };
+    const request = { incoming, response, routes, session, hosts, proxied, headers, links };
     void answer(request).catch((error: unknown) => {
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
@@ -119,32 +132,44 @@ interface Request {
   readonly hosts: readonly string[];
   readonly proxied: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
+  /** What review links lead to, and by which names. */
+  readonly links: Pick<Request, "hosts" | "proxied"> & { readonly routes: ReturnType<typeof linkRoutes> };
 }
 
-async function answer({ incoming, response, routes, session, hosts, proxied, headers }: Request): Promise<void> {
+async function answer(request: Request): Promise<void> {
+  const { incoming, response, session, headers, links } = request;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const method = incoming.method ?? "GET";
-  checkSender(method, incoming.headers, { hosts, proxied });
-  const url = parsedUrl(incoming.url ?? "/");
+  const url = urlOf(incoming);
+  checkSender(method, incoming.headers, isByLink(url) ? links : request);
+  if (url === null) throw notFound("This address");
+  if (isByLink(url)) {
+    response.setHeader("X-Robots-Tag", "noindex, nofollow, noarchive");
+    const { route, params } = routeOf(links.routes, method, url);
+    return sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams }));
+  }
   const visitor = await visitorOf({ incoming, response, url }, session);
   if (visitor === null) return;
+  const { route, params } = routeOf(request.routes, method, url);
+  if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
+  const json = () => readJson(incoming);
+  sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }));
+}
+
+function routeOf<R extends Pick<Route, "method" | "path">>(routes: readonly R[], method: string, { pathname }: URL) {
   for (const route of routes) {
-    if (route.method !== (method === "HEAD" ? "GET" : method)) continue;
-    const params = matchPath(route.path, url.pathname);
-    if (params === null) continue;
-    if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
-    const body = await route.handle({
-      incoming,
-      response,
-      params,
-      query: url.searchParams,
-      visitor,
-      json: () => readJson(incoming),
-    });
-    if (body !== undefined) sendJson(response, 200, body);
-    return;
+    const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, pathname) : null;
+    if (params !== null) return { route, params };
   }
   throw notFound("This address");
+}
+
+function sendResult(response: ServerResponse, body: unknown): void {
+  if (body !== undefined) sendJson(response, 200, body);
+}
+
+function isByLink(url: URL | null): boolean {
+  return url !== null && (url.pathname === SHARED || url.pathname.startsWith(`${SHARED}/`));
 }
 
 function welcomeRoute(launcher: string): Route {
@@ -159,14 +184,16 @@ function readOnly(): Refusal {
   return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
 }
 
-function parsedUrl(target: string): URL {
-  // Kept as it came: a path is compared segment by segment, and dots in it lead nowhere.
-  if (!target.startsWith("/") || !URL.canParse(`http://dashboard${target}`)) throw notFound("This address");
-  return new URL(`http://dashboard${target}`);
+/** Null for what is no path. Slashes in its segments stay encoded; every question about the path is asked of this one. */
+function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
+  return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
+    ? new URL(`http://dashboard${target}`)
+    : null;
 }
 
 /** A person who navigates sees a page; the page itself reads JSON. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
+  if (isByLink(urlOf(incoming))) return sendRefusal(response, refusal);
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
   else if (isPerson && refusal.status === 404)

@@ -65,10 +65,11 @@ export interface DashboardFlags extends ServiceFlags {
   readonly host: string;
   readonly allowHost?: readonly string[];
   readonly viewers?: boolean;
+  readonly publicUrl?: string;
 }
 
 /** Used when it is free and no other port was requested. */
-const DEFAULT_PORT = 8788;
+export const DEFAULT_PORT = 8788;
 
 /** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */
 export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
@@ -117,6 +118,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
           viewerToken: await storedToken(join(folder, "dashboard-viewer-token"), (text) => output.say(text)),
         }),
         ...placeOf(flags),
+        publicUrl: flags.publicUrl || io.env.SHOWRUNNER_PUBLIC_URL || undefined,
         loadPipeline: codeFrom(pipelines, context),
       };
       const served = await start(options, port, flags.port === undefined);
@@ -127,6 +129,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
       output.say(
         "Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.",
       );
+      if (options.publicUrl !== undefined) output.say(`Review links, and nothing else, at ${options.publicUrl}`);
       if (served.viewerUrl !== null) output.say(`For looking only, pass this one on: ${served.viewerUrl}`);
       if (!interrupt.aborted) await once(interrupt, "abort");
       output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");

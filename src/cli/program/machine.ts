@@ -27,6 +27,10 @@ export function addServing(program: Command, act: Act): void {
       "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
       collect,
     )
+    .option(
+      "--public-url <url>",
+      "where a proxy passes review links on to here, as https://review.example.com; nothing else is answered there (default: SHOWRUNNER_PUBLIC_URL)",
+    )
     .option("--viewers", "print a second address too, for looking only: its holder changes nothing")
     .action(act(async () => (await import("../commands/dashboard.ts")).dashboard));
   withPlanning(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))

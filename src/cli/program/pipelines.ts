@@ -113,6 +113,15 @@ export function addRunning(program: Command, act: Act): void {
     .option("--note <text>", "stored in the journal with the decision")
     .option("--resume", "resume the run at once, when no process drives it")
     .action(act(async () => (await import("../commands/decide.ts")).reject));
+  withService(program.command("review-link [run-id] [step]"))
+    .description("make a link on which a client decides what waits in some runs, and sees nothing else")
+    .option("--tag <key=value>", "runs with this tag; repeatable: with all of them", collect)
+    .option("--expires <duration>", "how long it is valid, up to 90d (default: 7d)")
+    .option("--max-uses <n>", "decisions and comments that it takes in all (default: 500)")
+    .option("--public-url <url>", "the address that clients reach (default: SHOWRUNNER_PUBLIC_URL, then this machine)")
+    .option("--list", "list the links of the journal instead")
+    .option("--revoke <id>", "end one instead")
+    .action(act(async () => (await import("../commands/review-link.ts")).reviewLink));
   withService(program.command("stop <run-id>"))
     .description("let a run submit nothing more, wherever it runs")
     .action(act(async () => (await import("../commands/resume.ts")).stop));

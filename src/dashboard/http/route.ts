@@ -67,12 +67,15 @@ export function badRequest(message: string): Refusal {
 export const MOST_BYTES = 1024 * 1024;
 
 /** The JSON object of a request. @throws Refusal 413 when it is too large, 415 when it is no JSON, 400 when malformed */
-export async function readJson(incoming: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+export async function readJson(
+  incoming: IncomingMessage,
+  most = MOST_BYTES,
+): Promise<Readonly<Record<string, unknown>>> {
   if (!/^application\/json\b/i.test(incoming.headers["content-type"] ?? "")) {
     throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
   }
-  if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
-  const body = parsed((await collected(incoming)).toString("utf8"));
+  if (Number(incoming.headers["content-length"] ?? 0) > most) throw tooLarge(most);
+  const body = parsed((await collected(incoming, most)).toString("utf8"));
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw badRequest("The body is no JSON object.");
   return body as Readonly<Record<string, unknown>>;
 }
@@ -85,13 +88,13 @@ export async function readForm(incoming: IncomingMessage): Promise<URLSearchPara
   return new URLSearchParams((await collected(incoming)).toString("utf8"));
 }
 
-async function collected(incoming: IncomingMessage): Promise<Buffer> {
+async function collected(incoming: IncomingMessage, most = MOST_BYTES): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   try {
     for await (const piece of incoming as AsyncIterable<Buffer>) {
       size += piece.length;
-      if (size > MOST_BYTES) throw tooLarge();
+      if (size > most) throw tooLarge(most);
       pieces.push(piece);
     }
   } catch (error) {
@@ -109,6 +112,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function tooLarge(): Refusal {
-  return new Refusal(413, "TOO_LARGE", `A request may hold ${MOST_BYTES} bytes; give long input on the command line.`);
+function tooLarge(most: number): Refusal {
+  return new Refusal(413, "TOO_LARGE", `A request may hold ${most} bytes; give long input on the command line.`);
 }

@@ -61,27 +61,17 @@ export function textList(body: Body, name: string): readonly string[] {
 
 /** What can be done to runs. */
 export function actionRoutes(context: DashboardContext): readonly Route[] {
-  const { drivers, cache } = context;
+  const { cache } = context;
 
   const stop = async ({ params }: Call) => {
     await context.show.stop(params.run!);
     return {};
   };
 
-  const goOn = async (runId: string, options: ResumeOptions = {}) => {
-    const {
-      view: { state },
-    } = await cache.get(runId);
-    const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
-    const { seq } = state;
-    const handle = await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) });
-    await drivers.follow(handle, (signal) => context.journal.waitForChange(runId, seq, signal));
-  };
-
   const resume = async ({ params, json }: Call) => {
     const body = await json();
     const rerun = textList(body, "rerun");
-    await goOn(params.run!, {
+    await goOn(context, params.run!, {
       budget: optionalText(body, "budget", 20),
       maxUnquoted: optionalText(body, "maxUnquoted", 20),
       ...(rerun.length > 0 && { rerun, requestId: optionalText(body, "requestId", 100) }),
@@ -107,9 +97,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const note = optionalText(body, "note", 2000);
     if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
     else await context.show.reject(params.run!, step, { note });
-    const { row } = await cache.get(params.run!);
-    const { status } = statusNow(row, Date.now());
-    if (body.goOn === true && (status === "paused" || status === "interrupted")) await goOn(params.run!);
+    if (body.goOn === true) await goOnWhereParked(context, params.run!);
     return {};
   };
 
@@ -159,7 +147,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       maxUnquoted,
       source: offered.source ?? undefined,
     });
-    await drivers.follow(handle, (signal) => context.journal.waitForChange(handle.id, 0, signal));
+    await context.drivers.follow(handle, (signal) => context.journal.waitForChange(handle.id, 0, signal));
     return { id: handle.id };
   };
 
@@ -179,6 +167,23 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     { method: "POST", path: "/api/plan", handle: plan },
     { method: "POST", path: "/api/runs", handle: start },
   ];
+}
+
+async function goOn(context: DashboardContext, runId: string, options: ResumeOptions = {}): Promise<void> {
+  const {
+    view: { state },
+  } = await context.cache.get(runId);
+  const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
+  const { seq } = state;
+  const handle = await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) });
+  await context.drivers.follow(handle, (signal) => context.journal.waitForChange(runId, seq, signal));
+}
+
+/** Resumes a run that no process drives. */
+export async function goOnWhereParked(context: DashboardContext, runId: string): Promise<void> {
+  const { row } = await context.cache.get(runId);
+  const { status } = statusNow(row, Date.now());
+  if (status === "paused" || status === "interrupted") await goOn(context, runId);
 }
 
 const MOST_PROBLEMS = 200;

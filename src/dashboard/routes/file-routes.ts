@@ -40,21 +40,30 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
     const copy =
       params.index === "upload" ? step?.upload : outputs.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");
-    const shown = mediaHeaders(copy.contentType);
-    const link = await media.link(copy.sha256, shown);
-    if (link !== null) return void response.writeHead(302, { Location: link, "Cache-Control": "no-store" }).end();
-    const { contentType, disposition } = shown;
-    const sizeBytes = await media.sizeOf(copy.sha256);
-    if (sizeBytes === null) throw notFound("This file");
-    const headers = {
-      "Content-Disposition": disposition,
-      "Content-Security-Policy": "default-src 'none'; sandbox",
-      "Cache-Control": "private, max-age=3600",
-    };
-    const bytes = { sizeBytes, read: (range: ByteRange) => media.read(copy.sha256, range) };
-    await sendBytes(incoming, response, bytes, { contentType, headers });
+    await sendCopy({ incoming, response }, media, copy, "private, max-age=3600");
   };
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
+}
+
+/** Bytes of the media store, or the way to them where the store makes addresses itself. @throws Refusal 404 */
+export async function sendCopy(
+  { incoming, response }: Pick<Call, "incoming" | "response">,
+  media: DashboardContext["media"],
+  { sha256, contentType: declared }: { readonly sha256: string; readonly contentType: string },
+  cacheControl: string,
+): Promise<void> {
+  const { contentType, disposition } = mediaHeaders(declared);
+  const link = await media.link(sha256, { contentType, disposition });
+  if (link !== null) return void response.writeHead(302, { Location: link, "Cache-Control": "no-store" }).end();
+  const sizeBytes = await media.sizeOf(sha256);
+  if (sizeBytes === null) throw notFound("This file");
+  const headers = {
+    "Content-Disposition": disposition,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": cacheControl,
+  };
+  const bytes = { sizeBytes, read: (range: ByteRange) => media.read(sha256, range) };
+  await sendBytes(incoming, response, bytes, { contentType, headers });
 }
 
 /** The page's own files; no others are served. */
@@ -79,8 +88,9 @@ export function pageFile(folder: string, name: string): FileAnswer | null {
   const contentType = TYPES[extname(name)];
   if (contentType === undefined || !/^[A-Za-z0-9_-]+\.[a-z0-9]+$/.test(name)) return null;
   // The names of script, style and fonts hold a hash of what is in them.
-  const headers: Readonly<Record<string, string>> =
-    name === "index.html" ? {} : { "Cache-Control": "private, max-age=31536000, immutable" };
+  const headers: Readonly<Record<string, string>> = name.endsWith(".html")
+    ? {}
+    : { "Cache-Control": "private, max-age=31536000, immutable" };
   return { path: join(folder, name), contentType, headers };
 }
 

@@ -2,6 +2,7 @@ import { ownText } from "../../../src/clean-text.ts";
 import type { JournalStore, PlanStep, RunEvent } from "../../../src/index.ts";
 import { thisHolder } from "../../../src/journal/host.ts";
 import type { LeaseHolder } from "../../../src/journal/store.ts";
+import type { Tags } from "../../../src/journal/tags.ts";
 
 /** A step as a test wants it to stand in the journal. */
 export interface PlantedStep {
@@ -22,6 +23,7 @@ export interface PlantedRun {
   readonly pipeline?: string;
   readonly steps: readonly PlantedStep[];
   readonly budgetMicros?: number | null;
+  readonly tags?: Tags;
   readonly pause?: { readonly reason: "funds" | "approval" | "stopped"; readonly message: string };
   readonly end?: "succeeded" | "failed" | "partial";
   /** Who drives a run that is under way. Default: this process. */
@@ -58,6 +60,7 @@ export async function plantRun(journal: JournalStore, run: PlantedRun, from = Da
       quoteMicros: run.steps.length * PRICE,
       outDir: "/nowhere",
       source: null,
+      ...(run.tags && { tags: run.tags }),
     },
     at,
   );

@@ -1,0 +1,126 @@
+import type { ReviewLinkView } from "../../dashboard/index.ts";
+import type { JournalStore, ReviewScope } from "../../internal.ts";
+import { shellWord } from "../../shell-word.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import { type Context, journalOf, type ServiceFlags } from "../context.ts";
+import { readDuration, tagsOf } from "../input/flag-values.ts";
+import { visible } from "../text/escape.ts";
+import { type Column, table } from "../text/table.ts";
+import { DEFAULT_PORT } from "./dashboard.ts";
+
+export interface ReviewLinkFlags extends ServiceFlags {
+  readonly tag?: readonly string[];
+  readonly expires?: string;
+  readonly maxUses?: string;
+  readonly publicUrl?: string;
+  readonly list?: boolean;
+  readonly revoke?: string;
+}
+
+/** `showrunner review-link`: makes a link on which somebody without access decides; lists those there are, or ends one. */
+export async function reviewLink(
+  context: Context,
+  runId: string | undefined,
+  step: string | undefined,
+  flags: ReviewLinkFlags,
+): Promise<ExitCode> {
+  const { openJournal } = await import("../../internal.ts");
+  const journal = await openJournal(journalOf(context.io, flags));
+  try {
+    if (flags.revoke !== undefined) return await revoke(context, journal, flags.revoke, flags);
+    if (flags.list) return await list(context, journal, flags);
+    const tags = tagsOf(flags.tag);
+    const scope = { ...(tags && { tags }), ...(runId !== undefined && { runId }), ...(step !== undefined && { step }) };
+    return await create(context, journal, scope, flags);
+  } finally {
+    await journal.close();
+  }
+}
+
+async function create(
+  { io, output }: Context,
+  journal: JournalStore,
+  scope: ReviewScope,
+  flags: ReviewLinkFlags,
+): Promise<ExitCode> {
+  const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../dashboard/index.ts");
+  const named = flags.publicUrl ?? io.env.SHOWRUNNER_PUBLIC_URL;
+  const origin = named ? originOf(named) : `http://127.0.0.1:${DEFAULT_PORT}`;
+  const expiresMs = flags.expires === undefined ? undefined : readDuration("--expires", flags.expires, "7d, 12h");
+  const maxUses = flags.maxUses === undefined ? undefined : Number(flags.maxUses);
+  const now = Date.now();
+  const { link, token } = await createReviewLink(journal, { scope, expiresMs, maxUses }, now);
+  const url = reviewLinkUrl(origin, token);
+  if (flags.json) output.printJson({ ...document(reviewLinkView(link, now)), url });
+  else output.print(url);
+  output.say(
+    `Whoever has this address decides on ${visible(shown(reviewLinkView(link, now)))} until ${iso(link.expiresAt)}.`,
+  );
+  output.say("It is shown this once: the journal keeps a hash of its secret.");
+  if (named === undefined || named === "") {
+    output.say(
+      "It opens on this machine alone, where the dashboard runs; --public-url names the address that clients reach.",
+    );
+  }
+  const runs = await journal.runs({ limit: 1, ...(scope.tags && { tags: scope.tags }) });
+  if (runs.length === 0) output.say("No run carries this tag yet: the link shows those that will.");
+  output.next(
+    `showrunner dashboard${named ? ` --public-url ${shellWord(origin)}` : ""}   (answers it, as long as it runs)`,
+    `showrunner review-link --revoke ${link.id}`,
+  );
+  return ExitCode.done;
+}
+
+const columns: readonly Column<ReviewLinkView>[] = [
+  { title: "id", value: ({ id }) => id },
+  { title: "shows", value: (link) => visible(shown(link)), flexible: true },
+  { title: "status", value: ({ status }) => status },
+  { title: "expires", value: ({ expiresAt }) => iso(expiresAt) },
+  { title: "used", value: ({ uses, maxUses }) => `${uses} of ${maxUses}`, align: "right" },
+];
+
+async function list({ io, output }: Context, journal: JournalStore, flags: ReviewLinkFlags): Promise<ExitCode> {
+  const { reviewLinkView } = await import("../../dashboard/index.ts");
+  const now = Date.now();
+  const links = (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
+  if (flags.json) output.printJson(links.map(document));
+  else if (links.length > 0) output.print(table(links, columns, io.stdout.columns));
+  else {
+    output.say("No review link yet.");
+    output.next("showrunner review-link --tag client=acme --expires 7d");
+  }
+  return ExitCode.done;
+}
+
+async function revoke(
+  { output }: Context,
+  journal: JournalStore,
+  id: string,
+  flags: ReviewLinkFlags,
+): Promise<ExitCode> {
+  const { reviewLinkView } = await import("../../dashboard/index.ts");
+  const now = Date.now();
+  await journal.revokeReviewLink(id, now);
+  const link = await journal.reviewLink(id);
+  if (link === null) {
+    throw new CliError("USAGE", `--revoke ${visible(id)}: there is no such link`, {
+      next: "showrunner review-link --list",
+    });
+  }
+  if (flags.json) output.printJson(document(reviewLinkView(link, now)));
+  output.say(`Revoked: ${visible(shown(reviewLinkView(link, now)))} is no longer shown by it, nor decided.`);
+  return ExitCode.done;
+}
+
+function shown({ tags, runId, step }: ReviewLinkView): string {
+  const runs = [...tags, ...(runId === null ? [] : [`run ${runId}`])].join(", ");
+  return step === null ? runs : `${runs}, step ${step}`;
+}
+
+function document({ createdAt, expiresAt, runId, maxUses, ...link }: ReviewLinkView) {
+  return { ...link, run: runId, max_uses: maxUses, created_at: iso(createdAt), expires_at: iso(expiresAt) };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

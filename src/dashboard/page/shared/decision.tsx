@@ -1,0 +1,154 @@
+import { useState } from "preact/hooks";
+import type { MediaView } from "../../views/run-wire.ts";
+import type { SharedDecision, SharedTake, SharedVerdict } from "../../views/shared-wire.ts";
+import { dateTime } from "../ui/format.ts";
+import { Player } from "../ui/media.tsx";
+import { Data } from "../ui/panel.tsx";
+import { ask } from "./ask.ts";
+
+interface Props {
+  readonly decision: SharedDecision;
+  /** Who decides; empty while no name was entered. */
+  readonly name: string;
+  readonly onDecided: (decision: SharedDecision) => void;
+  /** Somebody may have been quicker. */
+  readonly onRefused: () => void;
+}
+
+/** One decision: what is shown for it, and the decision itself or what became of it. */
+export function Decision({ decision, name, onDecided, onRefused }: Props) {
+  const { ref, title, question, choose, takes, status } = decision;
+  const [chosen, setChosen] = useState<number | null>(null);
+  const isOpen = status === "waiting";
+  const marked = isOpen ? chosen : decision.pick;
+  return (
+    <article class="verdict" aria-labelledby={ref}>
+      <div>
+        <h2 id={ref}>{question}</h2>
+        <p class="quiet">{title}</p>
+      </div>
+      <ol class="shown">
+        {takes.map((take, index) => (
+          <li key={index} class={choose && marked === index ? "chosen" : ""}>
+            <Shown take={take} label={choose ? `Take ${index + 1}` : question} />
+            {choose && isOpen && (
+              <label>
+                <input type="radio" name={ref} checked={chosen === index} onChange={() => setChosen(index)} /> Take{" "}
+                {index + 1}
+              </label>
+            )}
+            {choose && !isOpen && <span>Take {index + 1}</span>}
+          </li>
+        ))}
+      </ol>
+      {isOpen ? (
+        <Buttons decision={decision} chosen={chosen} name={name} onDecided={onDecided} onRefused={onRefused} />
+      ) : (
+        <Decided decision={decision} />
+      )}
+    </article>
+  );
+}
+
+function Decided({ decision }: { readonly decision: SharedDecision }) {
+  const { status, pick, name, note, decidedAt } = decision;
+  const what = status === "rejected" ? "Rejected" : pick === null ? "Approved" : `Take ${pick + 1} approved`;
+  return (
+    <p role="status" class={status === "rejected" ? "note bad" : "note good"}>
+      <strong>{what}</strong>
+      {name !== null && ` by ${name}`}
+      {decidedAt !== null && `, ${dateTime(decidedAt)}`}
+      {note !== null && `: ${note}`}
+    </p>
+  );
+}
+
+interface ButtonsProps extends Props {
+  readonly chosen: number | null;
+}
+
+/** A rejection ends what needs the step, so it asks once. */
+function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
+  const { ref, choose } = decision;
+  const [note, setNote] = useState("");
+  const [isSure, setSure] = useState(false);
+  const [isSending, setSending] = useState(false);
+  const [said, say] = useState<string | null>(null);
+  const send = async (approved: boolean) => {
+    if (name === "") return say("Enter your name first, at the top of the page.");
+    setSending(true);
+    say(null);
+    const verdict: SharedVerdict = { ref, approved, note, name, ...(choose && approved && { pick: chosen }) };
+    try {
+      onDecided(await ask<SharedDecision>("decide", verdict));
+    } catch (error) {
+      say((error as Error).message);
+      onRefused();
+    } finally {
+      setSending(false);
+    }
+  };
+  const needsTake = choose && chosen === null;
+  return (
+    <>
+      <label class="field">
+        <span>Note (optional)</span>
+        <textarea rows={2} maxLength={2000} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
+      </label>
+      {said !== null && (
+        <p role="alert" class="note bad">
+          {said}
+        </p>
+      )}
+      {isSure ? (
+        <div class="actions">
+          <button type="button" class="button" disabled={isSending} onClick={() => setSure(false)}>
+            Keep it
+          </button>
+          <button type="button" class="button danger" disabled={isSending} onClick={() => send(false)}>
+            Reject for good
+          </button>
+        </div>
+      ) : (
+        <div class="actions">
+          <button type="button" class="button danger" disabled={isSending} onClick={() => setSure(true)}>
+            Reject…
+          </button>
+          <button type="button" class="button primary" disabled={isSending || needsTake} onClick={() => send(true)}>
+            {!choose ? "Approve" : needsTake ? "Pick a take" : `Approve take ${chosen! + 1}`}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Shown({ take, label }: { readonly take: SharedTake; readonly label: string }) {
+  if (take.kind === "text") {
+    return (
+      <div class="read">
+        <Data value={take.value} />
+      </div>
+    );
+  }
+  return <Player media={{ ...blank, ...take }} label={label} />;
+}
+
+const blank: MediaView = {
+  step: "",
+  index: 0,
+  kind: "other",
+  url: null,
+  contentType: null,
+  sizeBytes: null,
+  sha256: null,
+  assetId: null,
+  width: null,
+  height: null,
+  durationMs: null,
+  fps: null,
+  state: "downloaded",
+  error: null,
+  name: null,
+  file: null,
+};

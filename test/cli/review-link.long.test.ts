@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { linkOfToken } from "../../src/dashboard/links/review-link.ts";
+import { openSqliteJournal } from "../../src/internal.ts";
+import { planned } from "../journal/samples.ts";
+import { cli, emptyFolder } from "./support/cli.ts";
+
+const PUBLIC = "https://review.example.test";
+
+test("review-link makes a link whose secret is nowhere else, lists it and ends it", async () => {
+  const cwd = emptyFolder();
+  const env = { SHOWRUNNER_PUBLIC_URL: PUBLIC };
+  const made = await cli(["review-link", "--tag", "client=acme", "--expires", "12h", "--json"], { cwd, env });
+  expect(made.code, made.stderr).toBe(0);
+  const { id, url, ...rest } = JSON.parse(made.stdout);
+  expect(rest).toMatchObject({
+    tags: ["client=acme"],
+    run: null,
+    step: null,
+    status: "active",
+    uses: 0,
+    max_uses: 500,
+  });
+  const token = new URL(url).hash.slice(1);
+  expect(url).toBe(`${PUBLIC}/shared#${token}`);
+  expect(made.stderr).toContain(`showrunner dashboard --public-url ${PUBLIC}`);
+  expect(made.stderr).toContain("No run carries this tag yet");
+  await using journal = await opened(`${cwd}/.showrunner/journal.db`);
+  expect(await linkOfToken(journal.store, token)).toMatchObject({ id, revokedAt: null });
+  const listed = await cli(["review-link", "--list"], { cwd });
+  expect(listed.stdout).toContain(id);
+  expect(listed.stdout).not.toContain(token.split(".")[1]);
+  expect((await cli(["review-link", "--revoke", id], { cwd })).code).toBe(0);
+  expect(await linkOfToken(journal.store, token)).toMatchObject({ revokedAt: expect.any(Number) });
+});
+
+test.each([
+  [["review-link"], "tag: name a tag or a run"],
+  [["review-link", "r9"], 'run: there is no run "r9"'],
+  [["review-link", "r1", "b"], 'step: run "r1" has no step "b"'],
+  [["review-link", "--tag", "acme"], "--tag acme is no tag"],
+  [["review-link", "r1", "--expires", "soon"], "--expires soon is no duration"],
+  [["review-link", "r1", "--expires", "91d"], "expires: give from one minute to 90 days"],
+  [["review-link", "r1", "--max-uses", "many"], "maxUses: give from 1 to"],
+  [["review-link", "r1", "--public-url", "http://review.test"], "publicUrl: give the address alone, with https"],
+  [["review-link", "--revoke", "x"], "--revoke x: there is no such link"],
+])("%j is refused with what to do next, and nothing is made", async (args, message) => {
+  const cwd = emptyFolder();
+  await using journal = await opened(`${cwd}/.showrunner/journal.db`);
+  await journal.store.createRun("r1", planned(), 1);
+  const { code, stderr } = await cli(args, { cwd });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+  expect(stderr).toContain("Next:");
+  expect(await journal.store.reviewLinks()).toEqual([]);
+});
+
+async function opened(path: string) {
+  const store = await openSqliteJournal(path);
+  return { store, [Symbol.asyncDispose]: () => store.close() };
+}
