@@ -166,4 +166,17 @@ describe("What the search has found stays mended:", () => {
       passes(30),
       resumes(),
     ]));
+
+  test("a clock that is set ahead by days lets no output expire that the service still keeps", () =>
+    expectKept(surroundings("single", { clocksMs: [0, 300_000], slices: "mixed" }), [
+      resumes({
+        pauseIn: 17,
+        troubles: [
+          { on: "media", trouble: halfTruth("half the file, no length") },
+          { on: "job", skip: 1, trouble: { ...answer, status: 502 } },
+        ],
+      }),
+      clockIsSet(3_000),
+      resumes({ pauseIn: 25, troubles: [{ on: "media", trouble: { ...answer, status: 431, body: "other json" } }] }),
+    ]));
 });

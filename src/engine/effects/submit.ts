@@ -129,7 +129,7 @@ async function acknowledged(
   const message = await contradiction(command, ack, context);
   if (message !== null) return leftOpen(command, context, { message, cause: "another's job", jobId });
   const model = ack.model === "" ? command.model : ack.model;
-  return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed });
+  return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed, ...serviceClock(context) });
 }
 
 /** Why the acknowledged job cannot be that of the request, which then made another one, or none; null where it can. */
@@ -170,7 +170,13 @@ function unresolved(command: Submit, context: EffectContext, error: unknown): Ef
 /** A person decides what became of it. Recorded once, not with every send. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
-  return isRecorded ? left() : left({ type: "job.unresolved", step, attempt, ...why });
+  return isRecorded ? left() : left({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
+}
+
+/** By the answer that has just come. */
+function serviceClock({ client }: EffectContext): { readonly clockOffsetMs?: number } {
+  const clockOffsetMs = client.clockOffsetMs();
+  return clockOffsetMs === 0 ? {} : { clockOffsetMs };
 }
 
 function phaseOf({ state }: EffectContext, step: string, attempt: number) {

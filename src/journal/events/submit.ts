@@ -43,6 +43,7 @@ export type SubmitEvent = OfAttempt &
         readonly cause: UnresolvedCause;
         /** The job that the service named when the key was sent. */
         readonly jobId?: string;
+        readonly clockOffsetMs?: number;
       }
     /** The service shows the job of an unresolved attempt again. */
     | { readonly type: "job.found" }
@@ -52,7 +53,13 @@ export type SubmitEvent = OfAttempt &
         /** What the job has is taken for its result, although outputs are not there. */
         readonly isAccepted?: true;
       }
-    | { readonly type: "job.submitted"; readonly jobId: string; readonly model: string; readonly replayed: boolean }
+    | {
+        readonly type: "job.submitted";
+        readonly jobId: string;
+        readonly model: string;
+        readonly replayed: boolean;
+        readonly clockOffsetMs?: number;
+      }
   );
 
 const withdrawals = {
@@ -152,6 +159,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       const attempt = fold.attempt(event);
       fold.moveJob(attempt);
       attempt.unresolved = event.cause;
+      if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
       if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
       const step = fold.step(event.step);
       fold.moveStep(step);
@@ -202,6 +210,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       const step = fold.step(event.step);
       if (step.status === "unresolved") resolve(fold, step, attempt);
       Object.assign(attempt, { jobId: event.jobId, model: event.model, submittedAt: fold.at });
+      noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
     ledger: ({ step, attempt }) => ({ type: "charged", step, attempt }),
@@ -210,6 +219,9 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ...ignoredBy("media", "incident", "notice"),
   },
 };
+
+/** Causes that the answer to a send is. */
+const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
 function decisionText({ jobId, isAccepted }: { readonly jobId: string | null; readonly isAccepted?: true }): string {
   if (jobId === null) return "no job was created";

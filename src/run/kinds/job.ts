@@ -249,6 +249,14 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
+/** What the service keeps it for is over, by this machine's clock and by the service's: either may have been set. */
+function isKeptNoMore(
+  { completedAt }: AttemptState,
+  { context: { now, clockOffsetMs = 0 } }: DecisionBuilder,
+): boolean {
+  return Math.min(now, now + clockOffsetMs) >= (completedAt ?? 0) + RETENTION_MS;
+}
+
 /**
  * Outputs are downloaded and costs recorded as soon as they exist, whatever the outcome of the run: also for superseded
  * attempts and for steps that the plan no longer has, since they are paid for.
@@ -265,7 +273,7 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
       if (output.phase !== "available" || output.voiceId !== null) continue;
       const download = { type: "download", ...target, index: output.index } as const;
       if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
-      else if (builder.context.now >= (attempt.completedAt ?? 0) + RETENTION_MS) {
+      else if (isKeptNoMore(attempt, builder)) {
         builder.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
       } else builder.watch();
     }
