@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { ownText } from "../../src/clean-text.ts";
 import { startDashboard } from "../../src/dashboard/index.ts";
 import { createReviewLink } from "../../src/dashboard/links/review-link.ts";
 import { Tries } from "../../src/dashboard/links/tries.ts";
 import { pipeline } from "../../src/index.ts";
+import { thisHolder } from "../../src/journal/host.ts";
 import { Guest, linkTo, PUBLIC, plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
@@ -150,6 +152,30 @@ describe("a decision by a link", () => {
     });
     expect(await guest.decisions()).toMatchObject([{ status: "approved", name: "Ann", decidedAt: expect.any(Number) }]);
     expect(served.defects).toEqual([]);
+  });
+
+  test("is recorded and continues nothing, where the house has stopped the run", async () => {
+    const source = { file: "/titles.ts", exportName: "default" };
+    const run = await served.show.run(titles, {}, { id: "stopped", source, tags: { client: "halted" } });
+    expect((await run.result()).status).toBe("paused");
+    const lastSeq = async () => (await served.journal.run("stopped"))!.lastSeq;
+    const holder = thisHolder("test");
+    const taken = await served.journal.takeLease("stopped", holder, {
+      at: Date.now(),
+      ttlMs: 9_999,
+      isDead: () => true,
+    });
+    if (!taken.acquired) throw new Error("the run is held");
+    const events = [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] as const;
+    const commit = { lease: taken.lease, afterSeq: await lastSeq(), at: Date.now(), events, status: "paused" };
+    expect(await served.journal.commit(commit)).toMatchObject({ committed: true });
+    await served.journal.releaseLease(taken.lease);
+    const before = await lastSeq();
+    const guest = new Guest(served, (await linkTo(served, { scope: { tags: { client: "halted" } } })).token);
+    const [open] = await guest.decisions();
+    expect((await guest.decide({ ref: open!.ref })).status).toBe(200);
+    expect(await guest.decisions()).toMatchObject([{ status: "approved", name: "Ann" }]);
+    expect(await lastSeq()).toBe(before);
   });
 
   test("needs a name and, where it asks for one, a take that is shown; neither costs a use", async () => {

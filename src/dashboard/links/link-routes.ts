@@ -102,9 +102,16 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
         // Somebody else was quicker, or what it was about is no longer there.
         throw decidedAlready((await found(link, ref)).view);
       }
-      await goOnWhereParked(context, runId).catch(onDefect);
+      await continued(runId);
       return (await found(link, ref)).view;
     });
+  };
+
+  /** What the house stopped, or has to pay for first, it continues itself. */
+  const continued = async (runId: string) => {
+    const { state } = (await context.cache.get(runId)).view;
+    if (state.pause === null || state.pause.reason === "approval")
+      await goOnWhereParked(context, runId).catch(onDefect);
   };
 
   const use = async (link: ReviewLinkRow) => {
