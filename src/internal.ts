@@ -32,6 +32,7 @@ export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-sche
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
 export type { FamiliesOption } from "./families/index.ts";
 export * from "./index.ts";
+export type { Comment } from "./journal/events/facts.ts";
 export { decidedText } from "./journal/events/step.ts";
 export { eventText, liveText } from "./journal/events.ts";
 export type { NoticeRow } from "./journal/notices.ts";
@@ -47,7 +48,7 @@ export {
   type RunState,
   type StepState,
 } from "./journal/state.ts";
-export type { RunRow } from "./journal/store.ts";
+export type { InboxEntry, RunRow } from "./journal/store.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 export {
   type DiagramOptions,

@@ -13,6 +13,7 @@ import { stepNamed } from "../plan/plan-index.ts";
 import type { ActiveTime } from "./active-time.ts";
 import type {
   Chosen,
+  Comment,
   DecidedBy,
   JournalError,
   OutputFacts,
@@ -133,6 +134,8 @@ export interface StepState {
   /** What a chat or a task yielded; undefined until it did. */
   value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null; readonly by?: DecidedBy } | null;
+  /** Of a step that waited for a decision; absent without any. */
+  comments?: readonly Comment[];
   /** The output that an approval or a pick resolves to. */
   chosen: Chosen | null;
   /** The references that an expansion resolves to; null until it was planned. */

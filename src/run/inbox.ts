@@ -8,6 +8,9 @@ import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decision
 import { offered } from "./kinds/approve.ts";
 import { runKind } from "./kinds/index.ts";
 
+/** Of one step; what comes after them is not kept. */
+const MOST_COMMENTS = 1000;
+
 /** The events that follow from an inbox message; none for a message that no longer applies. */
 export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] {
   switch (message.type) {
@@ -32,6 +35,11 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     case "reject": {
       const { step, note = null, by } = message;
       return decided(state, { step, approved: false, pick: null, note, ...(by && { by }) });
+    }
+    case "comment": {
+      const { step, comment } = message;
+      const isOurs = Object.hasOwn(state.steps, step) && (state.steps[step]!.comments?.length ?? 0) < MOST_COMMENTS;
+      return isOurs ? [{ type: "comment.added", step, comment }] : [];
     }
     case "hint":
       return [];

@@ -90,7 +90,8 @@ const decide = (token: string, body: unknown, headers: object = json): Sent => (
   headers: { ...bearer(token), ...headers },
   body: typeof body === "string" ? body : JSON.stringify(body),
 });
-const verdict = (ref: string) => ({ ref, approved: true, pick: 0, name: "Eve" });
+const verdict = (ref: string) => ({ ref, approved: true, pick: 0, take: 0, name: "Eve", text: "hello" });
+const asComment = (one: Sent): Sent => ({ ...one, path: one.path.replace("/decide", "/comment") });
 
 /** Tokens that are none: guessed, spoilt, put together from two, of links that are over, the dashboard's own. */
 const badToken = (): fc.Arbitrary<string> => {
@@ -306,6 +307,29 @@ const malformed = (): fc.Arbitrary<Sent> => {
   );
 };
 
+/** Comments on what is not the link's, and comments that are none. */
+const foreignComment = (): fc.Arbitrary<Sent> => {
+  const ref = loot.refs.mine[0]!;
+  const odd = [
+    { text: "" },
+    { text: 7 },
+    { text: "t".repeat(2001) },
+    { take: 2 },
+    { take: -1 },
+    { take: "0" },
+    { timeMs: -1 },
+    { timeMs: "1" },
+    { name: "" },
+  ];
+  return fc
+    .oneof(
+      fc.tuple(badToken(), fc.constantFrom(...loot.refs.mine)).map(([token, one]) => decide(token, verdict(one))),
+      fc.constantFrom(...loot.refs.theirs, ...runs, "best").map((one) => decide(loot.mine, verdict(one))),
+      fc.constantFrom(...odd).map((part) => decide(loot.mine, { ...verdict(ref), ...part })),
+    )
+    .map(asComment);
+};
+
 const attack = (): fc.Arbitrary<Sent> =>
   fc.oneof(
     badToken().map(list),
@@ -315,7 +339,9 @@ const attack = (): fc.Arbitrary<Sent> =>
     badFile().map((path): Sent => ({ path, headers: bearer(loot.mine) })),
     crossing(),
     forged(),
+    forged().map(asComment),
     malformed(),
+    foreignComment(),
   );
 
 test(`${ATTACKS} attacks on review links: none gets an answer, and nothing of any run changes`, async () => {

@@ -2,6 +2,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBrowser } from "../demo/support/browser.ts";
 import { violations } from "./support/browse.ts";
+import { plantRun } from "./support/planted.ts";
 import { linkTo, plantQuestion } from "./support/review-links.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
 
@@ -41,7 +42,7 @@ test.each(["light", "dark"] as const)(
     await page.getByRole("button", { name: "Approve take 2" }).click();
     await page.getByRole("alert").filter({ hasText: "Enter your name first" }).waitFor();
     await page.getByLabel("Your name").fill("Ann Client");
-    await page.getByLabel("Note (optional)").fill("the warmer one");
+    await page.getByLabel("Note or comment (optional)").fill("the warmer one");
     await page.getByRole("button", { name: "Approve take 2" }).click();
     await page.getByText(/Take 2 approved by Ann Client/).waitFor();
     await page.getByRole("heading", { name: "Nothing waits for you" }).waitFor();
@@ -63,6 +64,56 @@ test.each(["light", "dark"] as const)(
     await page.getByText("This link was withdrawn.").waitFor();
   },
 );
+
+test("a client comments at a time code of a sound, which stands on the page and in the house's journal", async () => {
+  const sound = await served.media.put({ bytes: silence(3) });
+  await plantRun(served.journal, {
+    id: "jingle",
+    steps: [
+      { path: "tune", yields: "audio", outputs: [{ ...sound, contentType: "audio/wav" }] },
+      { path: "fine", kind: "approve", needs: ["tune"], state: "asked", prompt: "Is the jingle fine?" },
+    ],
+  });
+  const { token } = await linkTo(served, { scope: { runId: "jingle" } });
+  await using context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+  const page = await context.newPage();
+  await page.goto(`${served.dashboard.origin}/shared#${token}`);
+  await page.getByLabel("Your name").fill("Ann");
+  const player = page.locator("audio");
+  await player.evaluate((audio: { currentTime: number }) => {
+    audio.currentTime = 1.25;
+  });
+  await page.getByLabel("Note or comment (optional)").fill("the bell is too loud");
+  await page.getByRole("button", { name: "Comment only" }).click();
+  await page.getByRole("list", { name: "Comments" }).getByText("the bell is too loud").waitFor();
+  await page.getByText("Ann, take 1, at 1.3 s").waitFor();
+  expect(await violations(page)).toEqual([]);
+  expect(await page.getByLabel("Note or comment (optional)").inputValue()).toBe("");
+  expect((await served.journal.inbox("jingle")).map(({ message }) => message)).toMatchObject([
+    { type: "comment", step: "fine", comment: { timeMs: 1250, take: { step: "tune", index: 0 } } },
+  ]);
+  if (process.env["SCREENSHOTS"])
+    await page.screenshot({ path: `${process.env["SCREENSHOTS"]}/comment.png`, fullPage: true });
+});
+
+/** A wave file without a sound, of so many seconds. */
+function silence(seconds: number): Buffer {
+  const rate = 8000;
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0);
+  head.writeUInt32LE(36 + rate * seconds, 4);
+  head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write("data", 36);
+  head.writeUInt32LE(rate * seconds, 40);
+  return Buffer.concat([head, Buffer.alloc(rate * seconds, 128)]);
+}
 
 test("no other page can hold it in a frame", async () => {
   const { token } = await linkTo(served, { scope: { tags: { client: "acme" } } });

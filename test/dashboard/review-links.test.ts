@@ -59,6 +59,7 @@ describe("what a link shows", () => {
       note: null,
       name: null,
       decidedAt: null,
+      comments: [],
     });
     for (const hidden of ["rival", "secret recipe", "Micros", "asset_", "job_", "draft", token.split(".")[1]!]) {
       expect(String(answer.body)).not.toContain(hidden);
@@ -151,6 +152,55 @@ describe("a decision by a link", () => {
       by: { name: "Ann", verified: false },
     });
     expect(await guest.decisions()).toMatchObject([{ status: "approved", name: "Ann", decidedAt: expect.any(Number) }]);
+    expect(served.defects).toEqual([]);
+  });
+
+  test("may be a comment on a take, at a time code: in the journal, with nothing decided; once decided, no more", async () => {
+    await plantQuestion(served, "heard", "talks", [3, 5]);
+    const { id, token } = await linkTo(served, { scope: { tags: { client: "talks" } } });
+    const guest = new Guest(served, token);
+    const { ref } = (await guest.decisions())[0]!;
+    const said = { ref, text: " too loud ", name: "Ann", take: 1, timeMs: 12_300 };
+    expect(JSON.parse(String((await guest.comment(said)).body))).toMatchObject({
+      status: "waiting",
+      comments: [{ text: "too loud", name: "Ann", take: 1, timeMs: 12_300, at: expect.any(Number) }],
+    });
+    const [sent] = await served.journal.inbox("heard");
+    expect(sent?.message).toMatchObject({
+      type: "comment",
+      step: "best",
+      comment: {
+        text: "too loud",
+        take: { step: "look", index: 1 },
+        timeMs: 12_300,
+        by: { name: "Ann", verified: false, link: id },
+      },
+    });
+    const elsewhere = new Guest(served, (await linkTo(served, { scope: { tags: { client: "talks" } } })).token);
+    expect(await elsewhere.decisions()).toMatchObject([{ comments: [] }]);
+    for (const wrong of [{ text: " " }, { take: 2 }, { timeMs: -1 }, { name: "" }]) {
+      expect((await guest.comment({ ...said, ...wrong })).status).toBe(400);
+    }
+    expect(await served.journal.reviewLink(id)).toMatchObject({ uses: 1 });
+    expect((await guest.decide({ ref, pick: 0 })).status).toBe(200);
+    expect(refusal(await guest.comment(said))).toMatchObject({ status: 409, code: "DECIDED" });
+  });
+
+  test("that is a comment reaches the journal of a run that no process drives, which waits on", async () => {
+    const source = { file: "/titles.ts", exportName: "default" };
+    const run = await served.show.run(titles, {}, { id: "remarks", source, tags: { client: "remarks" } });
+    expect((await run.result()).status).toBe("paused");
+    const guest = new Guest(served, (await linkTo(served, { scope: { tags: { client: "remarks" } } })).token);
+    const [open] = await guest.decisions();
+    expect((await guest.comment({ ref: open!.ref, text: "shorter, please", name: "Ann" })).status).toBe(200);
+    await expect.poll(async () => (await served.show.show("remarks")).status).toBe("paused");
+    await expect
+      .poll(async () => (await served.journal.read("remarks")).map(({ event }) => event.type))
+      .toContain("comment.added");
+    await expect.poll(async () => (await served.show.show("remarks")).pause?.reason).toBe("approval");
+    expect(await guest.decisions()).toMatchObject([
+      { status: "waiting", comments: [{ text: "shorter, please", name: "Ann" }] },
+    ]);
     expect(served.defects).toEqual([]);
   });
 

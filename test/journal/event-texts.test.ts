@@ -87,6 +87,20 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "approval.decided", step: "face", approved: false, pick: null, note: null }, "rejected", "rejected | "],
   [
     {
+      type: "comment.added",
+      step: "face",
+      comment: {
+        text: "too loud",
+        take: null,
+        timeMs: 12_300,
+        at: 1,
+        by: { name: "Ann", verified: false, link: "l1" },
+      },
+    },
+    "comment by Ann (name not verified) at 12.3 s: too loud",
+  ],
+  [
+    {
       type: "approval.decided",
       step: "face",
       approved: true,

@@ -128,6 +128,17 @@ describe("a decision", () => {
     expect(told(waiting(true), { type: "reject", step: "ok" })).toEqual([{ ...rejected, note: null }]);
   });
 
+  test("is a comment where it decides nothing: kept, up to a number, and nothing else changes", () => {
+    const comment = { text: ownText("too dark"), take: places[1]!, timeMs: 900, at: 9, by: null };
+    const message = { type: "comment", step: "ok", comment } as const;
+    expect(told(waiting(true), message)).toEqual([{ type: "comment.added", step: "ok", comment }]);
+    expect(told(waiting(true, open, pausedFor("approval")), message)).toHaveLength(1);
+    expect(told(waiting(true), { ...message, step: "gone" })).toEqual([]);
+    expect(told(waiting(true, { ...open, comments: Array.from({ length: 1000 }, () => comment) }), message)).toEqual(
+      [],
+    );
+  });
+
   test("names who decided, as far as the message does", () => {
     const by = { name: ownText("Ann"), verified: false, link: "l1" };
     expect(told(waiting(false), { type: "approve", step: "ok", by })).toEqual([decided({ by })]);

@@ -119,6 +119,25 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     throw new Refusal(403, "LINK_USED_UP", "This link takes nothing more. Ask whoever sent it for another one.");
   };
 
+  const comment = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
+    const link = await byToken(incoming, Date.now());
+    const body = await readJson(incoming, MOST_BYTES);
+    const ref = textField(body, "ref");
+    const text = optionalText(body, "text", 2000)?.trim() ?? "";
+    if (text === "") throw new Refusal(400, "TEXT", "A comment needs some words.");
+    const by = { name: nameOf(body), verified: false, link: link.id };
+    const [take, timeMs] = [optionalPosition(body, "take"), optionalPosition(body, "timeMs")];
+    const { runId, step, shown, view } = await found(link, ref);
+    if (view.status !== "waiting") throw decidedAlready(view);
+    if (take !== undefined && shown[take] === undefined) {
+      throw new Refusal(400, "TAKE", "Comment on one of those that are shown.");
+    }
+    await use(link);
+    await context.show.comment(runId, step, { text, take: take === undefined ? null : shown[take]!.at, timeMs, by });
+    await continued(runId);
+    return (await found(link, ref)).view;
+  };
+
   const file = async ({ incoming, response, params }: SharedCall): Promise<void> => {
     const now = Date.now();
     const { id = "", ref = "", ends = "", mark = "" } = params;
@@ -144,6 +163,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     { method: "GET", path: `${SHARED}/file/:id/:ref/:ends/:mark`, handle: file },
     { method: "GET", path: `${SHARED}/api/decisions`, handle: list },
     { method: "POST", path: `${SHARED}/api/decide`, handle: decide },
+    { method: "POST", path: `${SHARED}/api/comment`, handle: comment },
   ];
 }
 

@@ -1,4 +1,6 @@
 import {
+  type Comment,
+  type InboxEntry,
   isRunFinal,
   type JournalStore,
   offered,
@@ -13,7 +15,7 @@ import {
 } from "../../internal.ts";
 import { kindOfType } from "../http/send-file.ts";
 import type { RunCache } from "../runs/run-cache.ts";
-import type { SharedDecision, SharedTake } from "../views/shared-wire.ts";
+import type { SharedComment, SharedDecision, SharedTake } from "../views/shared-wire.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
 
@@ -28,6 +30,8 @@ export interface Shared {
   readonly runId: string;
   readonly step: string;
   readonly view: SharedDecision;
+  /** Its takes, as the run knows them. */
+  readonly shown: readonly Pick<Take, "at">[];
   readonly files: readonly SharedFile[];
 }
 
@@ -124,9 +128,19 @@ function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonl
       note: isByLink ? approval.note : null,
       name: isByLink ? approval.by!.name : null,
       decidedAt: approval === null ? null : finishedAt,
+      comments: commentsOf(step.comments ?? [], link, shown),
     };
-    return [{ runId: state.runId, step: plan.path, view, files: shown.flatMap(({ file }) => file ?? []) }];
+    return [{ runId: state.runId, step: plan.path, view, shown, files: shown.flatMap(({ file }) => file ?? []) }];
   });
+}
+
+function commentsOf(all: readonly Comment[], link: ReviewLinkRow, shown: Shared["shown"]): readonly SharedComment[] {
+  return all
+    .filter(({ by }) => by?.link === link.id)
+    .map(({ text, take, timeMs, at, by }) => {
+      const position = shown.findIndex((one) => one.at.step === take?.step && one.at.index === take.index);
+      return { text, name: by!.name, take: position < 0 ? null : position, timeMs, at };
+    });
 }
 
 type Decision = Parameters<typeof offered>[1];
@@ -162,7 +176,7 @@ function takesOf(state: RunState, decision: Decision, position: number, { link, 
   });
 }
 
-/** With what was decided of a run that no process has taken in yet. */
+/** With what was said of a run that no process has taken in yet. */
 async function decidedMeanwhile(
   journal: JournalStore,
   { runId }: RunRow,
@@ -171,13 +185,20 @@ async function decidedMeanwhile(
 ): Promise<readonly Shared[]> {
   const inbox = await journal.inbox(runId);
   return shared.map((one) => {
-    const last = inbox.findLast(({ message }) => "step" in message && message.step === one.step);
-    if (one.view.status !== "waiting" || (last?.message.type !== "approve" && last?.message.type !== "reject"))
-      return one;
-    const { type, note, by } = last.message;
-    const isByLink = by?.link === link.id;
-    const pick = last.message.type === "approve" && one.view.choose ? (last.message.pick ?? null) : null;
-    const said = { note: isByLink ? (note ?? null) : null, name: isByLink ? by.name : null, decidedAt: last.at };
-    return { ...one, view: { ...one.view, status: type === "approve" ? "approved" : "rejected", pick, ...said } };
+    const own = inbox.filter(({ message }) => "step" in message && message.step === one.step);
+    const said = own.flatMap(({ message }) => (message.type === "comment" ? [message.comment] : []));
+    const comments = [...one.view.comments, ...commentsOf(said, link, one.shown)];
+    return { ...one, view: { ...one.view, comments, ...verdictOf(own, one.view, link) } };
   });
+}
+
+/** The last word on a decision that waits; empty without one. */
+function verdictOf(own: readonly InboxEntry[], view: SharedDecision, link: ReviewLinkRow): Partial<SharedDecision> {
+  const last = own.findLast(({ message: { type } }) => type === "approve" || type === "reject");
+  if (view.status !== "waiting" || (last?.message.type !== "approve" && last?.message.type !== "reject")) return {};
+  const { note, by } = last.message;
+  const isByLink = by?.link === link.id;
+  const pick = last.message.type === "approve" && view.choose ? (last.message.pick ?? null) : null;
+  const status = last.message.type === "approve" ? "approved" : "rejected";
+  return { status, pick, note: isByLink ? (note ?? null) : null, name: isByLink ? by.name : null, decidedAt: last.at };
 }

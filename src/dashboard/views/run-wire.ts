@@ -134,6 +134,17 @@ export interface DecisionView {
   readonly note: string | null;
   /** Position in `shows`. */
   readonly pick: number | null;
+  readonly comments: readonly CommentView[];
+}
+
+export interface CommentView {
+  readonly text: string;
+  /** Null: whoever may act on the run. */
+  readonly name: string | null;
+  /** Position among what is shown; null: of all of it. */
+  readonly take: number | null;
+  readonly timeMs: number | null;
+  readonly at: number;
 }
 
 /** Progress of a step: 0 to 1, and when the service expects it to be done. */

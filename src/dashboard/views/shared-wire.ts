@@ -1,5 +1,7 @@
 /** What the page behind a review link learns: what it names here, and nothing else. Instants are epoch milliseconds. */
 
+import type { CommentView } from "./run-wire.ts";
+
 /** One thing that is to be decided on, in the order in which a pick counts them. */
 export type SharedTake =
   | {
@@ -27,6 +29,18 @@ export interface SharedDecision {
   readonly note: string | null;
   readonly name: string | null;
   readonly decidedAt: number | null;
+  /** Those that came by this link. */
+  readonly comments: readonly SharedComment[];
+}
+
+export interface SharedComment extends CommentView {
+  readonly name: string;
+}
+
+export interface SharedRemark extends Pick<SharedComment, "text" | "name"> {
+  readonly ref: string;
+  readonly take?: number | null;
+  readonly timeMs?: number | null;
 }
 
 export interface SharedPage {

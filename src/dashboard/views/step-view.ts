@@ -23,6 +23,9 @@ interface Ref {
   readonly output: number | "all" | "chosen";
 }
 
+/** The newest of a step. */
+const MOST_COMMENTS = 100;
+
 /** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
   const { standsFor: refs, isChoice, subject } = traitsOf(plan);
@@ -39,6 +42,11 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
+    comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
+      const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
+      const name = by === null ? null : cut(by.name, 100);
+      return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
+    }),
   };
 }
 

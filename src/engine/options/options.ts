@@ -208,30 +208,6 @@ export interface ResumeOptions extends DriveOptions {
   readonly waitForFundsMs?: number | undefined;
 }
 
-export interface ApproveDecision {
-  /**
-   * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
-   * line, the dashboard), or the step that produced it, such as `look/2` of the takes `look`.
-   */
-  readonly pick?: number | string | undefined;
-  /** Why, for whoever reads the run later. */
-  readonly note?: string | undefined;
-  /** Who decides, where it is somebody whom your program knows or asked for a name. Default: not said. */
-  readonly by?: Decider | undefined;
-}
-
-export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
-
-/** Who decides on a step. */
-export interface Decider {
-  /** At most 100 characters are kept. */
-  readonly name: string;
-  /** Whether your program knows that the name is theirs. Default false. */
-  readonly verified?: boolean | undefined;
-  /** Id of the review link that they came by. */
-  readonly link?: string | undefined;
-}
-
 const DEFAULT_LIMIT = 8;
 /** What a limit may name beside `total` and model ids; `task` are local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);

@@ -16,15 +16,8 @@ import type { InvalidOptionError } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
 import type { SpendingTotals } from "../money/spending.ts";
 import type { Notifications } from "../notify/notifications.ts";
-import type {
-  ApproveDecision,
-  CompareOptions,
-  PlanOptions,
-  QuoteOptions,
-  RejectDecision,
-  ResumeOptions,
-  RunOptions,
-} from "../options/options.ts";
+import type { ApproveDecision, NewComment, RejectDecision } from "../options/decision.ts";
+import type { CompareOptions, PlanOptions, QuoteOptions, ResumeOptions, RunOptions } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
 import type { StepExplanation } from "../reuse/explain.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
@@ -167,6 +160,8 @@ export interface Showrunner {
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   /** The opposite: the step fails, and what uses it is skipped. */
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
+  /** Comments on what waits for a decision, and decides nothing. In the journal once a process drives the run. */
+  comment(runId: string, step: string, comment: NewComment): Promise<void>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */

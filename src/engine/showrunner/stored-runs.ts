@@ -27,7 +27,7 @@ import { isAskedToGoOn } from "../change/stops.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { storedEvent } from "../drive/run-writer.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { ApproveDecision, Decider, RejectDecision } from "../options/options.ts";
+import type { ApproveDecision, Decider, NewComment, RejectDecision } from "../options/decision.ts";
 
 /** Enough for a query to be worth it, and little memory whatever the run. */
 const EVENTS_READ_AT_ONCE = 5000;
@@ -160,6 +160,16 @@ export abstract class StoredRuns {
   async reject(runId: string, step: string, { note, by }: RejectDecision = {}): Promise<void> {
     decidable(await this.repository.load(runId), step);
     await this.#send(runId, { type: "reject", step, ...(note && { note }), ...deciderOf(by) });
+  }
+
+  async comment(runId: string, step: string, { text, take = null, timeMs = null, by }: NewComment): Promise<void> {
+    const state = await this.repository.load(runId);
+    if (!Object.hasOwn(state.steps, step) || traitsOf(planStep(state, step)).decision === null) {
+      throw new InvalidOptionError("step", `run "${runId}" has no approval ${step}.`, `showrunner show ${runId}`);
+    }
+    if (text.trim() === "") throw new InvalidOptionError("text", "a comment needs some words.");
+    const said = { text: cleanText(text.trim()), take, timeMs, at: this.now(), by: deciderOf(by).by ?? null };
+    await this.#send(runId, { type: "comment", step, comment: said });
   }
 
   async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {

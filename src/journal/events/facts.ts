@@ -98,6 +98,19 @@ export interface DecidedBy {
   readonly link?: string;
 }
 
+/** What somebody said of what waits for a decision. */
+export interface Comment {
+  readonly text: CleanText;
+  /** Of what it is said; null: of all that is shown. */
+  readonly take: Chosen | null;
+  /** Where in its video or sound; null: nowhere in particular. */
+  readonly timeMs: number | null;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Null: whoever may act on the run. */
+  readonly by: DecidedBy | null;
+}
+
 export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 

@@ -1,8 +1,9 @@
 import type { CleanText } from "../../clean-text.ts";
+import { formatDuration } from "../../duration.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type OutputState, planStep, type RunState } from "../state.ts";
-import type { Chosen, DecidedBy, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
+import type { Chosen, Comment, DecidedBy, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 /** What happens to a step, and what steps do that are no paid work. */
@@ -36,6 +37,7 @@ export type StepEvent =
       /** Absent: whoever may act on the run. */
       readonly by?: DecidedBy;
     }
+  | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
   /** It came when what was decided before could not be taken back any more. */
   | {
       readonly type: "approval.refused";
@@ -131,6 +133,18 @@ export const stepEvents: EventTable<StepEvent> = {
     incident: ({ note, ...decided }) => ({ what: decidedText(decided), why: note ?? "" }),
     ...ignoredBy("ledger", "media", "notice"),
   },
+  "comment.added": {
+    apply: (fold, { step: path, comment }) => {
+      const step = fold.step(path);
+      step.comments = [...(step.comments ?? []), comment];
+    },
+    changes: "step",
+    line: ({ comment: { text, timeMs, by } }) => {
+      const where = timeMs === null ? "" : ` at ${formatDuration(timeMs)}`;
+      return line(`comment${by === null ? "" : ` ${deciderText(by)}`}${where}: ${text}`);
+    },
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
+  },
   "approval.refused": {
     apply: () => {},
     changes: "step",
@@ -166,7 +180,11 @@ export const stepEvents: EventTable<StepEvent> = {
 /** What was decided, and by whom, as far as it is known. */
 export function decidedText({ approved, by }: { readonly approved: boolean; readonly by?: DecidedBy }): string {
   const what = approved ? "approved" : "rejected";
-  return by === undefined ? what : `${what} by ${by.name}${by.verified ? "" : " (name not verified)"}`;
+  return by === undefined ? what : `${what} ${deciderText(by)}`;
+}
+
+function deciderText({ name, verified }: DecidedBy): string {
+  return `by ${name}${verified ? "" : " (name not verified)"}`;
 }
 
 /** The names in a list of placed files, so that one more costs the same however many there are. */

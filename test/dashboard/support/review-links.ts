@@ -1,6 +1,11 @@
 import { request } from "node:http";
 import { createReviewLink, type NewReviewLink } from "../../../src/dashboard/links/review-link.ts";
-import type { SharedDecision, SharedPage, SharedVerdict } from "../../../src/dashboard/views/shared-wire.ts";
+import type {
+  SharedDecision,
+  SharedPage,
+  SharedRemark,
+  SharedVerdict,
+} from "../../../src/dashboard/views/shared-wire.ts";
 import { plantRun } from "./planted.ts";
 import type { Served } from "./serve.ts";
 
@@ -63,9 +68,17 @@ export class Guest {
   }
 
   decide(verdict: Partial<SharedVerdict> & { readonly ref: string }): Promise<Answer> {
+    return this.#post("decide", { approved: true, name: "Ann", ...verdict });
+  }
+
+  comment(remark: SharedRemark): Promise<Answer> {
+    return this.#post("comment", remark);
+  }
+
+  #post(what: string, given: object): Promise<Answer> {
     const headers = { ...this.headers, origin: `https://${PUBLIC}`, "content-type": "application/json" };
-    const body = JSON.stringify({ approved: true, name: "Ann", ...verdict });
-    return send(this.#served, { method: "POST", path: "/shared/api/decide", headers, body });
+    const body = JSON.stringify(given);
+    return send(this.#served, { method: "POST", path: `/shared/api/${what}`, headers, body });
   }
 }
 

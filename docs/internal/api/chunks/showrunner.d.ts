@@ -130,6 +130,13 @@ interface DecidedBy {
   readonly verified: boolean;
   readonly link?: string;
 }
+interface Comment {
+  readonly text: CleanText;
+  readonly take: Chosen | null;
+  readonly timeMs: number | null;
+  readonly at: number;
+  readonly by: DecidedBy | null;
+}
 type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 interface RunPlanned {
@@ -265,6 +272,7 @@ interface StepState {
     readonly note: string | null;
     readonly by?: DecidedBy;
   } | null;
+  comments?: readonly Comment[];
   chosen: Chosen | null;
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
@@ -472,6 +480,10 @@ type StepEvent = {
   readonly note: string | null; 
   readonly by?: DecidedBy;
 } | {
+  readonly type: "comment.added";
+  readonly step: string;
+  readonly comment: Comment;
+} | {
   readonly type: "approval.refused";
   readonly step: string;
   readonly approved: boolean;
@@ -523,6 +535,7 @@ type SubmitEvent = OfAttempt & ({
   readonly message: CleanText;
   readonly cause: UnresolvedCause; 
   readonly jobId?: string;
+  readonly clockOffsetMs?: number;
 } | {
   readonly type: "job.found";
 } | {
@@ -534,6 +547,7 @@ type SubmitEvent = OfAttempt & ({
   readonly jobId: string;
   readonly model: string;
   readonly replayed: boolean;
+  readonly clockOffsetMs?: number;
 });
 declare const withdrawals: {
   readonly funds: {
@@ -909,6 +923,10 @@ type InboxMessage = {
   readonly note?: string;
   readonly by?: DecidedBy;
 } | {
+  readonly type: "comment";
+  readonly step: string;
+  readonly comment: Comment;
+} | {
   readonly type: "adopt";
   readonly step: string;
   readonly jobId: string | null;
@@ -1200,17 +1218,6 @@ interface ResumeOptions extends DriveOptions {
   readonly unattended?: boolean | undefined;
   readonly waitForFundsMs?: number | undefined;
 }
-interface ApproveDecision {
-  readonly pick?: number | string | undefined;
-  readonly note?: string | undefined;
-  readonly by?: Decider | undefined;
-}
-type RejectDecision = Pick<ApproveDecision, "note" | "by">;
-interface Decider {
-  readonly name: string;
-  readonly verified?: boolean | undefined;
-  readonly link?: string | undefined;
-}
 interface OwnJob {
   readonly runId: string;
   readonly step: string;
@@ -1451,6 +1458,23 @@ interface SpendingTotals {
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
+interface ApproveDecision {
+  readonly pick?: number | string | undefined;
+  readonly note?: string | undefined;
+  readonly by?: Decider | undefined;
+}
+type RejectDecision = Pick<ApproveDecision, "note" | "by">;
+interface NewComment {
+  readonly text: string;
+  readonly take?: Chosen | null | undefined;
+  readonly timeMs?: number | null | undefined;
+  readonly by?: Decider | undefined;
+}
+interface Decider {
+  readonly name: string;
+  readonly verified?: boolean | undefined;
+  readonly link?: string | undefined;
+}
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 interface LocalWork {
   readonly runId: string;
@@ -1540,6 +1564,7 @@ interface Showrunner {
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
+  comment(runId: string, step: string, comment: NewComment): Promise<void>;
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   adoptAll(runId: string): Promise<readonly {
     readonly step: string;

@@ -3,6 +3,7 @@ import type { CandidateView } from "../../views/action-wire.ts";
 import type { DecisionView, StepView } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
+import { Comments } from "../ui/comments.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
@@ -22,7 +23,7 @@ interface Props {
 
 /** What is shown for a decision, and (while it is open) the decision itself. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
-  const { shows, values, choose: isChoice, message, approved, note, pick } = decision;
+  const { shows, values, choose: isChoice, message, approved, note, pick, comments } = decision;
   const canAct = useCanAct();
   const isOpen = canAct && step.phase === "approval";
   const deciding = useDecision(runId, step);
@@ -67,6 +68,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
           </li>
         ))}
       </ol>
+      <Comments comments={comments} />
       {isOpen && (
         <>
           <button type="button" class="button" onClick={() => setReviewing(true)}>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { MediaView, StepView } from "../../views/run-wire.ts";
 import { post, runPath } from "../state/api.ts";
+import { Comments } from "../ui/comments.tsx";
 import { count } from "../ui/format.ts";
 import { Lightbox, Sheet } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
@@ -77,7 +78,7 @@ interface OneProps {
 const MOST_KEYS = 9;
 
 function OneReview({ runId, step, isParked, place, onMove, onApproveAll, onClose }: OneProps) {
-  const { shows, values, choose: isChoice, message } = step.decision!;
+  const { shows, values, choose: isChoice, message, comments } = step.decision!;
   const deciding = useDecision(runId, step);
   const [enlarged, enlarge] = useState<number | null>(null);
   const { chosen, choose, note, setNote, canApprove, sent, error } = deciding;
@@ -138,6 +139,7 @@ function OneReview({ runId, step, isParked, place, onMove, onApproveAll, onClose
         </>
       }
     >
+      <Comments comments={comments} />
       <ol class={shows.length > 4 ? "stage many" : "stage"}>
         {values.map(({ step: from, value }) => (
           <li key={from}>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { MediaView } from "../../views/run-wire.ts";
-import type { SharedDecision, SharedTake, SharedVerdict } from "../../views/shared-wire.ts";
+import type { SharedDecision, SharedRemark, SharedTake, SharedVerdict } from "../../views/shared-wire.ts";
+import { Comments } from "../ui/comments.tsx";
 import { dateTime } from "../ui/format.ts";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
@@ -41,6 +42,7 @@ export function Decision({ decision, name, onDecided, onRefused }: Props) {
           </li>
         ))}
       </ol>
+      <Comments comments={decision.comments} />
       {isOpen ? (
         <Buttons decision={decision} chosen={chosen} name={name} onDecided={onDecided} onRefused={onRefused} />
       ) : (
@@ -69,8 +71,9 @@ interface ButtonsProps extends Props {
 
 /** A rejection ends what needs the step, so it asks once. */
 function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps) {
-  const { ref, choose } = decision;
+  const { ref, choose, takes } = decision;
   const [note, setNote] = useState("");
+  const [about, setAbout] = useState<number | null>(takes.length === 1 ? 0 : null);
   const [isSure, setSure] = useState(false);
   const [isSending, setSending] = useState(false);
   const [said, say] = useState<string | null>(null);
@@ -88,13 +91,56 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
       setSending(false);
     }
   };
+  const comment = async () => {
+    if (name === "") return say("Enter your name first, at the top of the page.");
+    setSending(true);
+    say(null);
+    try {
+      const remark: SharedRemark = {
+        ref,
+        text: note,
+        name,
+        ...(about !== null && { take: about, timeMs: timeOf(ref, about) }),
+      };
+      onDecided(await ask<SharedDecision>("comment", remark));
+      setNote("");
+    } catch (error) {
+      say((error as Error).message);
+      onRefused();
+    } finally {
+      setSending(false);
+    }
+  };
   const needsTake = choose && chosen === null;
   return (
     <>
       <label class="field">
-        <span>Note (optional)</span>
+        <span>Note or comment (optional)</span>
         <textarea rows={2} maxLength={2000} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
       </label>
+      <div class="actions remark">
+        {takes.length > 1 && (
+          <label>
+            <span class="unseen">The comment is about</span>
+            <select
+              value={about ?? ""}
+              onChange={(event) =>
+                setAbout(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))
+              }
+            >
+              <option value="">About all</option>
+              {takes.map((_, index) => (
+                <option key={index} value={index}>
+                  About take {index + 1}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <button type="button" class="button" disabled={isSending || note.trim() === ""} onClick={comment}>
+          Comment only
+        </button>
+      </div>
       {said !== null && (
         <p role="alert" class="note bad">
           {said}
@@ -121,6 +167,13 @@ function Buttons({ decision, chosen, name, onDecided, onRefused }: ButtonsProps)
       )}
     </>
   );
+}
+
+/** Where the player of a take stands; null where there is none, or it was not begun. */
+function timeOf(ref: string, take: number): number | null {
+  const shown = document.getElementById(ref)?.closest("article")?.querySelectorAll(".shown > li")[take];
+  const player = shown?.querySelector<HTMLMediaElement>("video, audio");
+  return player == null || player.currentTime === 0 ? null : Math.round(player.currentTime * 1000);
 }
 
 function Shown({ take, label }: { readonly take: SharedTake; readonly label: string }) {

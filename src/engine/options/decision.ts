@@ -1,0 +1,37 @@
+import type { Chosen } from "../../journal/events.ts";
+
+export interface ApproveDecision {
+  /**
+   * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
+   * line, the dashboard), or the step that produced it, such as `look/2` of the takes `look`.
+   */
+  readonly pick?: number | string | undefined;
+  /** Why, for whoever reads the run later. */
+  readonly note?: string | undefined;
+  /** Who decides, where it is somebody whom your program knows or asked for a name. Default: not said. */
+  readonly by?: Decider | undefined;
+}
+
+export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
+
+/** What somebody says of what waits for a decision. */
+export interface NewComment {
+  /** At most 2,000 characters are kept. */
+  readonly text: string;
+  /** Of what it is said, as step and number of the output. Default: of all that is shown. */
+  readonly take?: Chosen | null | undefined;
+  /** Where in its video or sound. Default: nowhere in particular. */
+  readonly timeMs?: number | null | undefined;
+  /** Default: not said. */
+  readonly by?: Decider | undefined;
+}
+
+/** Who decides on a step. */
+export interface Decider {
+  /** At most 100 characters are kept. */
+  readonly name: string;
+  /** Whether your program knows that the name is theirs. Default false. */
+  readonly verified?: boolean | undefined;
+  /** Id of the review link that they came by. */
+  readonly link?: string | undefined;
+}
