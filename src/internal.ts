@@ -27,6 +27,7 @@ export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-me
 export { openNotifications } from "./engine/notify/notifications.ts";
 export type { QuoteOptions } from "./engine/options/options.ts";
 export { checkTags } from "./engine/options/tags.ts";
+export { openSteps, priceText } from "./engine/price/totals.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
 export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-schedules.ts";
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";

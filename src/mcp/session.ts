@@ -8,6 +8,7 @@ import {
   loadRun,
   type MediaStore,
   type Pipeline,
+  type Quote,
   type RunReport,
   type RunState,
   type Showrunner,
@@ -88,7 +89,7 @@ export class AgentSession {
       if (this.#driven.has(id) || (await this.options.journal.run(id)) !== null)
         return this.#again(id, pipeline, input);
       const quote = await this.quote(name, input);
-      const capMicros = await this.#capFor(quote.totalMicros.max);
+      const capMicros = await this.#capFor(quote);
       const handle = await show.run(pipeline, input, { id, tags, budget: formatUsd(capMicros), maxUnquoted, source });
       this.#drive(id, handle.result());
       return id;
@@ -182,14 +183,14 @@ export class AgentSession {
   }
 
   /** A run's budget: what is set for each, else its quote; at most what is left. */
-  async #capFor(quoteMicros: number | null): Promise<number> {
+  async #capFor({ totalMicros, expectedMicros }: Quote): Promise<number> {
     const { runBudgetMicros } = this.options;
     const left = (await this.remainingMicros()) ?? 0;
-    const cap = Math.min(left, runBudgetMicros ?? quoteMicros ?? left);
-    if (quoteMicros === null || quoteMicros <= cap) return cap;
+    const cap = Math.min(left, runBudgetMicros ?? totalMicros.max ?? left);
+    if (expectedMicros <= cap) return cap;
     const limits = `at most ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and ${formatUsd(runBudgetMicros)} for one run`}`;
     throw new ToolError(
-      `The run may cost up to ${formatUsd(quoteMicros)} dollars; ${limits}`,
+      `The run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
       "ask for less, or ask the person who started this server for a larger --budget; it cannot be raised from here",
     );
   }

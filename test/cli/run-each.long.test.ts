@@ -22,6 +22,21 @@ export default pipeline("cards", {
 });
 `;
 
+/** The prices of speech and film are known once there is a text, and a sound. */
+const spoken = `
+import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("cards", {
+  input: z.object({ slogan: z.string() }),
+  build({ input, chat, job }) {
+    const text = chat("text", "chat-1", { prompt: "Five long sentences about " + input.slogan }, { maxCost: "0.02" });
+    const audio = job("voice", "speech-1", { text, voice_id: "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01" });
+    const start_image = job("face", "image-1", { prompt: input.slogan });
+    return { film: job("film", "avatar-1", { start_image, audio, prompt: "speaks", aspect_ratio: "1:1", resolution: "720p" }) };
+  },
+});
+`;
+
 let service: ServiceProcess;
 beforeAll(async () => {
   service = await startService(["--stub"]);
@@ -86,6 +101,28 @@ describe("showrunner run --each", () => {
     csv(`${readFileSync(join(options.cwd, "rows.csv"), "utf8")}New one,,,,\n`);
     expect((await each("--budget", "1", "--tag", "batch=june")).code).toBe(0);
     expect((await jobsCreated()) - before).toBe(4);
+  });
+
+  test("40 rows under a budget for 25: 25 are made, and the budget that is advised makes the rest", async () => {
+    csv(`slogan\n${Array.from({ length: 40 }, (_, n) => `slogan ${n}`).join("\n")}\n`);
+    const before = await jobsCreated();
+    const first = await each("--budget", "0.50");
+    expect([first.code, first.stderr]).toEqual([3, expect.stringContaining("25 succeeded, 15 waiting")]);
+    expect((await jobsCreated()) - before).toBe(25);
+    expect(first.stderr).toContain("showrunner run cards.ts --each rows.csv --budget 0.80");
+    const second = await each("--budget", "0.80");
+    expect([second.code, second.stderr]).toEqual([0, expect.stringContaining("40 succeeded")]);
+    expect((await jobsCreated()) - before).toBe(40);
+  });
+
+  test("rows whose prices rise as they run draw on what is left, and more budget continues those that paused", async () => {
+    writeFileSync(join(options.cwd, "cards.ts"), spoken);
+    csv("slogan\nGood\nBetter\n");
+    const first = await each("--budget", "0.50");
+    expect(first.code, first.stderr).toBe(3);
+    expect(first.stderr).toMatch(/^\d+ (paused|waiting)|, \d+ (paused|waiting)/m);
+    const second = await each("--budget", "5");
+    expect([second.code, second.stderr]).toEqual([0, expect.stringContaining("2 succeeded")]);
   });
 
   test("lists every bad row with line and column, and starts none", async () => {

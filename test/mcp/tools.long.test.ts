@@ -132,7 +132,7 @@ describe("the budget", () => {
     const { left_usd: left } = (await one.call("list_pipelines")).json;
     expect(Number(left)).toBe((100_000 - service.stats().charged_micros) / 1e6);
     const more = await one.call("run_pipeline", { pipeline: "poster", name: "more", input });
-    expect(more.text).toContain(`The run may cost up to 0.04 dollars; at most ${left} dollars are left`);
+    expect(more.text).toContain(`The run is expected to cost 0.04 dollars; at most ${left} dollars are left`);
   });
 
   test("of one run is its quote, or what the person set for each; an agent cannot raise it by resuming", async () => {

@@ -32,7 +32,7 @@ export type Boundary = (point: string) => Promise<void>;
 export interface FakeServiceOptions {
   readonly catalog: Catalog;
   readonly balanceMicros?: number;
-  readonly priceMicros?: (model: string) => number | null;
+  readonly priceMicros?: (model: string, input: unknown) => number | null;
   /** What its job ids begin with, where a journal knows jobs of another one. Default `job_`. */
   readonly jobIds?: string;
   /** How long a job takes, waited for on `sleep`. */
@@ -104,8 +104,8 @@ export class FakePaidService {
             .reverse(),
         ),
       voices: () => listing([{ id: "voice_stock" }]),
-      estimate: ({ model }: { model: string }) => {
-        const costMicros = this.#price(model);
+      estimate: ({ model, input }: { model: string; input: unknown }) => {
+        const costMicros = this.#price(model, input);
         const reason = costMicros === null ? "measured at submit" : null;
         return talk("estimate", () => ({ model, costMicros, quotable: costMicros !== null, reason, currency: "USD" }));
       },
@@ -136,8 +136,8 @@ export class FakePaidService {
     return client as unknown as Client;
   }
 
-  #price(model: string): number | null {
-    return this.#options.priceMicros === undefined ? 100_000 : this.#options.priceMicros(model);
+  #price(model: string, input: unknown): number | null {
+    return this.#options.priceMicros === undefined ? 100_000 : this.#options.priceMicros(model, input);
   }
 
   #model(id: string) {
@@ -183,7 +183,7 @@ export class FakePaidService {
     if (refusal !== null) {
       throw mayExist ? new UnknownOutcomeError({ model, idempotencyKey, cause: refusal }) : refusal;
     }
-    const costMicros = this.#price(model) ?? 70_000;
+    const costMicros = this.#price(model, input) ?? 70_000;
     if (costMicros > this.balanceMicros) {
       const billing = {
         balanceMicros: this.balanceMicros,

@@ -127,6 +127,8 @@ interface BulkRow {
 interface QuotedRow {
   readonly row: BulkRow;
   readonly mostMicros: number;
+  readonly maxMicros: number | null;
+  readonly openSteps: readonly string[];
   readonly quotedMicros: number;
   readonly known: RunReport["status"] | null;
   readonly batch: string | null;

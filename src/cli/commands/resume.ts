@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
@@ -9,7 +8,7 @@ import { type InputFlags, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { diffLines } from "../report/diff-lines.ts";
-import { rerunTable } from "../report/price-table.ts";
+import { rerunTable, totalText } from "../report/price-table.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 import { followRun } from "./follow.ts";
@@ -186,8 +185,8 @@ function largest(drift: Drift | null, rerun: RerunScope | null): RerunScope | nu
 }
 
 /** Real money needs a yes: from the flag, or from a person. */
-async function agree({ totalMicros }: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
-  const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
+async function agree(rerunScope: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
+  const price = totalText(rerunScope);
   await confirm(context.io, {
     yes: flags.yes === true,
     question: `Rerun these steps, for ${price} on top of what was spent?`,

@@ -44,7 +44,7 @@ export async function runRows(
         flags,
       );
     sayQuote(quote, context);
-    const rest = { totalMicros: { min: quote.mostMicros, max: quote.mostMicros } };
+    const rest = { totalMicros: { min: quote.mostMicros, max: maxOf(quote) }, expectedMicros: quote.mostMicros };
     const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
     if (flags.detach && flags.engine === undefined) {
       const first = quote.rows.find(({ known }) => known === null);
@@ -115,10 +115,23 @@ async function drive(show: Showrunner, context: Context, { loaded, quote, rows, 
   }
 }
 
-function sayQuote({ rows, mostMicros }: BulkQuote & { readonly ok: true }, { output }: Context): void {
+/** Null where a row is open-ended. */
+function maxOf({ rows }: BulkQuote & { readonly ok: true }): number | null {
+  return rows.reduce<number | null>((sum, { maxMicros }) => {
+    return sum === null || maxMicros === null ? null : sum + maxMicros;
+  }, 0);
+}
+
+function sayQuote(quote: BulkQuote & { readonly ok: true }, { output }: Context): void {
+  const { rows, mostMicros } = quote;
   const there = rows.filter(({ known }) => known !== null).length;
   const known = there === 0 ? "" : `; ${there} of them ran or runs already`;
-  output.say(`${counted(rows.length, "row")} cost ${dollars(mostMicros)} at most${known}`);
+  const max = maxOf(quote);
+  const open = [...new Set(rows.flatMap(({ openSteps }) => openSteps))].map(visible);
+  const about =
+    max === null ? `from about ${dollars(mostMicros)}, open-ended: ${open.join(", ")}` : `${dollars(max)} at most`;
+  const expected = max === null || max === mostMicros ? "" : `, about ${dollars(mostMicros)} expected`;
+  output.say(`${counted(rows.length, "row")} cost ${about}${expected}${known}`);
 }
 
 function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, budget: string | null): ExitCode {

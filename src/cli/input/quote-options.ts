@@ -100,12 +100,12 @@ export function runOptions(
 /** Real money needs a cap or a yes: the price agreed to on the terminal becomes the budget. Null at the local service. */
 export async function agreedPrice(
   show: Showrunner,
-  quote: Pick<Quote, "totalMicros">,
+  quote: Pick<Quote, "totalMicros" | "expectedMicros">,
   context: Context,
 ): Promise<string | null> {
   if (show.service.kind === "local") return null;
   const { io } = context;
-  const most = quote.totalMicros.max ?? quote.totalMicros.min;
+  const most = quote.totalMicros.max ?? quote.expectedMicros;
   const amount = dollars(most).slice(1);
   if (io.ask === null || quote.totalMicros.max === null) {
     throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {

@@ -24,6 +24,8 @@ export interface PlanComparison {
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
   /** Their price, micro-dollars; `max` is null when one has neither a price nor a maximum. */
   readonly totalMicros: Quote["totalMicros"];
+  /** Of the stale steps. */
+  readonly prices: Quote["prices"];
 }
 
 /** The plan, its pipeline and its input. */
@@ -38,12 +40,15 @@ export interface Compared {
 /** Compares with a run, or with what another file makes of the same input. */
 export async function compareWith(show: Showrunner, against: string, plan: Compared): Promise<PlanComparison> {
   if (isFile(against, plan.cwd)) return compareFiles(show, against, plan);
-  const { diff, stale, totalMicros } = await show.compare(plan.pipeline, plan.input, { ...plan.options, against });
-  return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros };
+  const { diff, stale, totalMicros, prices } = await show.compare(plan.pipeline, plan.input, {
+    ...plan.options,
+    against,
+  });
+  return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros, prices };
 }
 
 /** The differences, a line each, and what they would cost. */
-export function comparisonLines({ against, diff, stale, totalMicros }: PlanComparison): readonly string[] {
+export function comparisonLines({ against, diff, stale, ...price }: PlanComparison): readonly string[] {
   const lines = diffLines(diff);
   if (lines.length === 0 && stale.length === 0) return [`Against ${visible(against)}: no difference.`];
   const fresh = diff.unchanged.filter((path) => !stale.some((one) => one.path === path));
@@ -54,7 +59,7 @@ export function comparisonLines({ against, diff, stale, totalMicros }: PlanCompa
     ...lines.map((line) => `  ${line}`),
     ...others.slice(0, 20),
     ...(others.length > 20 ? [`  … and ${others.length - 20} more`] : []),
-    `${fresh.length} unchanged; ${stale.length} to run, for ${totalText(totalMicros)}`,
+    `${fresh.length} unchanged; ${stale.length} to run, for ${totalText(price)}`,
   ];
 }
 
@@ -68,11 +73,12 @@ async function compareFiles(show: Showrunner, file: string, { quote, ...plan }: 
   }
   const diff = diffPlans(before.plan, quote.plan!);
   const prices = quote.prices.filter(({ step }) => diff.stale.includes(step));
-  const most = prices.map(({ costMicros, maxCostMicros }) => costMicros ?? maxCostMicros);
+  const most = prices.map(({ mostMicros }) => mostMicros);
   return {
     against: file,
     diff,
     stale: diff.stale.map((path) => ({ path, why: null })),
+    prices,
     totalMicros: {
       min: prices.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0),
       max: most.reduce<number | null>((sum, one) => (sum === null || one === null ? null : sum + one), 0),

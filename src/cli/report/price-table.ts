@@ -1,4 +1,4 @@
-import type { Quote, RerunScope } from "../../internal.ts";
+import { priceText, type Quote, type RerunScope } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
@@ -23,12 +23,12 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
 
 /** Steps that run again with their prices, and what that adds to what was spent. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
-  const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
+  const { stale, prices, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
   if (stale.length === 0) return "No step has to run again.";
   const lines = [
     priceLines(prices, width),
     "",
-    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(totalMicros)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
+    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
   ];
   if (seenThroughFirst.length > 0) {
     lines.push(`Completed first, because they are paid for: ${seenThroughFirst.map(visible).join(", ")}`);
@@ -54,7 +54,8 @@ function remark(price: Price): string {
   switch (price.basis) {
     case "provisional": {
       const when = price.anew === undefined ? "provisional: quoted again when its media exist" : "provisional";
-      return [when, price.anew, price.reason].flatMap((part) => (part == null ? [] : visible(part))).join("; ");
+      const most = price.mostMicros === null ? "open-ended" : `at most ${dollars(price.mostMicros)}`;
+      return [most, when, price.anew, price.reason].flatMap((part) => (part == null ? [] : visible(part))).join("; ");
     }
     case "unquotable": {
       const cap = price.maxCostMicros === null ? "" : `at most ${dollars(price.maxCostMicros)}: `;
@@ -69,11 +70,7 @@ function remark(price: Price): string {
 
 /** The prices of a plan, step by step, with the sum and the critical path under them. */
 export function priceTable(quote: Quote, width?: number): string {
-  const lines = [
-    priceLines(quote.prices, width),
-    "",
-    [`Total ${totalText(quote.totalMicros)}`, ...means(quote)].join(" · "),
-  ];
+  const lines = [priceLines(quote.prices, width), "", [`Total ${totalText(quote)}`, ...means(quote)].join(" · ")];
   if (quote.criticalPath.length > 0) lines.push(`Longest chain: ${quote.criticalPath.map(visible).join(" → ")}`);
   for (const { step, message } of quote.warnings) lines.push(`Warning: ${visible(step)} ${visible(message)}`);
   return lines.join("\n");
@@ -82,8 +79,9 @@ export function priceTable(quote: Quote, width?: number): string {
 /** What there is to pay it from. */
 function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly string[] {
   const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
+  const isLess = budgetMicros !== null && (totalMicros.max === null || budgetMicros < totalMicros.max);
   return [
-    ...(budgetMicros === null ? [] : [`budget ${dollars(budgetMicros)}`]),
+    ...(budgetMicros === null ? [] : [`budget ${dollars(budgetMicros)}${isLess ? ", at which it may pause" : ""}`]),
     ...(balanceMicros === null
       ? []
       : [`wallet ${dollars(balanceMicros)}${short > 0 ? `, ${dollars(short)} short` : ""}`]),
@@ -96,7 +94,6 @@ export function priceLines(prices: readonly Price[], width?: number): string {
 }
 
 /** A sum that may be known only in part. */
-export function totalText({ min, max }: Quote["totalMicros"]): string {
-  if (max === null) return `at least ${dollars(min)}`;
-  return min === max ? dollars(max) : `${dollars(min)} to ${dollars(max)}`;
+export function totalText({ totalMicros, prices }: Pick<Quote, "totalMicros" | "prices">): string {
+  return visible(priceText(totalMicros, prices, dollars));
 }

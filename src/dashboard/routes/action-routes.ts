@@ -1,5 +1,6 @@
 import {
   type Drift,
+  openSteps,
   plannedStep,
   type Quote,
   type RerunScope,
@@ -208,6 +209,8 @@ function planView(quote: Quote): PlanView {
     }),
     minMicros: quote.totalMicros.min,
     maxMicros: quote.totalMicros.max,
+    expectedMicros: quote.expectedMicros,
+    openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
     forecastMs: quote.forecastMs,
     risks: quote.risks
       .filter(({ heals }) => !heals)
@@ -252,10 +255,13 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-function rerunView({ runId, problems, totalMicros, committedMicros, budgetMicros, ...lists }: RerunScope): RerunView {
+function rerunView(rerunScope: RerunScope): RerunView {
+  const { runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
     runId,
     totalMicros,
+    expectedMicros,
+    openSteps: openSteps(lists.prices).slice(0, MOST_LISTED),
     committedMicros,
     budgetMicros,
     staleCount: lists.stale.length,

@@ -41,8 +41,10 @@ export interface PlanView {
   readonly steps: readonly StepView[];
   readonly stepCount: number;
   readonly minMicros: number;
-  /** Null when a step has neither a price nor a maximum. */
+  /** Null when one of `openSteps` is open-ended. */
   readonly maxMicros: number | null;
+  readonly expectedMicros: number;
+  readonly openSteps: readonly string[];
   readonly forecastMs: number | null;
   /** Outputs that may have expired at the service when they are needed. */
   readonly risks: readonly { readonly why: string; readonly heals: boolean }[];
@@ -108,6 +110,7 @@ export interface DriftView {
 
 /** Steps to run again, and their price; the first ones of each list. */
 export interface RerunView extends Omit<RerunScope, "problems"> {
+  readonly openSteps: readonly string[];
   readonly staleCount: number;
   readonly problems: readonly string[];
 }

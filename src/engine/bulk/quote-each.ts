@@ -5,6 +5,7 @@ import { parseUsd } from "../../money.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
 import type { RunOptions } from "../options/options.ts";
+import { openSteps } from "../price/totals.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 
 /** One run of a bulk start. */
@@ -17,8 +18,11 @@ export interface BulkRow {
 
 export interface QuotedRow {
   readonly row: BulkRow;
-  /** What its run costs at most, micro-dollars; of a run that is there, what it comes to. */
+  /** What its run is expected to cost, micro-dollars; of a run that is there, what it comes to. */
   readonly mostMicros: number;
+  /** What it costs at most; null where one of `openSteps` is open-ended. */
+  readonly maxMicros: number | null;
+  readonly openSteps: readonly string[];
   /** What its run was quoted at most when it was made, or is quoted now, micro-dollars. */
   readonly quotedMicros: number;
   /** Status of the run that is there already; null for a new one. */
@@ -36,7 +40,7 @@ export type BulkQuote =
   | {
       readonly ok: true;
       readonly rows: readonly QuotedRow[];
-      /** Of all rows together, micro-dollars. */
+      /** What all rows together are expected to cost, micro-dollars. */
       readonly mostMicros: number;
     }
   /** Every problem of every row. */
@@ -70,21 +74,16 @@ export async function quoteEach(
     if (report !== undefined) return knownRow(row, report);
     const quote = await show.quote(pipeline, row.input, { profile, ...quoting });
     if (!quote.ok) return quote.problems.map((problem) => ({ ...problem, index }));
-    const { max } = quote.totalMicros;
-    return max === null ? [{ ...UNPRICED, index }] : { row, mostMicros: max, quotedMicros: max, known: null, batch };
+    const { expectedMicros, totalMicros, prices } = quote;
+    const expected = { mostMicros: expectedMicros, quotedMicros: expectedMicros };
+    const { max: maxMicros } = totalMicros;
+    return { row, ...expected, maxMicros, openSteps: maxMicros === null ? openSteps(prices) : [], known: null, batch };
   });
   const refused = quoted.flatMap((one) => ("row" in one ? [] : one));
   if (refused.length > 0) return { ok: false, problems: refused };
   const priced = quoted as readonly QuotedRow[];
   return { ok: true, rows: priced, mostMicros: priced.reduce((sum, { mostMicros }) => sum + mostMicros, 0) };
 }
-
-const UNPRICED: Problem = {
-  code: "unpriced",
-  step: null,
-  field: null,
-  message: "cannot be priced in advance; set maxCost on its steps, or say what one job without a price may cost",
-};
 
 function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {
   const first = new Map<string, number>();
@@ -111,7 +110,15 @@ export const BATCH_TAG = "batch-of";
 function knownRow(row: BulkRow, report: RunReport): QuotedRow {
   const mostMicros = mostOf(report);
   const quotedMicros = parseUsd(report.quote ?? "") ?? mostMicros;
-  return { row, mostMicros, quotedMicros, known: report.status, batch: batchOf(report) };
+  return {
+    row,
+    mostMicros,
+    maxMicros: mostMicros,
+    openSteps: [],
+    quotedMicros,
+    known: report.status,
+    batch: batchOf(report),
+  };
 }
 
 function batchOf({ tags }: RunReport): string | null {

@@ -101,12 +101,12 @@ class Bulk {
     await Promise.all(this.#running);
     await this.#again();
     if (this.#failure !== null) throw this.#failure;
-    for (const [index, { row, quotedMicros }] of this.#rows.entries()) {
+    for (const [index, quoted] of this.#rows.entries()) {
       const outcome = this.#outcomes[index];
-      const projectedMicros = this.#expected(quotedMicros);
+      const projectedMicros = this.#expected(quoted);
       if (outcome === undefined) {
         const waits = { status: "waiting", costMicros: 0, projectedMicros, message: this.#stopped } as const;
-        this.#report({ index, id: row.id, ...waits });
+        this.#report({ index, id: quoted.row.id, ...waits });
       } else if (outcome.status === "paused" && outcome.projectedMicros < projectedMicros) {
         this.#outcomes[index] = { ...outcome, projectedMicros };
       }
@@ -115,10 +115,11 @@ class Bulk {
   }
 
   /** Waits until the row may start; where it never may, says why. */
-  async #room({ known, mostMicros }: QuotedRow): Promise<void> {
+  async #room(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
-      const neededMicros = known === null ? this.#expected(mostMicros) : 0;
+      const expectedMicros = Math.min(this.#expected(quoted), quoted.maxMicros ?? Number.POSITIVE_INFINITY);
+      const neededMicros = quoted.known === null ? expectedMicros : 0;
       if (signal?.aborted) this.#stopped ??= "stopped on request";
       if (this.#stopped !== null) return;
       const fits = this.#committedMicros + neededMicros <= budgetMicros;
@@ -149,7 +150,7 @@ class Bulk {
     if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
   }
 
-  #expected(quotedMicros: number): number {
+  #expected({ quotedMicros }: QuotedRow): number {
     return Math.ceil(quotedMicros * this.#worst);
   }
 

@@ -2,7 +2,7 @@ import type { RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
 import type { Json, Plan, Problem } from "../../plan/plan.ts";
-import type { StepPrice } from "../price/totals.ts";
+import { priceText, type StepPrice } from "../price/totals.ts";
 
 /** A step of the new plan for which the earlier run has no valid result. */
 export interface StaleStep {
@@ -31,7 +31,7 @@ export interface Comparison {
   readonly stale: readonly StaleStep[];
   /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
-  /** Their sum, micro-dollars. `max` is null when a step has neither a price nor a maximum. */
+  /** Their sum, micro-dollars. `max` is null when a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** One line: `voice changed: 3 of 14 steps stale, 2.10 USD`. */
   readonly summary: string;
@@ -89,7 +89,11 @@ export function notCompared(against: string, problems: readonly Problem[]): Comp
 }
 
 /** The one line that says it all. */
-export function summaryOf({ diff, stale }: RunDifference, plan: Plan, total: Comparison["totalMicros"]): string {
+export function summaryOf(
+  { diff, stale }: RunDifference,
+  plan: Plan,
+  { totalMicros, prices }: Pick<Comparison, "totalMicros" | "prices">,
+): string {
   const of = (cause: StaleStep["cause"]) => stale.filter((step) => step.cause === cause).map(({ path }) => path);
   const parts = [
     said(of("changed"), "changed"),
@@ -98,14 +102,8 @@ export function summaryOf({ diff, stale }: RunDifference, plan: Plan, total: Com
     said(diff.removed, "gone"),
   ].filter((part) => part !== null);
   const what = parts.length === 0 ? "nothing changed" : parts.join(", ");
-  const { min, max } = total;
-  const price =
-    max === null
-      ? `at least ${formatUsd(min)}`
-      : max === min
-        ? formatUsd(max)
-        : `${formatUsd(min)} to ${formatUsd(max)}`;
-  return `${what}: ${stale.length} of ${plan.steps.length} steps stale, ${price} USD`;
+  const price = priceText(totalMicros, prices, (micros) => `${formatUsd(micros)} USD`);
+  return `${what}: ${stale.length} of ${plan.steps.length} steps stale, ${price}`;
 }
 
 function said(paths: readonly string[], what: string): string | null {

@@ -8,8 +8,9 @@ import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
+import type { EarlierMs } from "../price/expected-media.ts";
 import type { Planner } from "../price/planner.ts";
-import type { StepPrice } from "../price/totals.ts";
+import { priceText, type StepPrice } from "../price/totals.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
 /** Steps of a run that are to run again, and what that costs. Computing this spends nothing. */
@@ -21,8 +22,10 @@ export interface RerunScope {
   readonly problems: readonly Problem[];
   /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
-  /** Sum of these prices, micro-dollars. `max` is null when a step has neither a price nor a maximum. */
+  /** Sum of these prices, micro-dollars. `max` is null when a step is open-ended. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** What they are expected to cost, micro-dollars. */
+  readonly expectedMicros: number;
   /** What the run has spent and reserved so far, micro-dollars; the price comes on top of it. */
   readonly committedMicros: number;
   /** The run's budget, micro-dollars; null without one. */
@@ -63,16 +66,24 @@ export async function computeRerunScope(
   const isStale = new Set(stale);
   const only = plan.steps.filter((step) => isStale.has(step.path) && !isUploaded(state, step));
   const maxUnquotedMicros = own.maxUnquotedMicros ?? state.maxUnquotedMicros;
-  const nothing = { problems: [], prices: [], totalMicros: { min: 0, max: 0 } };
+  const nothing = { problems: [], prices: [], totalMicros: { min: 0, max: 0 }, expectedMicros: 0 };
   const { reuse } = state.planned;
   const again = new Set(stale.filter((path) => state.steps[path] !== undefined));
-  const quote = only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again }, only);
+  const earlierMs: EarlierMs = (path) => {
+    const step = state.steps[path];
+    const attempts = step?.attempts.toReversed() ?? [];
+    const [ms] = attempts.flatMap(({ outputs }) => outputs.flatMap(({ durationMs }) => durationMs ?? []));
+    return ms === undefined ? null : { ms, isMadeAgain: isStale.has(path) };
+  };
+  const quote =
+    only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again, earlierMs }, only);
   return {
     runId: state.runId,
     stale,
     problems: [...quote.problems, ...groupProblems(state, plan, quote.prices)],
     prices: quote.prices,
     totalMicros: quote.totalMicros,
+    expectedMicros: quote.expectedMicros,
     committedMicros: committedMicros(state),
     budgetMicros: state.budgetMicros,
     seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path])),
@@ -160,10 +171,9 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
     ),
   ].filter((part) => part !== null);
   const what = parts.length === 0 ? "it returns something else" : parts.join("; ");
-  const { min, max } = drift.totalMicros;
-  const price = max === null ? `at least ${formatUsd(min)}` : formatUsd(max);
+  const price = priceText(drift.totalMicros, drift.prices, (micros) => `${formatUsd(micros)} USD`);
   const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
-  return `the code differs from the one that the run was planned with: ${what}. Continuing runs ${count} for ${price} USD; nothing was spent yet. Accept it with: showrunner resume ${runId} --file FILE --accept-changes`;
+  return `the code differs from the one that the run was planned with: ${what}. Continuing runs ${count} for ${price}; nothing was spent yet. Accept it with: showrunner resume ${runId} --file FILE --accept-changes`;
 }
 
 function said(what: string, paths: readonly string[]): string | null {

@@ -137,12 +137,11 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
 
 function replannedOf(
   replanned: Replanned | null,
-  { totalMicros }: RerunScope,
+  { expectedMicros: quoteMicros }: RerunScope,
   { source }: ResumeOptions,
 ): Revised["replanned"] {
   if (replanned === null) return null;
   const { plan, input, expanded, diff } = replanned;
-  const quoteMicros = totalMicros.max;
   return { plan, input, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
 }
 
@@ -199,10 +198,10 @@ function unresolved(state: RunState, path: string): string {
   return `the outcome of the submit of ${path} is unknown. Resolve it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
 }
 
-function checkBudget(state: RunState, { totalMicros }: RerunScope, given: number | null): void {
+function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
   // One that is shared is kept to by the commit of each hold.
   const budget = state.planned.budgetTag === undefined ? (given ?? state.budgetMicros) : null;
-  const most = committedMicros(state) + (totalMicros.max ?? totalMicros.min);
+  const most = committedMicros(state) + expectedMicros;
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
 }
 

@@ -12,6 +12,9 @@ export interface Expected {
   readonly why: string | null;
 }
 
+/** How long a step's earlier result is, and whether the step is to be made again. */
+export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
+
 const GUESS = { value: 5000, factor: 4, why: null };
 /** What was asked for, or said by the author: files are cut to whole frames and samples. */
 const SAID = 1.1;
@@ -35,8 +38,11 @@ function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of:
 }
 
 /** How long the sound or film of a step will be, in milliseconds. */
-export function expectedMs(source: PlanStep, stepAt: StepAt): Expected {
+export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
   return agreed(source, stepAt, (step) => {
+    const made = earlier(step.path);
+    // What is made anew may be longer or shorter.
+    if (made !== null) return { value: made.ms, factor: made.isMadeAgain ? SPOKEN : 1, why: null };
     const said = "policy" in step ? step.policy.expect?.durationMs : undefined;
     if (said !== undefined) return { value: said, factor: SAID, why: "its expect" };
     const input = inputOf(step);
@@ -49,6 +55,11 @@ export function expectedMs(source: PlanStep, stepAt: StepAt): Expected {
     if (/[<[{]/.test(text)) return { ...GUESS, value };
     return { value, factor: SPOKEN, why: `its text of ${text.length} characters` };
   });
+}
+
+/** How long it is at most, where it is there or somebody said how long it will be; Infinity where that is reckoned or guessed. */
+export function longestMsOf({ value, factor }: Expected): number {
+  return factor <= SAID ? value * factor : Infinity;
 }
 
 /** How many times as wide as high the picture of a step will be; null where nothing says so. */

@@ -50,11 +50,16 @@ export function fitRatio(step: string, expected: Expected | null, { bounds }: Pi
   });
 }
 
-/** Pixels of a picture of about that shape, within what the field takes. */
-export function sizeWithin(ratio: number, { bounds }: Pick<Media, "bounds">): { width: number; height: number } {
+/** Pixels of a picture of about that shape, within what the field takes; a small one, or the largest with such a side. */
+export function sizeWithin(
+  ratio: number,
+  { bounds }: Pick<Media, "bounds">,
+  largestPx?: number,
+): { width: number; height: number } {
   const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
   const long = Math.max(ratio, 1 / ratio);
-  const shorter = Math.round(Math.min(Math.max(512, min), Math.max(1, max / long)));
+  const wanted = largestPx === undefined ? 512 : largestPx / long;
+  const shorter = Math.round(Math.min(Math.max(wanted, min), Math.max(1, max / long)));
   const longer = Math.round(Math.min(shorter * long, max));
   return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
 }

@@ -7,9 +7,9 @@ import { isReference } from "../../plan/references.ts";
 import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "./estimates.ts";
-import { expectedMs, expectedRatio, firstOf } from "./expected-media.ts";
+import { type EarlierMs, expectedMs, expectedRatio, firstOf, longestMsOf } from "./expected-media.ts";
 import { fitDuration, fitRatio, type MediaFit, sizeWithin } from "./media-fit.ts";
-import { sampleValue } from "./sample-value.ts";
+import { boundAt, sampleValue, textOf } from "./sample-value.ts";
 
 type Ref = Reference["$ref"];
 
@@ -27,6 +27,8 @@ export interface PendingPlace {
 /** An input whose price can be asked although some of what it reads does not exist yet. */
 export interface PlaceholderInput {
   readonly input: Json;
+  /** With the longest and greatest that may come; the same where nothing is open, null where nothing bounds it. */
+  readonly largest: Json | null;
   readonly pending: readonly PendingPlace[];
   /** Media that will surely be refused. */
   readonly problems: readonly Problem[];
@@ -41,6 +43,8 @@ export interface PlaceholderSources {
   readonly media: MediaStore;
   /** What a reference is resolved to, undefined for what is left out; null: its step has not ended. */
   readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
+  /** Of a run that is there. */
+  readonly earlierMs?: EarlierMs | undefined;
 }
 
 export type Requested = Pick<SubmittingStep, "path" | "model" | "input">;
@@ -49,15 +53,23 @@ interface Place {
   readonly ref: Ref;
   readonly field: string;
   readonly schema: SchemaLocation | null;
+  /** Of the list that it stands in. */
+  readonly maxItems?: number | null;
 }
 
-type Made = Pick<PendingPlace, "by"> & { readonly value: Json; readonly fits?: readonly MediaFit[] };
+/** `most`: the longest or greatest in its place; null where nothing bounds it. */
+type Made = Pick<PendingPlace, "by"> & {
+  readonly value: Json;
+  readonly most: Json | null;
+  readonly fits?: readonly MediaFit[];
+};
 
 /** The input of a step with placeholders for the results that do not exist yet, as its model accepts them. */
 export async function placeholderInput(step: Requested, sources: PlaceholderSources): Promise<PlaceholderInput> {
   const schema = sources.catalog.model(step.model)?.inputSchema;
   const root = { field: "input", schema: schema === undefined ? null : schemaLocation(schema) };
   const values = new Map<Ref, Json | undefined>();
+  const largest = new Map<Ref, Json | null>();
   const pending: PendingPlace[] = [];
   const problems: Problem[] = [];
   const conditions: PlaceholderInput["conditions"][number][] = [];
@@ -68,15 +80,28 @@ export async function placeholderInput(step: Requested, sources: PlaceholderSour
       values.set(ref, known.value);
       continue;
     }
-    const { value, by, fits = [] } = await made(step, place, sources);
+    const { value, most, by, fits = [] } = await made(step, place, sources);
     values.set(ref, value);
+    largest.set(ref, most);
     pending.push({ field, step: ref.step, by, isChoice: isChoice(place) });
     for (const { problem, condition } of fits) {
       if (problem !== null) problems.push({ code: "media-bounds", step: step.path, field, message: problem });
       if (condition !== null) conditions.push({ step: ref.step, message: condition });
     }
   }
-  return { input: resolveInput(step.input, (ref) => values.get(ref)), pending, problems, conditions };
+  const input = resolveInput(step.input, (ref) => values.get(ref));
+  const isBounded = ![...largest.values()].includes(null);
+  const most = isBounded ? resolveInput(step.input, (ref) => largest.get(ref) ?? values.get(ref)) : null;
+  return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
+}
+
+/** Texts made of pieces, each of the greatest length, as long as their field takes. */
+function fitted(input: Json, schema: SchemaLocation | null): Json {
+  if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
+  if (typeof input !== "object" || input === null) return input;
+  if (Array.isArray(input)) return input.map((item, index) => fitted(item, schema?.item(index) ?? null));
+  const entries = Object.entries(input).map(([key, item]) => [key, fitted(item, schema?.property(key) ?? null)]);
+  return Object.fromEntries(entries);
 }
 
 /** Every reference with the field that it stands in; the pieces of a text stand in the field of the text. */
@@ -85,8 +110,9 @@ function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
   if (isReference(input)) return [{ ...at, ref: input.$ref }];
   const { field, schema } = at;
   if (Array.isArray(input)) {
+    const maxItems = schema?.most("maxItems") ?? null;
     return input.flatMap((item: Json, index) =>
-      placesOf(item, { field: `${field}[${index}]`, schema: schema?.item(index) ?? null }),
+      placesOf(item, { field: `${field}[${index}]`, schema: schema?.item(index) ?? null, maxItems }),
     );
   }
   if ("$text" in input) return (input.$text as readonly Json[]).flatMap((piece) => placesOf(piece, at));
@@ -111,32 +137,65 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   const { ref } = place;
   const source = sources.step(ref.step);
   if (ref.as === "value") {
-    return source === undefined
-      ? { value: null, by: null }
-      : { value: sampleOf(source, ref, sources), by: "placeholder" };
+    if (source === undefined) return { value: null, most: null, by: null };
+    return { value: sampleOf(source, ref, sources), most: mostOf(source, place, sources), by: "placeholder" };
   }
   if (ref.as === "voice") {
     const voice = await sources.estimates.anyVoice(step.model);
-    return voice === null ? { value: PLACEHOLDER_VOICE, by: null } : { value: voice, by: "placeholder" };
+    if (voice === null) return { value: PLACEHOLDER_VOICE, most: null, by: null };
+    return { value: voice, most: voice, by: "placeholder" };
   }
   const takes = place.schema?.takes.what === "media" ? place.schema.takes : ANY_MEDIA;
-  const { bytes = null, fits = [] } = source === undefined ? {} : medium(source, ref, takes, sources);
+  const { bytes = null, longest = null, fits = [] } = source === undefined ? {} : medium(source, ref, takes, sources);
   const value = bytes === null ? PLACEHOLDER_MEDIA : await uploaded(bytes, sources);
-  const all = ref.output === "all" ? Array.from({ length: countOf(source, takes) }, () => value) : value;
-  return { value: all, by: bytes === null ? null : "placeholder", fits };
+  const most = longest === null ? null : await uploaded(longest, sources);
+  const by = bytes === null ? null : "placeholder";
+  if (ref.output !== "all") return { value, most, by, fits };
+  const all = (length: number, one: Json) => Array.from({ length }, () => one);
+  const isCounted = source !== undefined && "outputs" in source;
+  const mostCount = isCounted ? source.outputs : (takes.bounds.maxItems ?? place.maxItems ?? null);
+  const isBounded = most !== null && mostCount !== null;
+  return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
+}
+
+/** The longest text or the greatest number that the field takes and the step may yield; null: anything. */
+function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
+  const first = firstOf(source, step);
+  const yields = ("schema" in first ? first.schema : null) ?? true;
+  const types = schema?.takes.what === "json" ? schema.takes.types : [];
+  const isText = types.length === 0 || types.includes("string");
+  const keyword = isText ? "maxLength" : "maximum";
+  const bounds = [schema?.most(keyword) ?? null, boundAt(yields, ref.at ?? [], keyword)].filter((one) => one !== null);
+  const isChoice = !isText && !types.some((type) => type === "number" || type === "integer");
+  if (isChoice || ref.output === "all" || bounds.length === 0) return null;
+  const most = Math.min(...bounds);
+  if (!isText) return most;
+  // Of a choice among texts, which one is not known.
+  const isClosed = schema !== null && (schema.examples().length !== 1 || schema.examples()[0] !== "x");
+  return isClosed || most > MOST_CHARACTERS ? null : textOf(most);
 }
 
 type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
 const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} };
+const MOST_CHARACTERS = 200_000;
+/** Longer side of the largest picture that a model makes. */
+const LARGEST_PX = 4096;
+/** Of a longer stand-in the upload alone would take its time. */
+const LONGEST_MS = 15 * 60_000;
 
-/** A grey picture or silence, of the expected shape or length; no few lines can make a film. */
-function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step }: PlaceholderSources) {
+/** A grey picture or silence, of the expected shape or length, and of the greatest; no few lines can make a film. */
+function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
   if (kind === "image") {
     const fit = fitRatio(path, expectedRatio(source, step), takes);
-    return { bytes: picture(sizeWithin(fit.value, takes)), fits: [fit] };
+    const largest = sizeWithin(fit.value, takes, LARGEST_PX);
+    return { bytes: picture(sizeWithin(fit.value, takes)), longest: picture(largest), fits: [fit] };
   }
-  const fit = fitDuration(path, expectedMs(source, step), takes);
-  return { bytes: kind === "audio" ? plainWav(fit.value) : null, fits: kind === undefined ? [] : [fit] };
+  const expected = expectedMs(source, step, earlierMs);
+  const fit = fitDuration(path, expected, takes);
+  const longestMs = Math.min(longestMsOf(expected), takes.bounds.max_duration_ms ?? Infinity);
+  const isAudio = kind === "audio";
+  const longest = isAudio && longestMs <= LONGEST_MS ? plainWav(longestMs) : null;
+  return { bytes: isAudio ? plainWav(fit.value) : null, longest, fits: kind === undefined ? [] : [fit] };
 }
 
 /** Thousands of steps take the same. */

@@ -28,6 +28,7 @@ import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
+import type { EarlierMs } from "./expected-media.ts";
 import {
   type PlaceholderInput,
   type PlaceholderSources,
@@ -79,6 +80,8 @@ export interface PricingOptions {
   readonly reuse?: boolean | undefined;
   /** Steps that are to be made again, whatever an earlier run made. */
   readonly again?: ReadonlySet<string> | undefined;
+  /** Of a run of which steps are made again. */
+  readonly earlierMs?: EarlierMs | undefined;
   /** Jobs at once. Default: as of a run that does not say. */
   readonly limits?: JobLimits | undefined;
   /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. Default true. */
@@ -160,6 +163,7 @@ export class Planner {
       plan: null,
       prices: [],
       totalMicros: { min: 0, max: null },
+      expectedMicros: 0,
       balanceMicros: null,
       budgetMicros: null,
       criticalPath: [],
@@ -183,6 +187,7 @@ export class Planner {
       media,
       durations,
       maxUnquotedMicros,
+      earlierMs: options.earlierMs,
       reusePreview,
       missingKey,
     };

@@ -4,13 +4,14 @@ import { LongWork } from "../../long-work.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, expectedSpanMs } from "../../plan/critical-path.ts";
 import { type Catalog, type JobLimits, traitsOf } from "../../plan/index.ts";
-import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { ReusePreview } from "../reuse/explain.ts";
-import type { EstimateCache } from "./estimates.ts";
+import type { EstimateCache, Estimated } from "./estimates.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
+import type { EarlierMs } from "./expected-media.ts";
 import { type ExpiryRisk, expiryRisks } from "./expiry-risks.ts";
 import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
@@ -26,8 +27,10 @@ export interface Quote {
   readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
-  /** Micro-dollars. `max` is null when a step has neither a price nor a maximum. */
+  /** Micro-dollars. `max` is null when a step is open-ended: one whose `mostMicros` is null. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** What it is expected to cost, micro-dollars: with stand-ins for media that do not exist yet, and maximums. */
+  readonly expectedMicros: number;
   /** What the wallet holds, micro-dollars; null where the service did not say. */
   readonly balanceMicros: number | null;
   /** The budget that the quote was asked for with, micro-dollars; null without one. */
@@ -53,6 +56,8 @@ export interface Pricing {
   readonly limits: JobLimits;
   /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. */
   readonly isForecast: boolean;
+  /** Of the run that is priced again. */
+  readonly earlierMs?: EarlierMs | undefined;
   /** What earlier runs made of it, where that is to be taken over. */
   readonly reusePreview?: ReusePreview | undefined;
 }
@@ -72,16 +77,37 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
 
   const price = async (step: ModelStep): Promise<StepPrice> => {
     const maxCostMicros = step.policy.maxCostMicros ?? pricing.maxUnquotedMicros;
-    const base = { step: step.path, model: step.model, maxCostMicros, costMicros: null };
+    const own = step.policy.maxCostMicros;
+    const base = { step: step.path, model: step.model, maxCostMicros, mostMicros: own, costMicros: null };
     const { missingKey } = pricing;
     if (missingKey !== null) return { ...base, basis: "provisional", reason: cleanText(missingKey.message) };
     const placed = await placeholderInput(step, sources);
     const { input, pending } = placed;
     problems.push(...placed.problems);
     const unquotable = (reason: CleanText): StepPrice => {
-      return { ...base, basis: "unquotable", reason, ...conditionalOn(placed.conditions) };
+      return { ...base, mostMicros: maxCostMicros, basis: "unquotable", reason, ...conditionalOn(placed.conditions) };
     };
-    const provisional = (costMicros: number | null, refused: PlaceholderInput["conditions"] = []): StepPrice => {
+    const ask = async (asked: Json): Promise<Estimated> => {
+      const once = (renew: boolean) =>
+        pricing.estimates.ask(step.model, asked, () => pricing.handles.resolveUploads(asked, { renew }));
+      return once(false).catch((error: unknown) => {
+        if (!isLapse(error, placed)) throw error;
+        return once(true);
+      });
+    };
+    /** Of its longest input; never more than its own maximum, above which it fails. */
+    const most = async (expectedMicros: number | null): Promise<number | null> => {
+      if (placed.largest === null) return own;
+      const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        return { costMicros: null };
+      });
+      return costMicros === null ? own : Math.min(Math.max(costMicros, expectedMicros ?? 0), own ?? Infinity);
+    };
+    const provisional = async (
+      costMicros: number | null,
+      refused: PlaceholderInput["conditions"] = [],
+    ): Promise<StepPrice> => {
       const conditions = [...placed.conditions, ...refused];
       const without = pending.find(({ by }) => by === null);
       const reasons = [
@@ -90,25 +116,21 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       ];
       const reason = reasons.length === 0 ? null : [...new Set(reasons)].join("; ");
       const known = without === undefined ? costMicros : null;
-      return { ...base, costMicros: known, basis: "provisional", reason, ...conditionalOn(conditions) };
+      const mostMicros = await most(known);
+      return { ...base, costMicros: known, mostMicros, basis: "provisional", reason, ...conditionalOn(conditions) };
     };
     try {
-      const ask = (renew: boolean) =>
-        pricing.estimates.ask(step.model, input, () => pricing.handles.resolveUploads(input, { renew }));
-      const { costMicros, reason } = await ask(false).catch((error: unknown) => {
-        if (!isLapse(error, placed)) throw error;
-        return ask(true);
-      });
+      const { costMicros, reason } = await ask(input);
       if (costMicros === null && pending.every(({ by }) => by !== null))
         return unquotable(cleanText(reason ?? "the service cannot quote this model in advance"));
-      if (pending.length > 0) return provisional(costMicros);
-      return { ...base, costMicros, basis: "quoted", reason: null };
+      if (pending.length > 0) return await provisional(costMicros);
+      return { ...base, costMicros, mostMicros: costMicros, basis: "quoted", reason: null };
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const refused = readRefusal(step, error, pending);
       problems.push(...refused.problems);
       if (refused.problems.length > 0) return unquotable(cleanText(error.message));
-      return provisional(null, refused.conditions);
+      return await provisional(null, refused.conditions);
     }
   };
 
@@ -130,14 +152,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   await work.pause(only.length);
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
   await work.pause(only.length);
-  const totalMicros = total({ ...plan, steps: only }, prices);
+  const totals = total({ ...plan, steps: only }, prices);
   await work.pause(only.length);
   return {
     ok: problems.length === 0,
     problems,
     plan,
     prices,
-    totalMicros,
+    ...totals,
     balanceMicros: null,
     budgetMicros: null,
     ...(pricing.isForecast
@@ -184,7 +206,13 @@ async function foresee(
 
 /** What surely costs nothing: what an earlier run made, and what nobody needs since. */
 function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
-  const base = { step: step.path, model: "model" in step ? step.model : null, costMicros: 0, maxCostMicros: 0 };
+  const base = {
+    step: step.path,
+    model: "model" in step ? step.model : null,
+    costMicros: 0,
+    maxCostMicros: 0,
+    mostMicros: 0,
+  };
   const found = reusePreview?.reused.get(step.path);
   if (found !== undefined)
     return { ...base, basis: "reused", reason: `made by ${found.from.step} of run ${found.from.runId}` };
@@ -202,11 +230,19 @@ function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null):
   if (hasInner) return free(step.path);
   const maxCostMicros = pricing.maxCostMicros ?? (pricing.by === "usage" ? maxUnquotedMicros : null);
   const model = "model" in step ? step.model : null;
-  return { step: step.path, model, costMicros: null, basis: "unquotable", maxCostMicros, reason: pricing.why };
+  return {
+    step: step.path,
+    model,
+    costMicros: null,
+    basis: "unquotable",
+    maxCostMicros,
+    mostMicros: maxCostMicros,
+    reason: pricing.why,
+  };
 }
 
 function free(step: string): StepPrice {
-  return { step, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null };
+  return { step, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, mostMicros: 0, reason: null };
 }
 
 function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[]): readonly Problem[] {

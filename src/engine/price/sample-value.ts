@@ -18,6 +18,22 @@ export function sampleValue(schema: Json, at: readonly (string | number)[] = [])
   );
 }
 
+/** Text of that length. */
+export function textOf(length: number): string {
+  return TEXT.repeat(Math.ceil(length / TEXT.length)).slice(0, length);
+}
+
+/** How long a text, or how great a number, may be there at most; null where the schema does not say. */
+export function boundAt(schema: Json, at: readonly (string | number)[], keyword: "maxLength" | "maximum") {
+  const root = schema;
+  const found = resolved(
+    at.reduce((part, key) => within(part, key, root), schema),
+    root,
+  );
+  const bound = isSchema(found) ? found[keyword] : undefined;
+  return typeof bound === "number" ? bound : null;
+}
+
 function within(schema: Json, key: string | number, root: Json): Json {
   const found = resolved(schema, root);
   if (!isSchema(found)) return true;

@@ -18,6 +18,8 @@ export interface StepPrice {
   readonly basis: PriceBasis | "free" | "reused";
   /** The most the step may cost, where it or the run sets one. */
   readonly maxCostMicros: number | null;
+  /** What it comes to at most, micro-dollars: of its longest input, or its maximum. Null: open-ended. */
+  readonly mostMicros: number | null;
   /** Why there is no price, or what media that do not exist yet must fulfil. */
   readonly reason: string | null;
   /** Steps that may make media which its model refuses: looked at before what only this step needs is bought. */
@@ -54,10 +56,35 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
   });
 }
 
-/** Micro-dollars. `max` is null when something has neither a price nor a maximum. */
+/** Micro-dollars. `max` is null when something is open-ended: see {@link openSteps}. */
 export interface Total {
   readonly min: number;
   readonly max: number | null;
+}
+
+/** Steps that a text names at most. */
+const MOST_NAMED = 5;
+
+/** Steps whose price nothing bounds: nobody knows how long what they take in will be. */
+export function openSteps(prices: readonly StepPrice[]): readonly string[] {
+  return prices.flatMap(({ step, mostMicros }) => (mostMicros === null ? [step] : []));
+}
+
+/** A sum in words: an amount, a range, or from where on, with the steps that are open-ended. */
+export function priceText(
+  { min, max }: Total,
+  prices: readonly StepPrice[],
+  text: (micros: number) => string = formatUsd,
+): string {
+  if (max !== null) return min === max ? text(max) : `${text(min)} to ${text(max)}`;
+  const open = openSteps(prices).slice(0, MOST_NAMED);
+  const more = openSteps(prices).length - open.length;
+  return `from ${text(min)}, open-ended: ${open.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** With what is expected of media that do not exist yet; null where something has neither a price nor a maximum. */
+interface Sums extends Total {
+  readonly expected: number | null;
 }
 
 type Priced = Pick<Plan, "steps" | "groups">;
@@ -66,8 +93,12 @@ type Priced = Pick<Plan, "steps" | "groups">;
  * What all of it costs together: at least what surely runs, at most everything, and of a part with a budget of its own
  * no more than that.
  */
-export function total(plan: Priced, prices: readonly StepPrice[]): Total {
-  return sumsOf(plan, prices).get("")!;
+export function total(
+  plan: Priced,
+  prices: readonly StepPrice[],
+): { readonly totalMicros: Total; readonly expectedMicros: number } {
+  const { min, expected, max } = sumsOf(plan, prices).get("")!;
+  return { totalMicros: { min, max }, expectedMicros: expected ?? min };
 }
 
 /** Parts that surely cost more than they may. */
@@ -82,26 +113,32 @@ export function groupProblems(plan: Priced, prices: readonly StepPrice[]): reado
 }
 
 /** Sums by the part that steps belong to, what lies in a part of it included; `""` is the whole plan. */
-function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Total> {
+function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
   const groups = plan.groups ?? {};
   // The longest prefixes first: a part is summed up before the part that holds it.
   const prefixes = Object.keys(groups).sort((a, b) => b.length - a.length);
-  const sums = new Map<string, Total>(["", ...prefixes].map((prefix) => [prefix, { min: 0, max: 0 }]));
-  const add = (path: string, more: Total) => {
+  const sums = new Map<string, Sums>(["", ...prefixes].map((prefix) => [prefix, { min: 0, expected: 0, max: 0 }]));
+  const add = (path: string, more: Sums) => {
     const within = prefixes.find((prefix) => path.startsWith(`${prefix}/`)) ?? "";
-    const { min, max } = sums.get(within)!;
-    sums.set(within, { min: min + more.min, max: max === null || more.max === null ? null : max + more.max });
+    const { min, expected, max } = sums.get(within)!;
+    sums.set(within, { min: min + more.min, expected: plus(expected, more.expected), max: plus(max, more.max) });
   };
-  for (const { step, costMicros, maxCostMicros } of prices) {
-    add(step, { min: certain.has(step) ? (costMicros ?? 0) : 0, max: costMicros ?? maxCostMicros });
+  for (const { step, costMicros, maxCostMicros, mostMicros } of prices) {
+    const min = certain.has(step) ? (costMicros ?? 0) : 0;
+    add(step, { min, expected: costMicros ?? maxCostMicros, max: mostMicros });
   }
   for (const prefix of prefixes) {
-    const { min, max } = sums.get(prefix)!;
-    const { maxCostMicros } = groups[prefix]!;
-    add(prefix, { min: Math.min(min, maxCostMicros), max: Math.min(max ?? maxCostMicros, maxCostMicros) });
+    const { min, expected, max } = sums.get(prefix)!;
+    const { maxCostMicros: most } = groups[prefix]!;
+    const within = (sum: number | null) => Math.min(sum ?? most, most);
+    add(prefix, { min: within(min), expected: within(expected), max: within(max) });
   }
   return sums;
+}
+
+function plus(sum: number | null, more: number | null): number | null {
+  return sum === null || more === null ? null : sum + more;
 }
 
 /** Steps that run whatever the values are: no condition on them or on what they need. */

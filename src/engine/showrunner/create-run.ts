@@ -68,12 +68,12 @@ export async function createRun(
   checkLimits(limits, produced.plan);
   const quote = await planner.price(produced.plan, { maxUnquotedMicros, reuse, limits, isForecast: false });
   if (!quote.ok) throw new PlanProblemsError(quote.problems);
-  const most = quote.totalMicros.max ?? quote.totalMicros.min;
-  if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
+  if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
+    throw new OverBudgetError(quote.expectedMicros, budgetMicros);
   if (options.startAnyway !== true) await checkWallet(client, repository, quote.totalMicros.min);
   refuseWhileLoading(pipeline.name);
   const { origin: baseUrl, keyId } = repository.account;
-  const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
+  const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.expectedMicros };
   const where = { baseUrl, keyId, ...(store.project !== undefined && { project: store.project }) };
   const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
   await prepareOutDir(planned.outDir);

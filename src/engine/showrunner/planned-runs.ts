@@ -112,7 +112,7 @@ export abstract class PlannedRuns extends StoredRuns {
     const only = produced.plan.steps.filter(({ path }) => stale.has(path));
     const quote = await this.planner.price(produced.plan, { maxUnquotedMicros, reuse }, only);
     const { ok, problems, plan, prices, totalMicros } = quote;
-    const summary = summaryOf(held, produced.plan, totalMicros);
+    const summary = summaryOf(held, produced.plan, quote);
     return { ...held, ok, problems, against, plan, prices, totalMicros, summary };
   }
 

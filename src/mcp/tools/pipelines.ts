@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatUsd, type Pipeline, type Quote } from "../../internal.ts";
+import { formatUsd, openSteps, type Pipeline, type Quote } from "../../internal.ts";
 import { ToolError } from "../tool-error.ts";
 import { json, tool } from "./tool.ts";
 
@@ -72,11 +72,12 @@ export const pipelineTools = [
       const left = await session.remainingMicros();
       const { min, max } = quote.totalMicros;
       return json({
-        total_usd: { min: formatUsd(min), max: amount(max) },
+        total_usd: { min: formatUsd(min), max: amount(max), expected: formatUsd(quote.expectedMicros) },
+        open_ended: max === null ? openSteps(quote.prices) : [],
         left_usd: amount(left),
         expected_seconds: quote.forecastMs === null ? null : Math.round(quote.forecastMs / 1000),
-        steps: quote.prices.map(({ step, model, costMicros, maxCostMicros, basis, reason }) => {
-          return { step, model, usd: amount(costMicros), at_most_usd: amount(maxCostMicros), basis, reason };
+        steps: quote.prices.map(({ step, model, costMicros, mostMicros, basis, reason }) => {
+          return { step, model, usd: amount(costMicros), at_most_usd: amount(mostMicros), basis, reason };
         }),
       });
     },

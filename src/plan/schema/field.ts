@@ -25,6 +25,8 @@ export interface SchemaLocation {
   item(index: number): SchemaLocation | null;
   /** Allowed values, at least one: each of a closed set, one of an open one. */
   examples(): readonly Json[];
+  /** The strictest value of a keyword that bounds it from above; null where none does. */
+  most(keyword: "maxLength" | "maximum" | "maxItems"): number | null;
 }
 
 const roots = new WeakMap<JsonSchema, SchemaLocation>();
@@ -63,6 +65,10 @@ function makeLocation(seed: Seed): SchemaLocation {
     examples: () => {
       examples ??= examplesOf(seed.parts);
       return examples;
+    },
+    most: (keyword) => {
+      const found = seed.parts.flatMap(({ [keyword]: value }) => (typeof value === "number" ? [value] : []));
+      return found.length === 0 ? null : Math.min(...found);
     },
     property: (name) => child(`.${name}`, propertySchemas(seed.parts, name), name, null),
     item: (index) =>

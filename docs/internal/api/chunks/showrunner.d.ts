@@ -1295,6 +1295,7 @@ interface StepPrice {
   readonly costMicros: number | null;
   readonly basis: PriceBasis | "free" | "reused";
   readonly maxCostMicros: number | null;
+  readonly mostMicros: number | null;
   readonly reason: string | null;
   readonly conditionalOn?: readonly string[];
   readonly anew?: string;
@@ -1349,6 +1350,7 @@ interface Quote {
     readonly min: number;
     readonly max: number | null;
   };
+  readonly expectedMicros: number;
   readonly balanceMicros: number | null;
   readonly budgetMicros: number | null;
   readonly criticalPath: readonly string[];
@@ -1364,6 +1366,7 @@ interface RerunScope {
     readonly min: number;
     readonly max: number | null;
   };
+  readonly expectedMicros: number;
   readonly committedMicros: number;
   readonly budgetMicros: number | null;
   readonly seenThroughFirst: readonly string[];

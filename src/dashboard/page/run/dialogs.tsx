@@ -3,7 +3,7 @@ import type { DriftView, RerunView, ResumePreview } from "../../views/action-wir
 import type { RunHead } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { count, usd } from "../ui/format.ts";
+import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 
@@ -106,9 +106,8 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
 
 function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
   const { totalMicros, committedMicros, budgetMicros, prices, problems, staleCount, seenThroughFirst } = rerunScope;
-  const { min: minMicros, max: maxMicros } = totalMicros;
-  const price = maxMicros === null ? `at least ${usd(minMicros)}` : usd(maxMicros);
-  const isOver = budgetMicros !== null && committedMicros + (maxMicros ?? minMicros) > budgetMicros;
+  const price = sumText(totalMicros, rerunScope.openSteps);
+  const isOver = budgetMicros !== null && committedMicros + rerunScope.expectedMicros > budgetMicros;
   return (
     <div class="remade">
       <p>

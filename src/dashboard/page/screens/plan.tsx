@@ -7,7 +7,7 @@ import { get, post } from "../state/api.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
 import { go, runHref } from "../state/router.ts";
 import { Empty, Fact, Problem } from "../ui/bits.tsx";
-import { count, usd } from "../ui/format.ts";
+import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 import { InputForm } from "./input-form.tsx";
@@ -117,12 +117,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
 function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart: () => void }) {
   const [chosen, choose] = useState<string | null>(null);
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
-  const total =
-    plan.maxMicros === null
-      ? `${usd(plan.minMicros)} at least`
-      : plan.minMicros === plan.maxMicros
-        ? usd(plan.maxMicros)
-        : `${usd(plan.minMicros)} to ${usd(plan.maxMicros)}`;
+  const total = sumText({ min: plan.minMicros, max: plan.maxMicros }, plan.openSteps);
   return (
     <section class="planned" aria-label="The plan">
       {plan.problems.length > 0 && (
@@ -240,7 +235,7 @@ interface StartProps {
 }
 
 function StartDialog({ name, text, plan, onClose }: StartProps) {
-  const [budget, setBudget] = useState(((plan.maxMicros ?? plan.minMicros) / 1e6).toFixed(2));
+  const [budget, setBudget] = useState(((plan.maxMicros ?? plan.expectedMicros) / 1e6).toFixed(2));
   const [id, setId] = useState("");
   const start = async () => {
     const run = await post<{ readonly id: string }>("/api/runs", {

@@ -5,6 +5,12 @@ export function usd(micros: number | null): string {
   return micros === null ? "–" : dollars(micros).replace(/\B(?=(\d{3})+\.)/g, ",");
 }
 
+/** A price that may be a range, or open-ended because of these steps. */
+export function sumText({ min, max }: { readonly min: number; readonly max: number | null }, open: readonly string[]) {
+  if (max === null) return `from ${usd(min)}, open-ended: ${open.join(", ")}`;
+  return min === max ? usd(max) : `${usd(min)} to ${usd(max)}`;
+}
+
 /** How long ago, roughly. */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, (now - at) / 1000);

@@ -1,0 +1,143 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { pipeline, quoteEach, runEach } from "../../src/index.ts";
+import { formatUsd } from "../../src/money.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
+import { isWhole } from "../support/sample.ts";
+
+/** Prices of speech and film are known once there is a text, and a sound. */
+const spoken = pipeline("spoken", {
+  input: z.object({ n: z.number() }),
+  build({ input, chat, job }) {
+    const text = chat("text", "chat-1", { prompt: `line ${input.n}` }, { maxCost: "0.01" });
+    const voice = job("voice", models.speech, { text, voice_id: "voice_stock" }, { keep: false });
+    const face = job("face", models.image, { prompt: `face ${input.n}` }, { keep: false });
+    const look = { prompt: "speaks", aspect_ratio: "1:1", resolution: "720p" } as const;
+    return { film: job("film", models.avatar, { start_image: face, audio: voice, ...look }, { keep: false }) };
+  },
+});
+
+interface Batch {
+  readonly rows: number;
+  readonly atOnce: number;
+  /** Cents a character, and a second. */
+  readonly speech: number;
+  readonly film: number;
+  readonly texts: readonly number[];
+  /** How much of what is advised each next command gets. */
+  readonly raises: readonly number[];
+}
+
+const batch: fc.Arbitrary<Batch> = fc.record({
+  rows: fc.integer({ min: 1, max: 5 }),
+  atOnce: fc.integer({ min: 1, max: 3 }),
+  speech: fc.integer({ min: 1, max: 300 }),
+  film: fc.integer({ min: 1, max: 200_000 }),
+  texts: fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 5, maxLength: 5 }),
+  raises: fc.array(fc.double({ min: 0.05, max: 1, noNaN: true }), { maxLength: 3 }),
+});
+
+const SAMPLE: Batch = { rows: 1, atOnce: 1, speech: 1, film: 1, texts: [10, 10, 10, 10, 10], raises: [] };
+
+async function open({ speech, film, texts }: Batch) {
+  let said = 0;
+  const fake = await openFakeShow({
+    says: () => "x".repeat(texts[said++ % texts.length]!),
+    chatMicros: 4_000,
+    priceMicros: (model, input) => {
+      const { text, audio } = input as { text?: string; audio?: { url?: string; asset_id?: string } };
+      if (model === "speech-1") return text!.length * speech;
+      if (model !== "avatar-1") return 50_000;
+      const bytes = (fake.paidService.uploads.get(audio?.url ?? "")?.length ?? 0) / 2;
+      const ms = audio?.url === undefined ? 2000 + ((texts[0]! * 7919) % 118_000) : (bytes - 44) / 16;
+      return Math.ceil(ms / 1000) * film;
+    },
+  });
+  return fake;
+}
+
+test("a run whose budget is what its quote says at most never pauses, whatever comes", async () => {
+  await fc.assert(
+    fc.asyncProperty(batch, async (given) => {
+      const { show, clock, paidService, outDir } = await open(given);
+      const quote = await during(clock, show.quote(spoken, { n: 0 }));
+      const { min, max } = quote.totalMicros;
+      expect(max).not.toBeNull();
+      expect(quote.expectedMicros).toBeGreaterThanOrEqual(min);
+      expect(quote.expectedMicros).toBeLessThanOrEqual(max!);
+      const handle = await during(clock, show.run(spoken, { n: 0 }, { id: "x", budget: formatUsd(max!), outDir }));
+      const { status, report } = await during(clock, handle.result());
+      expect([status, report.message]).toEqual(["succeeded", null]);
+      expect(paidService.chargedMicros + paidService.chatChargedMicros).toBeLessThanOrEqual(max!);
+      const rows = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+      const batchQuote = await during(clock, quoteEach(show, spoken, rows));
+      if (!batchQuote.ok) throw new Error(JSON.stringify(batchQuote.problems));
+      const budget = formatUsd(batchQuote.rows.reduce((sum, { maxMicros }) => sum + maxMicros!, 0));
+      const { atOnce } = given;
+      const outcomes = await during(clock, runEach(show, spoken, batchQuote, { budget, atOnce, outDir }));
+      expect(outcomes.filter((one) => one.status !== "succeeded")).toEqual([]);
+      await show.close();
+    }),
+    { numRuns: isWhole ? 200 : 10 },
+  );
+}, 120_000);
+
+test("what nothing bounds is open-ended by name, unless its maximum is set; what is said to be short costs less", async () => {
+  const { show, clock } = await open({ ...SAMPLE, film: 80_000 });
+  const quoted = async (ms: number | undefined, maxCost: string | undefined) => {
+    const made = pipeline("made", {
+      input: z.object({}),
+      build({ chat, job }) {
+        const text = chat("text", "chat-1", { prompt: "a line" }, { maxCost: "0.01" });
+        const expected = ms === undefined ? {} : { expect: { durationMs: ms } };
+        const voice = job("voice", models.speech, { text, voice_id: "voice_stock" }, expected);
+        const look = { prompt: "speaks", aspect_ratio: "1:1", resolution: "720p" } as const;
+        const face = job("face", models.image, { prompt: "a face" });
+        const film = job("film", models.avatar, { start_image: face, audio: voice, ...look });
+        const large = job("large", models.upscale, { source_video: film }, maxCost === undefined ? {} : { maxCost });
+        return { large };
+      },
+    });
+    return during(clock, show.quote(made, {}));
+  };
+  const unbounded = await quoted(undefined, undefined);
+  expect(unbounded.totalMicros.max).toBeNull();
+  expect(unbounded.prices.filter(({ mostMicros }) => mostMicros === null).map(({ step }) => step)).toEqual(["large"]);
+  const filmOf = (quote: typeof unbounded) => quote.prices.find(({ step }) => step === "film")!.mostMicros;
+  expect(filmOf(unbounded)).toBe(120 * 80_000);
+  const closed = await quoted(10_000, "0.50");
+  expect(filmOf(closed)).toBe(11 * 80_000);
+  expect(closed.totalMicros.max).toBe(10_000 + 5000 + 50_000 + 11 * 80_000 + 500_000);
+  await show.close();
+});
+
+test("random batches: none stuck, never charged more than the budget of all, and one raise to what is advised helps", async () => {
+  await fc.assert(
+    fc.asyncProperty(batch, async (given) => {
+      const { show, clock, paidService, outDir } = await open(given);
+      const rows = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+      const charged = () => paidService.chargedMicros + paidService.chatChargedMicros;
+      const run = async (pot: number | null) => {
+        const quote = await during(clock, quoteEach(show, spoken, rows));
+        if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+        if (pot === null) return { advised: quote.mostMicros, left: rows.length };
+        const budget = formatUsd(pot);
+        const outcomes = await during(clock, runEach(show, spoken, quote, { budget, atOnce: given.atOnce, outDir }));
+        expect(charged()).toBeLessThanOrEqual(pot);
+        const left = outcomes.filter(({ status }) => status !== "succeeded");
+        expect(left.filter(({ status }) => status !== "paused" && status !== "waiting")).toEqual([]);
+        return { advised: outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0), left: left.length };
+      };
+      let { advised, left } = await run(null);
+      for (const share of given.raises) ({ advised, left } = await run(Math.round(advised * share)));
+      for (let tries = 0; left > 0; tries++) {
+        expect(tries).toBeLessThan(20);
+        ({ advised, left } = await run(advised));
+      }
+      await show.close();
+    }),
+    { numRuns: isWhole ? 200 : 15 },
+  );
+}, 120_000);
