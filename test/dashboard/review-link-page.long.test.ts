@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBrowser } from "../demo/support/browser.ts";
-import { violations } from "./support/browse.ts";
+import { violations, visit } from "./support/browse.ts";
 import { plantRun } from "./support/planted.ts";
 import { linkTo, plantQuestion } from "./support/review-links.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -114,6 +114,32 @@ function silence(seconds: number): Buffer {
   head.writeUInt32LE(rate * seconds, 40);
   return Buffer.concat([head, Buffer.alloc(rate * seconds, 128)]);
 }
+
+test("the house makes a link in the dashboard, which opens for a client until it is revoked there", async () => {
+  await using house = await visit(browser, served);
+  await house.page.getByRole("button", { name: "Review links…" }).click();
+  await house.page.getByLabel("Runs with this tag").fill("client=acme");
+  expect(await violations(house.page)).toEqual([]);
+  if (process.env["SCREENSHOTS"]) await house.page.screenshot({ path: `${process.env["SCREENSHOTS"]}/house.png` });
+  await house.page.getByRole("button", { name: "Make the link" }).click();
+  const url = await house.page.getByLabel("Send this address to the client").inputValue();
+  await house.page.getByRole("button", { name: "Done" }).click();
+  await using context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(url);
+  await page.getByRole("heading", { name: "Which look for acme?" }).first().waitFor();
+  await house.page.getByRole("button", { name: "Review links…" }).click();
+  const row = house.page
+    .getByRole("list", { name: "Links that are valid" })
+    .getByRole("listitem")
+    .filter({ hasText: "client=acme" });
+  const others = (await row.count()) - 1;
+  await row.first().getByRole("button", { name: "Revoke" }).click();
+  await expect.poll(() => row.count()).toBe(others);
+  await page.reload();
+  await page.getByText("This link was withdrawn.").waitFor();
+  expect(house.complaints).toEqual([]);
+});
 
 test("no other page can hold it in a frame", async () => {
   const { token } = await linkTo(served, { scope: { tags: { client: "acme" } } });

@@ -55,6 +55,8 @@ const actions = [
   "/api/runs/harbour-42/adopt",
   "/api/plan",
   "/api/runs",
+  "/api/review-links",
+  "/api/review-links/revoke",
 ];
 
 describe("a viewer", () => {

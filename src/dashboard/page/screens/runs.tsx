@@ -9,6 +9,7 @@ import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
 import { ago, count, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
+import { ReviewLinksButton } from "./review-links.tsx";
 
 const PAGE = 50;
 /** As many as the server lists at once; beyond, search. */
@@ -49,6 +50,7 @@ export function RunsScreen() {
           <span class="key">/</span>
         </search>
         {loaded.state === "ready" && <Chips page={loaded.value} chosen={status} onChoose={setStatus} />}
+        <ReviewLinksButton />
       </div>
       {loaded.state === "failed" && <Problem title="The runs could not be read">{loaded.error.message}</Problem>}
       {loaded.state === "loading" && <p class="quiet">Reading the journal…</p>}
