@@ -71,15 +71,14 @@ export type ResultsQuery =
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
   | { readonly type: "stop" }
-  | {
+  | ({
       readonly type: "approve";
       readonly step: string;
       readonly pick?: number;
       /** What stood at that position when it was picked: what is offered may change before this is read. */
       readonly chosen?: Chosen;
       readonly note?: string;
-      readonly by?: DecidedBy;
-    }
+    } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
   | { readonly type: "reject"; readonly step: string; readonly note?: string; readonly by?: DecidedBy }
   | { readonly type: "comment"; readonly step: string; readonly comment: Comment }
   | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }

@@ -1,6 +1,8 @@
+import canonicalize from "canonicalize";
 import type { Chosen, DecidedBy, RunEvent } from "../journal/events.ts";
 import { isRunFinal, isStepFinal, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
+import type { Json } from "../plan/plan.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
 
 /** What a decision of a person adds, once it counts: the decision itself, and what it chose. */
@@ -9,6 +11,7 @@ export interface PersonsDecision {
   readonly approved: boolean;
   readonly pick: number | null;
   readonly note: string | null;
+  readonly value?: Json | undefined;
   readonly chosen?: Chosen | undefined;
   readonly by?: DecidedBy;
 }
@@ -17,18 +20,19 @@ export interface PersonsDecision {
  * The last word on a step counts until something was bought for it: steps that only began on an earlier word are reset.
  * Only for a step of which {@link whyUndecidable} says nothing.
  */
-export function decisionEvents(state: RunState, { chosen, ...decision }: PersonsDecision): readonly RunEvent[] {
+export function decisionEvents(state: RunState, { chosen, value, ...decision }: PersonsDecision): readonly RunEvent[] {
   const { step: path, approved, note } = decision;
   const step = state.steps[path]!;
   const { approval } = step;
   const isSameChoice = chosen?.step === step.chosen?.step && chosen?.index === step.chosen?.index;
-  if (approval?.approved === approved && approval.note === note && isSameChoice) return [];
+  const isSameValue = canonicalize(value) === canonicalize(step.value);
+  if (approval?.approved === approved && approval.note === note && isSameChoice && isSameValue) return [];
   const again: readonly RunEvent[] = isStepFinal(step.status)
     ? [...resets(state, path), { type: "step.started", step: path }]
     : [];
   return [
     ...again,
-    { type: "approval.decided", ...decision },
+    { type: "approval.decided", ...decision, ...(value !== undefined && { value }) },
     ...(chosen === undefined ? [] : [{ type: "pick.decided", step: path, chosen, scores: null } as const]),
   ];
 }

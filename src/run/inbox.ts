@@ -5,7 +5,7 @@ import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/sta
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { traitsOf } from "../plan/index.ts";
 import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decisions.ts";
-import { offered } from "./kinds/approve.ts";
+import { changeable, offered } from "./kinds/approve.ts";
 import { runKind } from "./kinds/index.ts";
 
 /** Of one step; what comes after them is not kept. */
@@ -71,7 +71,7 @@ function restsAnyway({ status, pause }: RunState): boolean {
 }
 
 function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {
-  const { step, pick, note = null, by } = message;
+  const { step, pick, note = null, value, by } = message;
   if (!Object.hasOwn(state.steps, step)) return [];
   const { decision } = traitsOf(planStep(state, step));
   if (decision === null) return [];
@@ -81,11 +81,13 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
   if (decision.choose && (pick === undefined || chosen === undefined)) return [];
+  if (value !== undefined && changeable(decision, chosen) === null) return [];
   return decided(state, {
     step,
     approved: true,
     pick: decision.choose ? index : null,
     note,
+    value,
     chosen,
     ...(by && { by }),
   });

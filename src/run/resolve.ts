@@ -43,6 +43,8 @@ function approvedReferences(state: RunState, step: StepState): readonly Referenc
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
+  // A person approved this in place of what was shown.
+  if (step.approval !== null && step.value !== undefined) return placeIn(step.value, ref.at);
   if (step.chosen !== null) {
     const shown = shownValue(state, ref.step, step.chosen);
     return shown === null ? undefined : placeIn(referencedValue(state, shown), ref.at);

@@ -2,6 +2,7 @@ import { type Plan, type RunReport, type Showrunner, traitsOf } from "../../inte
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { readTextOrFile } from "../input/read-input.ts";
 import { planOf } from "../input/stored-run.ts";
 import { type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
@@ -12,6 +13,7 @@ import { decisionText } from "./show.ts";
 export interface DecideFlags extends ServiceFlags {
   readonly pick?: string;
   readonly note?: string;
+  readonly value?: string;
   readonly resume?: boolean;
 }
 
@@ -26,7 +28,8 @@ export async function approve(
     if (step === undefined) return list(show, context, runId, flags);
     const pick = await picked(show, context, { runId, step }, flags);
     const position = pick === null ? {} : { pick: pick - 1 };
-    await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note }));
+    const value = flags.value === undefined ? undefined : await readTextOrFile("--value", flags.value, context.io.cwd);
+    await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note, value }));
     return decided(show, context, { runId, step, approved: true, pick }, flags);
   });
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Json } from "../../internal.ts";
 import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -38,6 +39,14 @@ async function readJson(flag: string, cwd: string): Promise<unknown> {
   const file = flag.startsWith("@") ? resolve(cwd, flag.slice(1)) : null;
   const text = file === null ? flag : await readText(file, "--input");
   return parsed(text, file === null ? "--input" : visible(file));
+}
+
+/** A value given as a text, or by a file after `@`: JSON where its name ends so, else text. */
+export async function readTextOrFile(flag: string, text: string, cwd: string): Promise<Json> {
+  if (!text.startsWith("@")) return text;
+  const file = resolve(cwd, text.slice(1));
+  const held = await readText(file, `${flag} `);
+  return file.toLowerCase().endsWith(".json") ? (parsed(held, visible(file)) as Json) : held;
 }
 
 async function readText(file: string, flag: string): Promise<string> {

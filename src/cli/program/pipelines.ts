@@ -105,6 +105,7 @@ export function addRunning(program: Command, act: Act): void {
   withService(program.command("approve <run-id> [step]"))
     .description("approve a waiting step; without a step, list those that wait")
     .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step")
+    .option("--value <text>", "approve this in place of the text or value shown; @file reads it (.json as JSON)")
     .option("--note <text>", "stored in the journal with the decision")
     .option("--resume", "resume the run at once, when no process drives it")
     .action(act(async () => (await import("../commands/decide.ts")).approve));

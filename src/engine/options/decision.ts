@@ -1,4 +1,5 @@
 import type { Chosen } from "../../journal/events.ts";
+import type { Json } from "../../plan/plan.ts";
 
 export interface ApproveDecision {
   /**
@@ -8,6 +9,11 @@ export interface ApproveDecision {
   readonly pick?: number | string | undefined;
   /** Why, for whoever reads the run later. */
   readonly note?: string | undefined;
+  /**
+   * What is approved in place of the value that the step shows, for all that uses it: a text, or JSON that meets the schema of the
+   * chat that made it. What a task made keeps its type. Default: what it shows.
+   */
+  readonly value?: Json | undefined;
   /** Who decides, where it is somebody whom your program knows or asked for a name. Default: not said. */
   readonly by?: Decider | undefined;
 }

@@ -2,7 +2,7 @@ import type { Client } from "../../api/index.ts";
 import { cleanText } from "../../clean-text.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
-import type { DecidedBy, StoredEvent } from "../../journal/events.ts";
+import type { Chosen, DecidedBy, StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
@@ -23,6 +23,7 @@ import {
   unresolvedAttempt,
   unresolvedSteps,
 } from "../adoption/unresolved.ts";
+import { changedValue } from "../change/changed-value.ts";
 import { isAskedToGoOn } from "../change/stops.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { storedEvent } from "../drive/run-writer.ts";
@@ -147,14 +148,15 @@ export abstract class StoredRuns {
     return certain;
   }
 
-  async approve(runId: string, step: string, { pick, note, by }: ApproveDecision = {}): Promise<void> {
+  async approve(runId: string, step: string, { pick, note, value, by }: ApproveDecision = {}): Promise<void> {
     const state = await this.repository.load(runId);
     const plan = decidable(state, step);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
     if (typeof found === "string") throw new InvalidOptionError("pick", found);
-    const picked = found === null ? {} : { pick: found, chosen: offer[found]! };
-    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }), ...deciderOf(by) });
+    const picked: { pick?: number; chosen?: Chosen } = found === null ? {} : { pick: found, chosen: offer[found]! };
+    const changed = value === undefined ? {} : { value: changedValue(state, plan, picked.chosen, value) };
+    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...deciderOf(by) });
   }
 
   async reject(runId: string, step: string, { note, by }: RejectDecision = {}): Promise<void> {

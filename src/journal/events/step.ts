@@ -34,6 +34,8 @@ export type StepEvent =
       /** Position in what the step shows; null when there is nothing to choose. */
       readonly pick: number | null;
       readonly note: string | null;
+      /** What was approved in place of the value that the step shows; absent: what it shows. */
+      readonly value?: Json;
       /** Absent: whoever may act on the run. */
       readonly by?: DecidedBy;
     }
@@ -120,9 +122,9 @@ export const stepEvents: EventTable<StepEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "approval.decided": {
-    apply: (fold, { step, approved, note, by }) => {
-      // The last word counts: what an earlier one chose is not chosen any more.
-      Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null });
+    apply: (fold, { step, approved, note, value, by }) => {
+      // The last word counts: what an earlier one chose or changed is so no more.
+      Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
     },
     changes: "step",
     timeline: (timeline, { step }) => timeline.close(step),
@@ -177,9 +179,15 @@ export const stepEvents: EventTable<StepEvent> = {
   },
 };
 
+interface DecidedParts {
+  readonly approved: boolean;
+  readonly value?: Json;
+  readonly by?: DecidedBy;
+}
+
 /** What was decided, and by whom, as far as it is known. */
-export function decidedText({ approved, by }: { readonly approved: boolean; readonly by?: DecidedBy }): string {
-  const what = approved ? "approved" : "rejected";
+export function decidedText({ approved, value, by }: DecidedParts): string {
+  const what = approved ? `approved${value === undefined ? "" : " with a changed value"}` : "rejected";
   return by === undefined ? what : `${what} ${deciderText(by)}`;
 }
 

@@ -1,7 +1,7 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { ApproveStep, Decision } from "../../plan/plan.ts";
+import type { ApproveStep, Decision, Reference } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, missingReason, referenced } from "../resolve.ts";
@@ -64,6 +64,12 @@ export function offered(state: RunState, decision: Decision): readonly Chosen[] 
     if ($ref.as === "upload") return [{ step: $ref.step, index: 0 }];
     return referenced(state, $ref).map(({ step, output }) => ({ step, index: output.index }));
   });
+}
+
+/** The value that an approval stands for, which a person may change; null where it stands for media, or for several. */
+export function changeable({ shows, choose }: Decision, chosen: Chosen | undefined): Reference["$ref"] | null {
+  const shown = choose ? shows[chosen?.index ?? -1] : shows.length === 1 ? shows[0] : undefined;
+  return shown?.$ref.as === "value" && shown.$ref.output !== "all" ? shown.$ref : null;
 }
 
 /** Position of the one that `pick` names, from 0; text that says what is wrong when it names none. */

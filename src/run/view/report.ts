@@ -93,7 +93,7 @@ export interface StepReport {
   /** Jobs, or requests to a chat model, or failed tries of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
-  /** What a chat or a task yielded; null also where there is none. */
+  /** What a chat or a task yielded, or was approved in place of it; null also where there is none. */
   readonly value: Json;
   /** The output that an approval or a pick resolves to. */
   readonly chosen: { readonly step: string; readonly index: number } | null;

@@ -478,6 +478,7 @@ type StepEvent = {
   readonly approved: boolean; 
   readonly pick: number | null;
   readonly note: string | null; 
+  readonly value?: Json; 
   readonly by?: DecidedBy;
 } | {
   readonly type: "comment.added";
@@ -910,14 +911,15 @@ type ResultsQuery = {
 };
 type InboxMessage = {
   readonly type: "stop";
-} | {
+} | ({
   readonly type: "approve";
   readonly step: string;
   readonly pick?: number; 
   readonly chosen?: Chosen;
   readonly note?: string;
-  readonly by?: DecidedBy;
-} | {
+} & Pick<RunEvent & {
+  readonly type: "approval.decided";
+}, "value" | "by">) | {
   readonly type: "reject";
   readonly step: string;
   readonly note?: string;
@@ -1464,6 +1466,7 @@ interface SpendingTotals {
 interface ApproveDecision {
   readonly pick?: number | string | undefined;
   readonly note?: string | undefined;
+  readonly value?: Json | undefined;
   readonly by?: Decider | undefined;
 }
 type RejectDecision = Pick<ApproveDecision, "note" | "by">;

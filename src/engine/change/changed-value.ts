@@ -1,0 +1,62 @@
+import { isDeepStrictEqual } from "node:util";
+import { valueProblems } from "../../catalog/index.ts";
+import type { Chosen } from "../../journal/events.ts";
+import { planStep, type RunState } from "../../journal/state.ts";
+import { plainJson, traitsOf } from "../../plan/index.ts";
+import { schemaAt } from "../../plan/kinds/facts.ts";
+import type { Decision, Json, Reference } from "../../plan/plan.ts";
+import { changeable } from "../../run/kinds/approve.ts";
+import { referencedValue } from "../../run/resolve.ts";
+import { InvalidOptionError } from "../errors.ts";
+
+/** As long as an answer of a chat may be. */
+const MOST_CHARACTERS = 1_000_000;
+
+/** A value that may be approved in place of the one shown; throws {@link InvalidOptionError} that says what is wrong with it. */
+export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
+  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  const refuse = (why: string) => new InvalidOptionError("value", why, next);
+  const shown = changeable(decision, chosen);
+  if (shown === null) throw refuse(`${decision.path} stands for no single value that could be changed.`);
+  if (!isPlain(value)) throw refuse("it is no plain JSON, which text, numbers, lists and objects of them are.");
+  if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`it has more than ${MOST_CHARACTERS} characters.`);
+  const before = referencedValue(state, shown);
+  const schema = schemaOf(state, shown);
+  if (schema === null) {
+    const [is, was] = [typeNamed(value), typeNamed(before)];
+    if (is !== was) throw refuse(`it is ${is}, but ${shown.step} made ${was}, and what uses it expects that.`);
+    return value;
+  }
+  const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
+  if (problems.length > 0) {
+    const said = problems.map((one) => one.replace(/^the answer/, "it")).join("; ");
+    throw refuse(`it does not meet the schema of ${shown.step}: ${said}.`);
+  }
+  return value;
+}
+
+/** The schema that the value was made by; null where nothing declares one. */
+function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
+  const plan = planStep(state, step);
+  if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;
+  const { standsFor } = traitsOf(plan);
+  const inner = standsFor[state.steps[step]?.chosen?.index ?? 0]?.$ref;
+  if (inner === undefined || output === "all") return null;
+  return schemaOf(state, { ...inner, at: [...(inner.at ?? []), ...at] });
+}
+
+function isPlain(value: Json): boolean {
+  try {
+    return isDeepStrictEqual(plainJson(value), value);
+  } catch (error) {
+    // Nested more deeply than can be followed.
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function typeNamed(value: Json | undefined): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  return { string: "a text", number: "a number", boolean: "true or false" }[typeof value as string] ?? "an object";
+}
