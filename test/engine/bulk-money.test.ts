@@ -84,6 +84,27 @@ test("a run whose budget is what its quote says at most never pauses, whatever c
   );
 }, 120_000);
 
+test("the wallet is read once for all rows that are priced and started together, and again when it seems too small", async () => {
+  const { show, clock, paidService, outDir } = await open(SAMPLE);
+  const rows = Array.from({ length: 20 }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+  const quote = await during(clock, quoteEach(show, spoken, rows));
+  if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+  expect(paidService.balanceReads).toBe(1);
+  const [first, ...others] = quote.rows;
+  const start = (row: typeof first) => show.start(spoken, row!.row.input as { n: number }, { id: row!.row.id, outDir });
+  paidService.balanceMicros = 1;
+  await expect(during(clock, start(first))).resolves.toMatchObject({ id: "row-0" });
+  await during(clock, Promise.all(others.map(start)));
+  expect(paidService.balanceReads).toBe(1);
+  await clock.advance(10_000);
+  const late = () => show.start(spoken, { n: 99 }, { id: "late", outDir });
+  await expect(during(clock, late())).rejects.toMatchObject({ code: "WALLET_SHORT" });
+  paidService.balanceMicros = 1_000_000_000;
+  await expect(during(clock, late())).resolves.toMatchObject({ id: "late" });
+  expect(paidService.balanceReads).toBe(3);
+  await show.close();
+});
+
 test("what nothing bounds is open-ended by name, unless its maximum is set; what is said to be short costs less", async () => {
   const { show, clock } = await open({ ...SAMPLE, film: 80_000 });
   const quoted = async (ms: number | undefined, maxCost: string | undefined) => {

@@ -65,6 +65,7 @@ export class FakePaidService {
   balanceMicros: number;
   submits = 0;
   polls = 0;
+  balanceReads = 0;
   now: () => number = () => Date.UTC(2030, 0, 1);
 
   constructor(options: FakeServiceOptions) {
@@ -128,12 +129,23 @@ export class FakePaidService {
           await writeFile(path, bytes);
           return { path, sha256: "", sizeBytes: bytes.length, contentType: "image/png" };
         }),
-      balance: () => talk("balance", () => ({ balanceMicros: this.balanceMicros, currency: "USD", spentMicros: null })),
+      balance: () =>
+        talk("balance", () => ({
+          ...this.#countRead(),
+          balanceMicros: this.balanceMicros,
+          currency: "USD",
+          spentMicros: null,
+        })),
       pace: () => ({ sent: 0 }),
       clockOffsetMs: () => 0,
       close: async () => {},
     };
     return client as unknown as Client;
+  }
+
+  #countRead(): object {
+    this.balanceReads++;
+    return {};
   }
 
   #price(model: string, input: unknown): number | null {

@@ -57,7 +57,7 @@ export class Wallet {
 }
 
 /** What the wallet holds, micro-dollars; null where the service does not say, whatever the reason. */
-export async function balanceOf(client: Client): Promise<number | null> {
+async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
   } catch (error) {
@@ -66,9 +66,44 @@ export async function balanceOf(client: Client): Promise<number | null> {
   }
 }
 
+/** The balance for those who only look at it, such as rows of a bulk start: read once for all who ask within ten seconds. */
+export class GlancedBalance {
+  readonly #client: Client;
+  readonly #now: () => number;
+  #last: { readonly askedAt: number; readonly micros: Promise<number | null> } | null = null;
+
+  constructor(client: Client, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  /** Null where the service does not say. One that is too small for `neededMicros` may have been paid in to: it is asked again. */
+  async micros(neededMicros: number): Promise<number | null> {
+    const last = this.#last;
+    const known = last !== null && this.#now() - last.askedAt < BELIEVED_MS ? last : this.#ask();
+    const micros = await known.micros;
+    const isOld = known === last && (micros === null || micros < neededMicros);
+    // Of all who find it short, the first asks.
+    return isOld ? (this.#last === known || this.#last === null ? this.#ask() : this.#last).micros : micros;
+  }
+
+  #ask() {
+    const asked = { askedAt: this.#now(), micros: balanceOf(this.#client) };
+    this.#last = asked;
+    asked.micros.catch(() => {
+      if (this.#last === asked) this.#last = null;
+    });
+    return asked;
+  }
+}
+
 /** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
-export async function checkWallet(client: Client, repository: RunRepository, leastMicros: number): Promise<void> {
-  const balanceMicros = leastMicros === 0 ? null : await balanceOf(client);
+export async function checkWallet(
+  balance: GlancedBalance,
+  repository: RunRepository,
+  leastMicros: number,
+): Promise<void> {
+  const balanceMicros = leastMicros === 0 ? null : await balance.micros(leastMicros);
   if (balanceMicros === null || balanceMicros >= leastMicros) return;
   const runs = await repository.recent(10);
   const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
-import type { Client } from "../../api/index.ts";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
 import type { RunEvent, RunPlanned } from "../../journal/events.ts";
@@ -18,7 +17,7 @@ import { type Code, codeOf } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
-import { checkWallet } from "../money/wallet.ts";
+import { checkWallet, type GlancedBalance } from "../money/wallet.ts";
 import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
 import { checkTags } from "../options/tags.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
@@ -27,7 +26,7 @@ import type { Planned, Planner } from "../price/planner.ts";
 export interface CreateParts {
   readonly planner: Planner;
   readonly durations: ExpectedDurations;
-  readonly client: Client;
+  readonly balance: GlancedBalance;
   readonly store: JournalStore;
   readonly repository: RunRepository;
   readonly media: MediaStore;
@@ -50,7 +49,7 @@ const PRICED_WITHIN_MS = 30_000;
  * Plans and prices the run and writes it down; null where a run of its id is there, to continue with.
  */
 export async function createRun(
-  { planner, durations, client, store, repository, media, now }: CreateParts,
+  { planner, durations, balance, store, repository, media, now }: CreateParts,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
   { forEngine = false }: { readonly forEngine?: boolean } = {},
 ): Promise<CreatedRun | null> {
@@ -70,7 +69,7 @@ export async function createRun(
   if (!quote.ok) throw new PlanProblemsError(quote.problems);
   if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
     throw new OverBudgetError(quote.expectedMicros, budgetMicros);
-  if (options.startAnyway !== true) await checkWallet(client, repository, quote.totalMicros.min);
+  if (options.startAnyway !== true) await checkWallet(balance, repository, quote.totalMicros.min);
   refuseWhileLoading(pipeline.name);
   const { origin: baseUrl, keyId } = repository.account;
   const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.expectedMicros };

@@ -113,9 +113,9 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
 
   #creating() {
     this.#refuseWithoutKey();
-    const { client, store, repository, now } = this;
+    const { store, repository, now, balanceGlance: balance } = this;
     const [planner, durations] = [this.planner, this.durations];
-    return { planner, durations, media: this.parts.media, client, store, repository, now };
+    return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
   #attached(id: string, how: ResumeOptions): AttachedParts {

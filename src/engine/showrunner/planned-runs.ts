@@ -10,7 +10,7 @@ import { rerunQuote } from "../change/revision.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { SpendingLimits } from "../money/spending.ts";
-import { balanceOf } from "../money/wallet.ts";
+import { GlancedBalance } from "../money/wallet.ts";
 import type { openNotifications } from "../notify/notifications.ts";
 import { inputDoor } from "../options/input-door.ts";
 import {
@@ -52,6 +52,7 @@ export abstract class PlannedRuns extends StoredRuns {
   protected readonly durations: ExpectedDurations;
   protected readonly planner: Planner;
   protected readonly cache: ResultCache;
+  protected readonly balanceGlance: GlancedBalance;
 
   constructor(parts: Parts) {
     const { store, media, service, families, options } = parts;
@@ -61,6 +62,7 @@ export abstract class PlannedRuns extends StoredRuns {
     super({ client, store, repository, now: () => clock.now() });
     const { account, now } = this;
     this.parts = parts;
+    this.balanceGlance = new GlancedBalance(client, now);
     this.clock = clock;
     this.service = {
       kind,
@@ -97,7 +99,8 @@ export abstract class PlannedRuns extends StoredRuns {
     const limits = limitsOf(concurrency);
     const quote = await this.planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits });
     if (quote.plan !== null) checkLimits(limits, quote.plan);
-    const balanceMicros = quote.ok && this.service.missingKey === null ? await balanceOf(this.client) : null;
+    const balanceMicros =
+      quote.ok && this.service.missingKey === null ? await this.balanceGlance.micros(quote.totalMicros.min) : null;
     return { ...quote, balanceMicros, budgetMicros: usdOption("budget", options.budget) };
   }
 
