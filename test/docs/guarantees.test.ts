@@ -20,7 +20,9 @@ describe("the page of guarantees", () => {
   test.each(named)("$file has the test “$name”", ({ file, name }) => {
     expect(existsSync(join(root, file)), file).toBe(true);
     const names = [
-      ...readFileSync(join(root, file), "utf8").matchAll(/\b(?:test|it)(?:\.\w+)*(?:\([^()]*\))?\(\s*(["`])(.*?)\1,/gs),
+      ...readFileSync(join(root, file), "utf8").matchAll(
+        /\b(?:test|it)(?:\.\w+)*(?:\((?:[^()]|\([^()]*\))*\))?\(\s*(["`])(.*?)\1,/gs,
+      ),
     ];
     expect(names.some(([, , written = ""]) => written.includes(name))).toBe(true);
   });
