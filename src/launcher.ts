@@ -7,6 +7,7 @@ export const COMMANDS: readonly string[] = [
   "stop",
   "approve",
   "reject",
+  "review-link",
   "adopt",
   "reconcile",
   "plan",

@@ -143,6 +143,6 @@ describe("parts of messages", () => {
   test("a definition that is none names the line of whoever wrote it", () => {
     const define = () => pipeline("bad name!", {} as never);
     expect(define).toThrow(PipelineDefinitionError);
-    expect(define).toThrow(/\(at .*messages\.test\.ts:\d+:\d+\)/);
+    expect(define).toThrow(/\(at .*messages\.long\.test\.ts:\d+:\d+\)/);
   });
 });
