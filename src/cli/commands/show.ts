@@ -40,9 +40,14 @@ function result(step: Step): string {
   const outputs = step.outputs.map((output) => output.file ?? output.voice_id ?? output.asset_id ?? output.status);
   if (outputs.length > 0) return visible(outputs.join(", "));
   if (step.reason !== null) return visible(step.reason);
+  if (step.approval !== null && step.value !== null) return `changed: ${valueText(step)}`;
   if (step.chosen !== null) return `output ${step.chosen.index} of ${visible(step.chosen.step)}`;
   if (step.approval !== null) return visible(decisionText(step.approval));
-  return step.value === null ? "" : shorten(visible(JSON.stringify(step.value)), LONGEST_VALUE);
+  return step.value === null ? "" : valueText(step);
+}
+
+function valueText({ value }: Step): string {
+  return shorten(visible(JSON.stringify(value)), LONGEST_VALUE);
 }
 
 /** `rejected: too dark`. */

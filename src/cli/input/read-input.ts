@@ -45,7 +45,7 @@ async function readJson(flag: string, cwd: string): Promise<unknown> {
 export async function readTextOrFile(flag: string, text: string, cwd: string): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(cwd, text.slice(1));
-  const held = await readText(file, `${flag} `);
+  const held = await readText(file, flag);
   return file.toLowerCase().endsWith(".json") ? (parsed(held, visible(file)) as Json) : held;
 }
 
