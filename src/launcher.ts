@@ -17,6 +17,7 @@ export const COMMANDS: readonly string[] = [
   "open",
   "events",
   "report",
+  "statement",
   "migrate",
   "serve",
   "dashboard",

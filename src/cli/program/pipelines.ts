@@ -148,6 +148,14 @@ export function addInspecting(program: Command, act: Act): void {
       "where to write it (default: report.html in the run's folder, where that lies below this one)",
     )
     .action(act(async () => (await import("../commands/report.ts")).report));
+  withService(program.command("statement"))
+    .description("list what the runs of a client made and cost within a month")
+    .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)
+    .option("--month <yyyy-mm>", "by the day of the charge, UTC (default: this month)")
+    .option("--markup <percent>", "added to what they cost: 20%")
+    .option("--csv", "for spreadsheets")
+    .option("--html", "a page for the client, without what the runs cost where --markup is given")
+    .action(act(async () => (await import("../commands/statement.ts")).statement));
   withService(program.command("events <run-id>"))
     .description("print what happened to a run")
     .option("--follow", "keep printing until the run ends or pauses")
