@@ -177,6 +177,22 @@ test("a step is rerun after its price was shown", async () => {
   await eventually(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
 });
 
+test("a failed run is offered to be made again where it failed; list and run say the same of how long it took", async () => {
+  service.faults([{ kind: "fail_job", prompt: "a lighthouse", retryable: false }]);
+  const run = await served.show.run(plain, {}, { id: "broken", budget: "2", outDir: join(outDir, "broken") });
+  expect((await run.result()).status).toBe("failed");
+  service.faults([]);
+  await seen.go("/runs/broken");
+  await pill("failed");
+  await page.getByRole("button", { name: "Rerun what failed…" }).click();
+  await dialog().getByText("1 step to make").waitFor();
+  await dialog().getByRole("button", { name: "Rerun", exact: true }).click();
+  await pill("succeeded");
+  const took = await page.locator(".facts div", { hasText: "Took" }).locator("b").innerText();
+  await seen.go("/");
+  await page.locator("a.run", { hasText: "broken" }).getByText(`took ${took}`).waitFor({ state: "attached" });
+});
+
 test("a run that is short of funds gets some, and goes on", async () => {
   const poor = await startLocalService({ renderer: "stub", balance: 0 });
   await using own = await serveDashboard({ open: { baseUrl: poor.baseUrl, apiKey: poor.apiKey } });

@@ -127,6 +127,41 @@ describe("a run", () => {
     await page.getByRole("tab", { name: "Log", selected: true }).waitFor();
   });
 
+  test("of 21 steps opens with its whole graph in view; a phone shows no command line", async () => {
+    await using own = await serveDashboard();
+    const shots = [1, 2, 3, 4].flatMap((n) => [
+      { path: `shot-${n}/still`, needs: ["script"] },
+      { path: `shot-${n}/voice`, needs: ["script"] },
+      { path: `shot-${n}/clip`, needs: [`shot-${n}/still`] },
+      { path: `shot-${n}/mix`, needs: [`shot-${n}/clip`, `shot-${n}/voice`] },
+    ]);
+    const rest = ["titles", "music", "film"].map((path, at) => ({
+      path,
+      needs: at < 2 ? ["script"] : ["titles", "music"],
+    }));
+    const steps = [
+      { path: "script" },
+      ...shots,
+      ...rest,
+      { path: "cut", needs: ["film", ...shots.map(({ path }) => path)] },
+    ];
+    const pause = { reason: "funds" as const, message: "short" };
+    await plantRun(own.journal, { id: "whole", steps, pause });
+    await using seen = await visit(browser, own, { width: 1440, height: 900 });
+    await seen.go("/runs/whole");
+    await seen.page.getByRole("button", { name: /^cut/ }).waitFor();
+    const [most, room] = (await seen.page.evaluate(
+      `(({ scrollWidth, scrollHeight, clientWidth, clientHeight }) => [[scrollWidth, scrollHeight], [clientWidth, clientHeight]])(document.querySelector(".canvas"))`,
+    )) as readonly unknown[];
+    expect(most).toEqual(room);
+    const top = async (n: number) => (await seen.page.locator(`[data-node="shot-${n}/clip"]`).boundingBox())!.y;
+    const tops = await Promise.all([1, 2, 3, 4].map(top));
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+    await seen.page.locator(".go-on").waitFor({ state: "visible" });
+    await seen.page.setViewportSize({ width: 390, height: 844 });
+    await seen.page.locator(".go-on").waitFor({ state: "hidden" });
+  });
+
   test("moves as it happens, without being loaded again", async () => {
     await using own = await serveDashboard();
     const step = { path: "film", outputs: [await own.picture(10)] };

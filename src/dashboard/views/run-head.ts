@@ -23,6 +23,7 @@ export function summaryView(
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: message === null ? null : cut(message, 500),
     counts,
+    tookMs: state.activeTime.ms,
     covers: coversOf(state),
   };
 }
@@ -49,6 +50,7 @@ export function unreadable({ runId, pipeline, tags, status, createdAt, updatedAt
     message: cut(why, 500),
     next: null,
     counts: { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 },
+    tookMs: 0,
     covers: [],
   };
 }
@@ -75,7 +77,6 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,
-    tookMs: state.activeTime.ms,
     workingSince: state.activeTime.since,
     baseUrl: planned.baseUrl,
     keyId: planned.keyId,

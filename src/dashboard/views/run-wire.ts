@@ -50,6 +50,8 @@ export interface RunSummary extends Omit<Summary, "tags" | "unconfirmedMicros"> 
   readonly tags: readonly string[];
   readonly updatedAt: number;
   readonly counts: StepCounts;
+  /** Active time up to its last pause, milliseconds. */
+  readonly tookMs: number;
   /** Up to four results, newest last. */
   readonly covers: readonly MediaView[];
 }
@@ -77,8 +79,6 @@ export interface RunHead extends RunSummary {
   readonly missing: readonly MissingView[];
   readonly seq: number;
   readonly startedAt: number | null;
-  /** Active time up to its last pause, milliseconds. */
-  readonly tookMs: number;
   /** Active since, epoch milliseconds; null while it is paused. */
   readonly workingSince: number | null;
   readonly baseUrl: string;

@@ -23,6 +23,8 @@ const SMALLEST = 0.2;
 const LARGEST = 1.6;
 /** Below this, names cannot be read: better to scroll. */
 const LEAST_FIT = 0.7;
+/** Up to so many nodes on a wide screen, where they stand to each other says more than their names. */
+const MOST_WHOLE = 30;
 const WIDE = 720;
 /** Nodes this far outside of the view are drawn already. */
 const AHEAD = 300;
@@ -170,7 +172,8 @@ function wholly(drawing: Drawing, size: Size): number {
 }
 
 function fitting(drawing: Drawing, size: Size): number {
-  return Math.max(LEAST_FIT, wholly(drawing, size));
+  const isWhole = size.width > WIDE && drawing.nodes.size <= MOST_WHOLE;
+  return Math.max(isWhole ? SMALLEST : LEAST_FIT, wholly(drawing, size));
 }
 
 type BoxRef = { readonly current: HTMLDivElement | null };

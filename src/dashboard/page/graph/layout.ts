@@ -90,6 +90,7 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   for (const { key, width, height } of nodes) graph.setNode(key, { width, height });
   for (const [from, to] of arrows) graph.setEdge(from, to);
   layout(graph);
+  if (isReversed(nodes, graph, direction)) mirror(graph, direction);
   const placed = new Map<string, Placed>();
   for (const { key, width, height } of nodes) {
     const { x = 0, y = 0 } = graph.node(key) as Partial<Point>;
@@ -105,6 +106,34 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
     return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
   });
   return { nodes: placed, arrows: drawn, ...extent(placed) };
+}
+
+/** Whether most nodes side by side stand against the order of the plan: the last shot first. */
+function isReversed(nodes: Sketch["nodes"], graph: Graph, direction: Sketch["direction"]): boolean {
+  const [main, cross] = direction === "LR" ? (["x", "y"] as const) : (["y", "x"] as const);
+  const last = new Map<number, number>();
+  let balance = 0;
+  for (const { key } of nodes) {
+    const place = graph.node(key) as Point;
+    const before = last.get(place[main]);
+    if (before !== undefined) balance += Math.sign(place[cross] - before);
+    last.set(place[main], place[cross]);
+  }
+  return balance < 0;
+}
+
+function mirror(graph: Graph, direction: Sketch["direction"]): void {
+  const cross = direction === "LR" ? "y" : "x";
+  const { width = 0, height = 0 } = graph.graph() as { readonly width?: number; readonly height?: number };
+  const size = direction === "LR" ? height : width;
+  const turn = (point: { x: number; y: number }) => {
+    point[cross] = size - point[cross];
+  };
+  for (const key of graph.nodes()) turn(graph.node(key) as { x: number; y: number });
+  for (const edge of graph.edges()) {
+    const { points = [] } = graph.edge(edge) as { readonly points?: readonly { x: number; y: number }[] };
+    for (const point of points) turn(point);
+  }
 }
 
 /**

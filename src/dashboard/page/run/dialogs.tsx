@@ -46,9 +46,10 @@ export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   const problems = isReplaced ? (known?.rerunScope?.problems ?? []) : [];
   const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget, rerun, requestId, acceptChanges: takesUp });
   const [first] = rerun;
+  const remade = rerun.length === 1 ? first : count(rerun.length, "step");
   return (
     <Dialog
-      title={first === undefined ? `Resume ${head.id}?` : `Make ${first} again?`}
+      title={first === undefined ? `Resume ${head.id}?` : `Make ${remade} again?`}
       action={first === undefined ? "Resume" : "Rerun"}
       ready={preview.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
       onAction={resume}

@@ -146,6 +146,7 @@ function Banner({ model, onOpen }: BannerProps) {
   // Decisions and failures have links to their steps, below.
   const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
   const [isReviewing, setReviewing] = useState(false);
+  const [isRerunOpen, setRerunOpen] = useState(false);
   const canAct = useCanAct();
   const commands = useCommands();
   return (
@@ -203,10 +204,21 @@ function Banner({ model, onOpen }: BannerProps) {
         <Review runId={head.id} steps={decisions} isParked={canResume(head)} onClose={() => setReviewing(false)} />
       )}
       <StepLinks title="It is unknown whether these created a job" tone="ask" steps={unresolved} onOpen={onOpen} />
-      <StepLinks title={`${count(head.counts.failed, "step")} failed`} tone="bad" steps={failed} onOpen={onOpen} />
+      <StepLinks title={`${count(head.counts.failed, "step")} failed`} tone="bad" steps={failed} onOpen={onOpen}>
+        {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (
+          <button type="button" class="button" onClick={() => setRerunOpen(true)}>
+            Rerun what failed…
+          </button>
+        )}
+      </StepLinks>
+      {isRerunOpen && (
+        <ResumeDialog head={head} rerun={failed.map(({ path }) => path)} onClose={() => setRerunOpen(false)} />
+      )}
     </div>
   );
 }
+
+const hasEnded = new Set<RunHead["status"]>(["failed", "partial"]);
 
 const pauseTitles: Readonly<Record<string, string>> = {
   funds: "The wallet is short",

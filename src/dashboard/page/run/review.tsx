@@ -129,11 +129,13 @@ function OneReview({ runId, step, isParked, place, onMove, onApproveAll, onClose
             />
           </label>
           <span role="status" class={error === null ? "quiet" : "note bad"}>
-            {error ??
-              sent ??
-              (isChoice
-                ? "Keys: 1 to 9 pick, A approves, U undoes, arrows show the next"
-                : "Keys: A approves, U undoes, arrows show the next")}
+            {error ?? sent ?? (
+              <span class="keys">
+                {isChoice
+                  ? "Keys: 1 to 9 pick, A approves, U undoes, arrows show the next"
+                  : "Keys: A approves, U undoes, arrows show the next"}
+              </span>
+            )}
           </span>
           <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked} />
         </>

@@ -159,7 +159,7 @@ function RunTable({
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
   const said = run.pause?.message ?? run.message;
-  const took = run.finishedAt === null ? null : formatDuration(run.finishedAt - run.createdAt);
+  const took = run.finishedAt === null ? null : formatDuration(run.tookMs);
   return (
     <li>
       <Link class="run" href={runHref(run.id)}>
