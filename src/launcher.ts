@@ -2,6 +2,7 @@
 export const COMMANDS: readonly string[] = [
   "run",
   "resume",
+  "review-link",
   "worker",
   "schedule",
   "stop",

@@ -8,20 +8,21 @@ import { readInput } from "../../src/cli/input/read-input.ts";
 import { parseJson } from "../../src/json-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-input-"));
+const here = { cwd: folder, ask: null };
 
 describe("--input and -i", () => {
   test("no flag gives an empty object", async () => {
-    expect(await readInput({}, folder)).toEqual({});
+    expect(await readInput({}, here)).toEqual({});
   });
 
   test("a file is read relative to the working directory", async () => {
     writeFileSync(join(folder, "in.json"), '\uFEFF{"look": "a sailor"}');
-    expect(await readInput({ input: "@in.json" }, folder)).toEqual({ look: "a sailor" });
+    expect(await readInput({ input: "@in.json" }, here)).toEqual({ look: "a sailor" });
   });
 
   test("-i overrides the input: text with =, JSON with :=, dots into objects", async () => {
     const i = ["look=a = b", "takes:=3", "voice.name=ann", "voice.tags:=[1]"];
-    expect(await readInput({ input: '{"look": "x", "keep": true}', i }, folder)).toEqual({
+    expect(await readInput({ input: '{"look": "x", "keep": true}', i }, here)).toEqual({
       look: "a = b",
       keep: true,
       takes: 3,
@@ -33,7 +34,7 @@ describe("--input and -i", () => {
     writeFileSync(join(folder, "products.csv"), '\uFEFFsku, look\nmug,a blue mug\n\ncap,"a cap, red"\n');
     writeFileSync(join(folder, "takes.json"), "[1, 2]");
     const i = ["products=@products.csv", "takes=@takes.json", "handle=@ann"];
-    expect(await readInput({ i }, folder)).toEqual({
+    expect(await readInput({ i }, here)).toEqual({
       products: [
         { sku: "mug", look: "a blue mug" },
         { sku: "cap", look: "a cap, red" },
@@ -45,21 +46,23 @@ describe("--input and -i", () => {
 
   test("a table whose row lacks a cell is refused with its line", async () => {
     writeFileSync(join(folder, "short.csv"), "sku,look\nmug\n");
-    await expect(readInput({ i: ["products=@short.csv"] }, folder)).rejects.toThrow(/short\.csv is no table: .*line 2/);
-    await expect(readInput({ i: ["products=@none.csv"] }, folder)).rejects.toThrow(/none\.csv does not exist/);
+    await expect(readInput({ i: ["products=@short.csv"] }, here)).rejects.toThrow(
+      /short\.csv does not fit:\n {2}line 2: has 1 cells, the header 2/,
+    );
+    await expect(readInput({ i: ["products=@none.csv"] }, here)).rejects.toThrow(/none\.csv does not exist/);
   });
 
   test("a value may hold line breaks", async () => {
-    expect(await readInput({ i: ["script=one\ntwo"] }, folder)).toEqual({ script: "one\ntwo" });
+    expect(await readInput({ i: ["script=one\ntwo"] }, here)).toEqual({ script: "one\ntwo" });
   });
 
   test("a name has at most 100 dotted levels, and one of 20,000 is refused, not followed", async () => {
     const levels = (count: number) => [`${Array(count).fill("a").join(".")}=x`];
-    let value: unknown = await readInput({ i: levels(100) }, folder);
+    let value: unknown = await readInput({ i: levels(100) }, here);
     for (let level = 0; level < 100; level++) value = (value as { readonly a: unknown }).a;
     expect(value).toBe("x");
     for (const count of [101, 20_000]) {
-      const refusal = readInput({ i: levels(count) }, folder);
+      const refusal = readInput({ i: levels(count) }, here);
       await expect(refusal).rejects.toMatchObject({
         message: expect.stringContaining(`has ${count} levels; at most 100 are read`),
         next: "set the whole value with :=",
@@ -68,7 +71,7 @@ describe("--input and -i", () => {
   });
 
   test("an assignment to __proto__ sets a field and nothing else", async () => {
-    const input = await readInput({ i: ["__proto__.polluted=yes"] }, folder);
+    const input = await readInput({ i: ["__proto__.polluted=yes"] }, here);
     expect(Object.hasOwn(input as object, "__proto__")).toBe(true);
     expect(({} as { polluted?: string }).polluted).toBeUndefined();
   });
@@ -80,12 +83,12 @@ describe("--input and -i", () => {
     ["", "line 1, column 1"],
     ['{"a": "open', "line 1, column 12"],
   ])("bad JSON %j names the place: %s", async (input, place) => {
-    await expect(readInput({ input }, folder)).rejects.toThrow(place);
+    await expect(readInput({ input }, here)).rejects.toThrow(place);
   });
 
   test("bad JSON in a file names the file and marks the mistake with a caret", async () => {
     writeFileSync(join(folder, "bad.json"), '{"look": x}');
-    await expect(readInput({ input: "@bad.json" }, folder)).rejects.toThrow(
+    await expect(readInput({ input: "@bad.json" }, here)).rejects.toThrow(
       /bad\.json is not.*\n {2}\{"look": x\}\n {11}\^/,
     );
   });
@@ -97,7 +100,7 @@ describe("--input and -i", () => {
     [{ input: "[1]", i: ["a=b"] }, "--input is no object"],
     [{ i: ["a=b", "a.c=d"] }, "which is no object"],
   ])("%j is refused: %s", async (flags, message) => {
-    await expect(readInput(flags, folder)).rejects.toMatchObject({
+    await expect(readInput(flags, here)).rejects.toMatchObject({
       code: "INPUT_INVALID",
       message: expect.stringContaining(message),
       next: expect.any(String),

@@ -28,7 +28,7 @@ export async function approve(
     if (step === undefined) return list(show, context, runId, flags);
     const pick = await picked(show, context, { runId, step }, flags);
     const position = pick === null ? {} : { pick: pick - 1 };
-    const value = flags.value === undefined ? undefined : await readTextOrFile("--value", flags.value, context.io.cwd);
+    const value = flags.value === undefined ? undefined : await readTextOrFile("--value", flags.value, context.io);
     await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note, value }));
     return decided(show, context, { runId, step, approved: true, pick }, flags);
   });

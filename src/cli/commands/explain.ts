@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Plan, Showrunner, StepExplanation } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { type InputFlags, readInput } from "../input/read-input.ts";
+import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
@@ -37,7 +37,7 @@ export async function explain(context: Context, of: string, step: string, flags:
 
 async function planned(show: Showrunner, file: string, { io }: Context, flags: ExplainFlags): Promise<Plan> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const input = await readInput(flags, io.cwd);
+  const input = await readInput(flags, io, await inputSchema(pipeline));
   const executed = await show.plan(pipeline, input, { profile: flags.profile });
   if (executed.ok) return executed.plan;
   throw new CliError("INPUT_INVALID", `${visible(file)} cannot plan this input:\n${problemList(executed.problems)}`, {

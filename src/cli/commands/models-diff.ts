@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Catalog, CatalogChange, Problem, Showrunner } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { type InputFlags, readInput } from "../input/read-input.ts";
+import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { wireForm } from "../service/present.ts";
@@ -65,7 +65,7 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
 
 async function check(show: Showrunner, file: string, { io }: Context, flags: ModelsDiffFlags): Promise<Checked> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const created = await show.plan(pipeline, await readInput(flags, io.cwd));
+  const created = await show.plan(pipeline, await readInput(flags, io, await inputSchema(pipeline)));
   return { file, ok: created.ok, problems: created.ok ? [] : created.problems };
 }
 

@@ -6,7 +6,7 @@ import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
 import { type QuoteFlags, quoteOptions, withProfileService } from "../input/quote-options.ts";
-import { readInput } from "../input/read-input.ts";
+import { inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, priceTable } from "../report/price-table.ts";
@@ -51,7 +51,7 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
   }
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
-  const input = await readInput(flags, io.cwd);
+  const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const planned = async (show: Showrunner) => {
     sayWhere(show, context);
     const options = quoteOptions(flags);

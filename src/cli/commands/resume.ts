@@ -78,7 +78,7 @@ function checkMovesAlone(runId: string, flags: ResumeFlags): void {
 /** Fields of the input that are to be corrected; undefined: none. */
 async function correction({ input, i }: ResumeFlags, { io }: Context): Promise<ResumeOptions["input"]> {
   if (input === undefined && !i?.length) return undefined;
-  const changes = await readInput({ input, i }, io.cwd);
+  const changes = await readInput({ input, i }, io);
   if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
   throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is no object", {
     next: "write the fields that are to change: -i name=value",

@@ -5,7 +5,7 @@ import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { agreedPrice, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
-import { readInput } from "../input/read-input.ts";
+import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows } from "../input/rows-file.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
@@ -22,13 +22,15 @@ export async function runRows(
   const { io } = context;
   const atOnce = readCount(flags.atOnce);
   const { id: name, outDir, onExisting: _, budget: __, ...options } = runOptions(flags, loaded);
+  const schema = await inputSchema(loaded.pipeline);
   const read = await readRows(file, {
-    cwd: io.cwd,
+    io,
+    flags,
     name,
     pipeline: loaded.pipeline.name,
     profile: flags.profile,
-    schema: await schemaOf(loaded),
-    base: (await readInput(flags, io.cwd)) as { readonly [field: string]: unknown },
+    schema,
+    base: (await readInput(flags, io, schema)) as { readonly [field: string]: unknown },
   });
   if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
   const { rows } = read;
@@ -67,16 +69,6 @@ export async function runRows(
 function readCount(text: string | undefined): number | undefined {
   if (text === undefined || /^[1-9]\d{0,3}$/.test(text)) return text === undefined ? undefined : Number(text);
   throw new CliError("USAGE", `--at-once ${visible(text)} is no number of runs`, { next: "write it as --at-once 4" });
-}
-
-/** What cells have to be, as far as JSON Schema can say it; an empty schema where it cannot say anything. */
-async function schemaOf({ pipeline }: LoadedPipeline): Promise<unknown> {
-  const { z } = await import("zod");
-  try {
-    return z.toJSONSchema(pipeline.input, { io: "input", unrepresentable: "any" });
-  } catch {
-    return {};
-  }
 }
 
 interface Drive {

@@ -7,7 +7,7 @@ import { openEngine } from "../engine.ts";
 import { isAgreed } from "../input/confirm.ts";
 import { checkRunFlags } from "../input/engine-flags.ts";
 import { agreedPrice, quoteOptions, type RunFlags, runOptions, withProfileService } from "../input/quote-options.ts";
-import { checkFileName, readInput } from "../input/read-input.ts";
+import { checkFileName, inputSchema, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -24,7 +24,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags, flags.each);
   if (flags.atOnce !== undefined)
     throw new CliError("USAGE", "--at-once is for --each", { next: "--concurrency N limits the jobs of one run" });
-  const input = await readInput(flags, io.cwd);
+  const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Agreed> => {

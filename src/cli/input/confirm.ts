@@ -15,14 +15,14 @@ export interface Question {
 }
 
 /** Returns only when a person agreed; throws {@link CliError} `NOT_CONFIRMED` otherwise. */
-export async function confirm(io: Io, { yes, question, what, refused, next }: Question): Promise<void> {
+export async function confirm(io: Pick<Io, "ask">, { yes, question, what, refused, next }: Question): Promise<void> {
   if (yes || (await isAgreed(io, question))) return;
   const message = io.ask === null ? `${what}, and there is no terminal to confirm it on` : refused;
   throw new CliError("NOT_CONFIRMED", message, { next });
 }
 
 /** Whether a person on the terminal says yes; false where there is none. */
-export async function isAgreed({ ask }: Io, question: string): Promise<boolean> {
+export async function isAgreed({ ask }: Pick<Io, "ask">, question: string): Promise<boolean> {
   return ask !== null && isYes(await ask(`${question} [y/N] `));
 }
 

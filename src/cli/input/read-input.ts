@@ -1,9 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Json } from "../../internal.ts";
+import type { Json, Pipeline } from "../../internal.ts";
 import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
-import { visible, visibleError } from "../text/escape.ts";
+import type { Io } from "../io.ts";
+import { visible } from "../text/escape.ts";
+import { columnsOf, fieldAt, type Schema, takesText, typeOf } from "./rows-file.ts";
+import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
 
 /** Refuses a run id that could not be the name of its log, before anything is opened. */
 export function checkFileName(id: string): void {
@@ -13,7 +15,7 @@ export function checkFileName(id: string): void {
   });
 }
 
-export interface InputFlags {
+export interface InputFlags extends TableFlags {
   /** JSON, or `@file`. */
   readonly input?: string | undefined;
   /**
@@ -23,39 +25,50 @@ export interface InputFlags {
   readonly i?: readonly string[] | undefined;
 }
 
+/** What an input has to be, as far as JSON Schema can say it; an empty schema where it cannot say anything. */
+export async function inputSchema({ input }: Pipeline): Promise<Schema> {
+  const { z } = await import("zod");
+  try {
+    return z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
+  } catch {
+    return {};
+  }
+}
+
+type InputIo = Pick<Io, "cwd" | "ask">;
+
+/** How the flags of an input are read: files where they lie, and values as its fields take them. */
+interface Reading {
+  readonly flags: InputFlags;
+  readonly io: InputIo;
+  readonly schema: Schema;
+}
+
 /** The pipeline input that the flags spell; an empty object when there are none. */
-export async function readInput(flags: InputFlags, cwd: string): Promise<unknown> {
-  const base = flags.input === undefined ? {} : await readJson(flags.input, cwd);
+export async function readInput(flags: InputFlags, io: InputIo, schema: Schema = {}): Promise<unknown> {
+  const reading = { flags, io, schema };
+  const base = flags.input === undefined ? {} : await readJson(flags.input, reading);
   if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
     throw wrong("-i sets fields of an object, but --input is no object", "leave out -i, or give --input an object");
   }
   const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
-  for (const assignment of flags.i) await assign(result, assignment, cwd);
+  for (const assignment of flags.i) await assign(result, assignment, reading);
   return result;
 }
 
-async function readJson(flag: string, cwd: string): Promise<unknown> {
-  const file = flag.startsWith("@") ? resolve(cwd, flag.slice(1)) : null;
-  const text = file === null ? flag : await readText(file, "--input");
+async function readJson(flag: string, { flags, io }: Reading): Promise<unknown> {
+  const file = flag.startsWith("@") ? resolve(io.cwd, flag.slice(1)) : null;
+  const text = file === null ? flag : await readTextFile(file, "--input @", flags, io);
   return parsed(text, file === null ? "--input" : visible(file));
 }
 
 /** A value given as a text, or by a file after `@`: JSON where its name ends so, else text. */
-export async function readTextOrFile(flag: string, text: string, cwd: string): Promise<Json> {
+export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
-  const file = resolve(cwd, text.slice(1));
-  const held = await readText(file, flag);
+  const file = resolve(io.cwd, text.slice(1));
+  const held = await readTextFile(file, `${flag} @`, {}, io);
   return file.toLowerCase().endsWith(".json") ? (parsed(held, visible(file)) as Json) : held;
-}
-
-async function readText(file: string, flag: string): Promise<string> {
-  try {
-    return (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
-  } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
-    throw wrong(`input file ${visible(file)} ${reason}`, `check the path after ${flag} @`, cause);
-  }
 }
 
 function parsed(text: string, where: string): unknown {
@@ -79,27 +92,49 @@ function pointer(text: string, line: number, column: number): string {
   return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
 }
 
-/** The value that a file holds: JSON, or an object of texts for each row of a table, named by its first line. */
-async function readValue(name: string, path: string, cwd: string): Promise<unknown> {
-  const file = resolve(cwd, name);
-  const text = await readText(file, `-i ${visible(path)}=`);
+/** The value that a file holds: JSON, or an object for each row of a table, its cells read as those of `--each` are. */
+async function readValue(name: string, path: string, { flags, io, schema }: Reading): Promise<unknown> {
+  const file = resolve(io.cwd, name);
+  const text = await readTextFile(file, `-i ${visible(path)}=@`, flags, io);
   if (name.toLowerCase().endsWith(".json")) return parsed(text, visible(file));
-  const { parse } = await import("csv-parse/sync");
-  try {
-    return parse(text, { columns: true, trim: true, skip_empty_lines: true });
-  } catch (cause) {
-    throw wrong(
-      `${visible(file)} is no table: ${visibleError(cause)}`,
-      "give each row as many cells as the first line has",
-      cause,
-    );
-  }
+  const table = await parseTable(text, flags);
+  if (!table.ok) throw noTable(file, [`line ${table.line}: ${table.message}`]);
+  const names = (table.header?.cells ?? []).map((column) => column.trim());
+  const items = (fieldAt(schema, path.split("."))?.items ?? {}) as Schema;
+  const columns = names.map((column) => columnsOf(column, items));
+  const faults = names.flatMap((column, at) => {
+    const known = columns[at]!;
+    return typeof known === "string" ? [`column ${visible(column)}: ${known}`] : [];
+  });
+  const rows = table.rows.map(({ line, cells }) => {
+    const input = {};
+    if (cells.length !== names.length)
+      faults.push(`line ${line}: has ${cells.length} cells, the header ${names.length}`);
+    for (const [at, column] of columns.entries()) {
+      const said =
+        typeof column === "string"
+          ? null
+          : column.put({ column: names[at]!, text: cells[at] ?? "" }, { input, tags: {}, notes: {} });
+      if (said !== null) faults.push(`line ${line}, column ${visible(names[at]!)}: ${visible(said)}`);
+    }
+    return input;
+  });
+  if (faults.length > 0) throw noTable(file, faults);
+  return rows;
+}
+
+const MOST_FAULTS = 20;
+
+function noTable(file: string, faults: readonly string[]): CliError {
+  const shown = faults.slice(0, MOST_FAULTS).map((fault) => `\n  ${fault}`);
+  const more = faults.length > MOST_FAULTS ? `\n  and ${faults.length - MOST_FAULTS} more` : "";
+  return wrong(`${visible(file)} does not fit:${shown.join("")}${more}`, "correct the file and try again");
 }
 
 /** Nothing that is meant lies deeper. */
 const MOST_LEVELS = 100;
 
-async function assign(target: Record<string, unknown>, assignment: string, cwd: string): Promise<void> {
+async function assign(target: Record<string, unknown>, assignment: string, reading: Reading): Promise<void> {
   const found = /^([^=:]+?)(:?=)([\s\S]*)$/.exec(assignment);
   const [, path = "", sign, text = ""] = found ?? [];
   if (!found) {
@@ -109,9 +144,14 @@ async function assign(target: Record<string, unknown>, assignment: string, cwd: 
     );
   }
   const [, file] = /^@(.+\.(?:csv|json))$/i.exec(text) ?? [];
-  const read = async () => (file === undefined ? text : await readValue(file, path, cwd));
-  const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : await read();
+  const read = async () => (file === undefined ? text : await readValue(file, path, reading));
   const keys = path.split(".");
+  const field = fieldAt(reading.schema, keys.slice(0, MOST_LEVELS));
+  if (sign === "=" && file === undefined && field !== null && !takesText(field)) {
+    const next = `write -i ${visible(path)}:=${"value" in parseJson(text) ? visible(text) : "JSON"}`;
+    throw wrong(`-i ${visible(assignment)}: = gives a text, and ${visible(path)} takes ${typeOf(field)}`, next);
+  }
+  const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : await read();
   if (keys.length > MOST_LEVELS) {
     throw wrong(
       `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; at most ${MOST_LEVELS} are read`,

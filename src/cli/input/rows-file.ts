@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import canonicalize from "canonicalize";
 import { type BulkRow, suggest } from "../../internal.ts";
 import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
+import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
+import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
 
 /** A cell of a table is text; a field of a JSON row is a value. */
 export type Cell = { readonly column: string } & ({ readonly text: string } | { readonly json: unknown });
@@ -22,10 +23,12 @@ export interface Column {
   put(cell: Cell, target: Target): string | null;
 }
 
-interface Schema {
+/** The part of JSON Schema that says what a cell may be. */
+export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: { readonly [name: string]: Schema };
   readonly additionalProperties?: unknown;
+  readonly items?: unknown;
   readonly anyOf?: readonly Schema[];
 }
 
@@ -43,8 +46,8 @@ export function columnsOf(name: string, schema: unknown): Column | string {
   if (found === null) {
     const known = Object.keys((schema as Schema).properties ?? {});
     const [meant] = suggest(name, known);
-    const hint = meant === undefined ? `its fields: ${known.join(", ")}` : `did you mean ${meant}?`;
-    return `is no field of the input; ${hint}. A column that only tells rows apart begins with #`;
+    const hint = meant === undefined ? `its fields: ${known.join(", ")}.` : `did you mean ${meant}?`;
+    return `is no field of the input; ${hint} A column that only tells rows apart begins with #`;
   }
   return { put: (cell, { input }) => putField(keys, cell, found, input) };
 }
@@ -88,7 +91,7 @@ function define(target: Target["input"], key: string, value: unknown): void {
 }
 
 /** Null where the schema surely has no such field. */
-function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
+export function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   const [key, ...rest] = keys;
   if (key === undefined) return schema;
   const { properties, additionalProperties } = schema;
@@ -98,7 +101,7 @@ function fieldAt(schema: Schema, keys: readonly string[]): Schema | null {
   return isOpen || additionalProperties === true ? {} : null;
 }
 
-function takesText(schema: Schema): boolean {
+export function takesText(schema: Schema): boolean {
   const types = typesOf(schema);
   return types.length === 0 || types.includes("string");
 }
@@ -107,7 +110,7 @@ function typesOf({ type, anyOf = [] }: Schema): readonly string[] {
   return [...(type === undefined ? [] : [type].flat()), ...anyOf.flatMap(typesOf)];
 }
 
-function typeOf(schema: Schema): string {
+export function typeOf(schema: Schema): string {
   return typesOf(schema).join(" or ");
 }
 
@@ -129,7 +132,8 @@ export type RowsFile =
 
 /** What the ids of the rows are made from, beside the rows. */
 export interface RowsOf {
-  readonly cwd: string;
+  readonly io: Pick<Io, "cwd" | "ask">;
+  readonly flags: TableFlags;
   /** Name of the rows together. Default: that of the file. */
   readonly name?: string | undefined;
   readonly pipeline: string;
@@ -142,23 +146,14 @@ export interface RowsOf {
 
 /** Reads `rows.csv`, `rows.tsv` or `rows.jsonl`; all mistakes at once. */
 export async function readRows(file: string, of: RowsOf): Promise<RowsFile> {
-  const path = resolve(of.cwd, file);
+  const path = resolve(of.io.cwd, file);
   const kind = extname(path).toLowerCase();
-  const text = await readText(path);
-  if (kind === ".csv" || kind === ".tsv") return rowsOf(path, await csvRecords(text, kind === ".tsv" ? "\t" : ","), of);
+  const text = await readTextFile(path, "--each", of.flags, of.io);
+  if (kind === ".csv" || kind === ".tsv") return rowsOf(path, await tableRecords(text, of), of);
   if (kind === ".jsonl" || kind === ".ndjson") return rowsOf(path, jsonRecords(text), of);
   throw new CliError("USAGE", `--each ${visible(file)} is no .csv, .tsv or .jsonl file`, {
     next: "name a file with one row a run: --each rows.csv",
   });
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return (await readFile(path, "utf8")).replace(/^\uFEFF/, "");
-  } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
-    throw new CliError("INPUT_INVALID", `${visible(path)} ${why}`, { next: "check the path after --each", cause });
-  }
 }
 
 interface TableRow {
@@ -173,33 +168,27 @@ type Records = {
   readonly mistakes: readonly RowMistake[];
 };
 
-async function csvRecords(text: string, delimiter: string): Promise<Records> {
-  const { parse } = await import("csv-parse/sync");
-  let lines: readonly { readonly record: readonly string[]; readonly info: { readonly lines: number } }[];
-  try {
-    lines = parse(text, { delimiter, info: true, relax_column_count: true, skip_empty_lines: true }) as never;
-  } catch (error) {
-    const { lines: line = 1, message } = error as { readonly lines?: number; readonly message: string };
+async function tableRecords(text: string, of: RowsOf): Promise<Records> {
+  const table = await parseTable(text, of.flags);
+  const fault = (line: number, message: string): Records => {
     return { headerLine: 1, records: [], mistakes: [{ line, column: null, message }] };
-  }
-  const [head, ...rows] = lines;
-  if (head === undefined)
-    return { headerLine: 1, records: [], mistakes: [{ line: 1, column: null, message: "has no header" }] };
-  const names = head.record.map((name) => name.trim());
+  };
+  if (!table.ok) return fault(table.line, table.message);
+  if (table.header === null) return fault(1, "has no header");
+  const { line: headerLine, cells } = table.header;
+  const names = cells.map((name) => name.trim());
   const mistakes: RowMistake[] = names.flatMap((name, at) => {
-    if (name === "") return [{ line: 1, column: `${at + 1}`, message: "has no name in the header" }];
-    return names.indexOf(name) < at ? [{ line: 1, column: name, message: "stands twice in the header" }] : [];
+    if (name === "") return [{ line: headerLine, column: `${at + 1}`, message: "has no name in the header" }];
+    return names.indexOf(name) < at ? [{ line: headerLine, column: name, message: "stands twice in the header" }] : [];
   });
-  const records = rows.flatMap(({ record, info }): readonly TableRow[] => {
-    // The parser counts to the end of the row, which may be lines after its beginning.
-    const line = info.lines - record.join("").split("\n").length + 1;
-    if (record.length !== names.length) {
-      mistakes.push({ line, column: null, message: `has ${record.length} cells, the header ${names.length}` });
-      return [];
-    }
-    return [{ line, cells: record.map((value, at) => ({ column: names[at]!, text: value })) }];
+  const isUsable = mistakes.length === 0;
+  const records = table.rows.flatMap(({ line, cells: row }): readonly TableRow[] => {
+    if (row.length !== names.length)
+      mistakes.push({ line, column: null, message: `has ${row.length} cells, the header ${names.length}` });
+    if (!isUsable || row.length > names.length) return [];
+    return [{ line, cells: row.map((value, at) => ({ column: names[at]!, text: value })) }];
   });
-  return { headerLine: 1, records, mistakes };
+  return { headerLine, records, mistakes };
 }
 
 function jsonRecords(text: string): Records {
@@ -223,29 +212,27 @@ function jsonRecords(text: string): Records {
 }
 
 function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: RowsOf): RowsFile {
-  if (mistakes.length > 0) return { ok: false, mistakes };
   const columns = new Map<string, Column | string>();
-  const unknown: RowMistake[] = [];
+  const wrong: RowMistake[] = [...mistakes];
   for (const { line, cells } of records) {
     for (const { column } of cells) {
       if (columns.has(column)) continue;
       const known = columnsOf(column, of.schema);
       columns.set(column, known);
-      if (typeof known === "string") unknown.push({ line: headerLine ?? line, column, message: known });
+      if (typeof known === "string") wrong.push({ line: headerLine ?? line, column, message: known });
     }
   }
-  if (unknown.length > 0) return { ok: false, mistakes: unknown };
-  if (records.length === 0) return { ok: false, mistakes: [{ line: 1, column: null, message: "has no rows" }] };
+  if (records.length === 0 && wrong.length === 0) wrong.push({ line: 1, column: null, message: "has no rows" });
   const stem = (of.name ?? basename(path, extname(path)))
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+/, "");
-  const wrong: RowMistake[] = [];
   const rows = records.map(({ line, cells }): FileRow => {
     const input = structuredClone(of.base) as { [field: string]: unknown };
     const tags: { [key: string]: string } = {};
     const notes: { [name: string]: unknown } = {};
     for (const cell of cells) {
-      const message = (columns.get(cell.column) as Column).put(cell, { input, tags, notes });
+      const column = columns.get(cell.column)!;
+      const message = typeof column === "string" ? null : column.put(cell, { input, tags, notes });
       if (message !== null) wrong.push({ line, column: cell.column, message });
     }
     const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes };

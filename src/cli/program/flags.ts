@@ -116,6 +116,8 @@ export function withInput(command: Command): Command {
       "one field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
       collect,
     )
+    .option("--encoding <name>", "how text files of the input are written (default: UTF-8 or UTF-16, as found)")
+    .option("--delimiter <character>", "what divides the cells of a table (default: comma, semicolon or tab, as found)")
     .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
 }
 

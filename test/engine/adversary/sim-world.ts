@@ -46,6 +46,9 @@ interface Intent {
   readonly by: SimProcess;
 }
 
+const UNKNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.unresolved", "job.bill.impossible"]);
+const KNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.submitted", "job.adopted", "job.found", "job.settled"]);
+
 /** Longer than any quote is relied on that an earlier driver was given. */
 const QUOTE_LIFE_MS = 6 * 60_000;
 
@@ -80,8 +83,8 @@ export class SimWorld {
   readonly givenUp = new Set<string>();
   readonly #keyOf = new Map<string, string>();
   readonly #holdOf = new Map<string, number>();
-  /** Keys of which nobody can tell what became. */
-  readonly #unresolved = new Set<string>();
+  /** Keys of which nobody can tell what became of them, or what that costs. */
+  readonly #unbilled = new Set<string>();
   /** Jobs that the journal has. */
   readonly knownJobs = new Set<string>();
   /** Jobs whose bills were told as something else that they might be: nobody can know better. */
@@ -231,7 +234,7 @@ export class SimWorld {
     const chargedMicros = counting.reduce((sum, job) => sum + this.service.netMicros(job), 0);
     const reserved = ({ key, costMicros, excessMicros }: PaidJob) =>
       key === null ? costMicros - excessMicros : (this.#holdOf.get(key) ?? costMicros);
-    const isUnbilled = ({ key }: PaidJob) => billsLateMs > 0 || (key !== null && this.#unresolved.has(key));
+    const isUnbilled = ({ key }: PaidJob) => billsLateMs > 0 || (key !== null && this.#unbilled.has(key));
     const excesses = jobs
       .map((job) => ({ micros: Math.max(0, job.costMicros - reserved(job)), isUnbilled: isUnbilled(job) }))
       .sort((a, b) => b.micros - a.micros);
@@ -273,6 +276,10 @@ export class SimWorld {
       this.fail(`${step} was bought at a price that had moved before its driver began`);
   }
 
+  #keyAt({ step, attempt }: { readonly step: string; readonly attempt: number }): string {
+    return this.#keyOf.get(`${step}#${attempt}`)!;
+  }
+
   /** Looks at what a process has just made durable. */
   committed(events: readonly RunEvent[], by: SimProcess): void {
     for (const event of events) {
@@ -282,9 +289,8 @@ export class SimWorld {
         this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
       }
       if ("jobId" in event && event.jobId != null) this.knownJobs.add(event.jobId);
-      if (event.type === "job.unresolved") this.#unresolved.add(this.#keyOf.get(`${event.step}#${event.attempt}`)!);
-      if (event.type === "job.submitted" || event.type === "job.adopted" || event.type === "job.found")
-        this.#unresolved.delete(this.#keyOf.get(`${event.step}#${event.attempt}`)!);
+      if (UNKNOWN_COST.has(event.type) && "attempt" in event) this.#unbilled.add(this.#keyAt(event));
+      if (KNOWN_COST.has(event.type) && "attempt" in event) this.#unbilled.delete(this.#keyAt(event));
       this.note(() => `journal: ${eventText(event)}`);
     }
     for (const change of ledgerChanges(events)) {

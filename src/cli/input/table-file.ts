@@ -1,0 +1,141 @@
+import { readFile } from "node:fs/promises";
+import { CliError } from "../cli-error.ts";
+import type { Io } from "../io.ts";
+import { visible, visibleError } from "../text/escape.ts";
+import { confirm } from "./confirm.ts";
+
+/** How a table is written, where that is not to be found out. */
+export interface TableFlags {
+  /** As the Encoding Standard names it: `utf-8`, `utf-16le`, `windows-1252`. */
+  readonly encoding?: string | undefined;
+  /** One character, or `tab`. */
+  readonly delimiter?: string | undefined;
+}
+
+/** A row of a table, and the line that it begins on. */
+export interface TableRecord {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+export type Table =
+  | { readonly ok: true; readonly header: TableRecord | null; readonly rows: readonly TableRecord[] }
+  | { readonly ok: false; readonly line: number; readonly message: string };
+
+const DELIMITERS = [",", ";", "\t"] as const;
+
+/** The text of a file; asks where its encoding is a guess. `flag`: what named the file. */
+export async function readTextFile(
+  path: string,
+  flag: string,
+  flags: TableFlags,
+  io: Pick<Io, "ask">,
+): Promise<string> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path);
+  } catch (cause) {
+    const why = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
+    throw new CliError("INPUT_INVALID", `${visible(path)} ${why}`, { next: `check the path after ${flag}`, cause });
+  }
+  const encoding = flags.encoding ?? unmistakable(bytes);
+  if (encoding !== null) return decoded(bytes, encoding, path, flags);
+  const text = decoded(bytes, "windows-1252", path, {});
+  const at = text.split("\n").findIndex((line) => /[^\0-\x7F]/.test(line));
+  const line = visible(text.split("\n")[at]!.trim().slice(0, 80));
+  const what = `${visible(path)} is not UTF-8; as Windows-1252 its line ${at + 1} reads: ${line}`;
+  await confirm(io, {
+    yes: false,
+    what,
+    question: `${what}\nIs that right?`,
+    refused: `${visible(path)} was not read`,
+    next: "say how it is written: --encoding windows-1252, or utf-16le, iso-8859-2, macintosh, shift_jis …",
+  });
+  return text;
+}
+
+/** Null where the bytes are a text in none of the encodings that are certain. */
+function unmistakable(bytes: Buffer): string | null {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  const head = bytes.subarray(0, 4096);
+  const zeros = (from: number) => head.filter((byte, at) => at % 2 === from && byte === 0).length;
+  const [even, odd] = [zeros(0), zeros(1)];
+  // Letters of the Latin alphabet have a zero byte in UTF-16.
+  if (odd > head.length / 4 && even === 0) return "utf-16le";
+  if (even > head.length / 4 && odd === 0) return "utf-16be";
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return "utf-8";
+  } catch {
+    return null;
+  }
+}
+
+function decoded(bytes: Buffer, encoding: string, path: string, { encoding: given }: TableFlags): string {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch (cause) {
+    if (cause instanceof RangeError)
+      throw new CliError("USAGE", `--encoding ${visible(encoding)} is no encoding that is known here`, {
+        next: "write it like --encoding windows-1252",
+        cause,
+      });
+    throw new CliError("INPUT_INVALID", `${visible(path)} is not written in ${visible(encoding)}`, {
+      next: given === undefined ? "save it as UTF-8" : "leave out --encoding, or name another one",
+      cause,
+    });
+  }
+}
+
+/** Reads the rows of a table; commas, semicolons or tabs by what divides its first line. */
+export async function parseTable(text: string, { delimiter: given }: TableFlags): Promise<Table> {
+  const { parse } = await import("csv-parse/sync");
+  const delimiter = given === undefined ? delimiterOf(text) : delimiterNamed(given);
+  const written = text.replace(/^\uFEFF/, "");
+  try {
+    const records: readonly { readonly record: readonly string[]; readonly info: { readonly bytes: number } }[] = parse(
+      written,
+      { delimiter, info: true, relax_column_count: true, skip_empty_lines: true },
+    ) as never;
+    const bytes = Buffer.from(written);
+    let [from, line] = [0, 1];
+    const [header = null, ...rows] = records.map(({ record, info }): TableRecord => {
+      const raw = bytes.toString("utf8", from, info.bytes);
+      const begun = line + breaksIn(/^[\r\n]*/.exec(raw)![0]);
+      [from, line] = [info.bytes, line + breaksIn(raw)];
+      return { line: begun, cells: record };
+    });
+    return { ok: true, header, rows };
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "CSV_QUOTE_NOT_CLOSED")
+      return { ok: false, line: (error as { readonly lines?: number }).lines ?? 1, message: visibleError(error) };
+    const quotes = [...written.matchAll(/"(?:[^"]|"")*(?:"|$)/g)];
+    const open = quotes.at(-1)?.index ?? 0;
+    return {
+      ok: false,
+      line: 1 + breaksIn(written.slice(0, open)),
+      message: "a quote is opened here and never closed",
+    };
+  }
+}
+
+function breaksIn(text: string): number {
+  return (text.match(/\r\n|\n|\r/g) ?? []).length;
+}
+
+function delimiterNamed(given: string): string {
+  const delimiter = given === "tab" || given === "\\t" ? "\t" : given;
+  if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
+  throw new CliError("USAGE", `--delimiter ${visible(given)} is no character that divides cells`, {
+    next: "write it like --delimiter ';' or --delimiter tab",
+  });
+}
+
+function delimiterOf(text: string): string {
+  // Outside of quotes, where a quote within a cell is written twice.
+  const first = text.replace(/"[^"]*"/g, "").split(/\r?\n|\r/, 1)[0]!;
+  const counts = DELIMITERS.map((one) => first.split(one).length);
+  return DELIMITERS[counts.indexOf(Math.max(...counts))]!;
+}

@@ -1,0 +1,129 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readInput } from "../../src/cli/input/read-input.ts";
+import { readRows } from "../../src/cli/input/rows-file.ts";
+import { parseTable, readTextFile } from "../../src/cli/input/table-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "showrunner-tables-"));
+const io = { cwd: folder, ask: null };
+const file = join(folder, "t.csv");
+
+function read(bytes: Uint8Array, { encoding, ask = null }: Parameters<typeof asked>[0] = {}) {
+  writeFileSync(file, bytes);
+  return readTextFile(file, "--each", { encoding }, { ask });
+}
+declare function asked(how: {
+  readonly encoding?: string;
+  readonly ask?: ((question: string) => Promise<string>) | null;
+}): void;
+
+const latin = (text: string) => Buffer.from(text, "latin1");
+const bigEndian = (text: string) => Buffer.from(text, "utf16le").swap16();
+
+describe("the encoding of a table", () => {
+  test.each([
+    ["UTF-8", Buffer.from("a,é\n")],
+    ["UTF-8 with a mark", Buffer.from("\uFEFFa,é\n")],
+    ["UTF-16 little-endian with a mark", Buffer.from("\uFEFFa,é\n", "utf16le")],
+    ["UTF-16 little-endian", Buffer.from("a,é\n", "utf16le")],
+    ["UTF-16 big-endian with a mark", bigEndian("\uFEFFa,é\n")],
+    ["UTF-16 big-endian", bigEndian("a,é\n")],
+  ])("%s is found", async (_, bytes) => {
+    expect((await read(bytes)).replace(/^\uFEFF/, "")).toBe("a,é\n");
+  });
+
+  test("what is no UTF-8 is asked about, with a line as it would read, and refused without a terminal", async () => {
+    const bytes = latin("a\ncaf\xe9\n");
+    let question = "";
+    const ask = async (text: string) => {
+      question = text;
+      return "y";
+    };
+    expect(await read(bytes, { ask })).toBe("a\ncafé\n");
+    expect(question).toContain("as Windows-1252 its line 2 reads: café");
+    await expect(read(bytes, { ask: async () => "n" })).rejects.toMatchObject({ code: "NOT_CONFIRMED" });
+    await expect(read(bytes)).rejects.toMatchObject({
+      message: expect.stringContaining("is not UTF-8"),
+      next: expect.stringContaining("--encoding windows-1252"),
+    });
+    expect(await read(latin("\x93caf\xe9\x94"), { encoding: "windows-1252" })).toBe("“café”");
+    await expect(read(bytes, { encoding: "utf-8" })).rejects.toThrow("is not written in utf-8");
+    await expect(read(bytes, { encoding: "klingon" })).rejects.toThrow("--encoding klingon");
+  });
+});
+
+describe("rows of a table", () => {
+  const cell = fc.string({
+    unit: fc.constantFrom("a", "é", " ", ",", ";", "\t", '"', "\n", "\r\n", "語"),
+    maxLength: 6,
+  });
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+  test("are read whatever divides them, however they are quoted, with the lines that they begin on", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(",", ";", "\t"),
+        fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 6 }),
+        async (delimiter, rows) => {
+          const lines = rows.map((row) => row.map(quoted).join(delimiter));
+          const table = await parseTable(["sku", "name", "look"].join(delimiter) + "\n" + lines.join("\n"), {});
+          let line = 2;
+          const expected = rows.map((cells, at) => {
+            const begun = line;
+            line += lines[at]!.split("\n").length;
+            return { line: begun, cells };
+          });
+          expect(table).toEqual({ ok: true, header: { line: 1, cells: ["sku", "name", "look"] }, rows: expected });
+        },
+      ),
+      { numRuns: 200 },
+    ));
+
+  test("a quote that is never closed is told by the line that opens it", async () => {
+    expect(await parseTable('a,b\n1,2\n3,"open ""it""\n4,5\n', {})).toMatchObject({ ok: false, line: 3 });
+  });
+
+  test("another character is named; what is none is refused", async () => {
+    expect(await parseTable("a|b\n1|2", { delimiter: "|" })).toMatchObject({ rows: [{ cells: ["1", "2"] }] });
+    expect(await parseTable("a,x\tb,y\n1\t2", { delimiter: "tab" })).toMatchObject({ rows: [{ cells: ["1", "2"] }] });
+    await expect(parseTable("a", { delimiter: "||" })).rejects.toThrow("--delimiter ||");
+  });
+});
+
+const schema = {
+  properties: {
+    slogan: { type: "string" },
+    size: { type: "integer" },
+    shots: { type: "array", items: { properties: { name: { type: "string" }, seconds: { type: "number" } } } },
+  },
+};
+
+test("all that is wrong with rows stands in one list: cells, counts, columns", async () => {
+  writeFileSync(join(folder, "rows.csv"), "slogan;size;colour\nfine;1;red\nwell;ten;red\ntoo;many;cells;here\nfew;1\n");
+  const of = { io, flags: {}, pipeline: "p", schema, base: {} };
+  expect(await readRows("rows.csv", of)).toEqual({
+    ok: false,
+    mistakes: [
+      { line: 4, column: null, message: "has 4 cells, the header 3" },
+      { line: 5, column: null, message: "has 2 cells, the header 3" },
+      { line: 1, column: "colour", message: expect.stringMatching(/^is no field of the input; its fields: slogan/) },
+      { line: 3, column: "size", message: '"ten" is no integer' },
+    ],
+  });
+});
+
+test("-i reads a table as --each does, and says how a number is written", async () => {
+  writeFileSync(join(folder, "shots.csv"), "name;seconds\nopen;3\nclose;\n");
+  expect(await readInput({ i: ["shots=@shots.csv"] }, io, schema)).toEqual({
+    shots: [{ name: "open", seconds: 3 }, { name: "close" }],
+  });
+  writeFileSync(join(folder, "shots.csv"), "name,second\nopen,3\n");
+  await expect(readInput({ i: ["shots=@shots.csv"] }, io, schema)).rejects.toThrow("did you mean seconds? A column");
+  await expect(readInput({ i: ["size=12"] }, io, schema)).rejects.toMatchObject({
+    message: "-i size=12: = gives a text, and size takes integer",
+    next: "write -i size:=12",
+  });
+});
