@@ -14,7 +14,7 @@ const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
 );
 /** Files that look at a part in the quick command, and at all of it in the second. */
 const sampledFiles = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
-  (file) => !file.endsWith(".long.test.ts") && readFileSync(at(file), "utf8").includes('support/sample.ts"'),
+  (file) => !file.endsWith(".long.test.ts") && /support\/(?:sample|runs)\.ts"/.test(readFileSync(at(file), "utf8")),
 );
 export default defineConfig({
   resolve: {

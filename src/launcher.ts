@@ -8,7 +8,6 @@ export const COMMANDS: readonly string[] = [
   "stop",
   "approve",
   "reject",
-  "review-link",
   "adopt",
   "reconcile",
   "plan",

@@ -71,6 +71,7 @@ describe("decisions of a person, on the command line", () => {
     [["approve", "t", "best", "--pick", "0"], "--pick: best shows no 0"],
     [["approve", "t", "best", "--pick", "looks"], "--pick: looks has several outputs"],
     [["approve", "t", "best", "--pick", "two"], "--pick: best shows no two"],
+    [["approve", "t", "--pick", "9"], "--pick: best shows no 9"],
     [["approve", "t", "nothing"], "has no step nothing"],
     [["reject", "t", "film"], "film"],
   ])("%j is refused, with the command that lists what waits", async (args, message) => {
@@ -80,17 +81,8 @@ describe("decisions of a person, on the command line", () => {
     expect(stderr).toMatch(/\nNext: \S/);
   });
 
-  test("a pick is stored, and reports that no process drives the run", async () => {
-    const { code, stdout, stderr } = await cliHere(
-      "approve",
-      "t",
-      "best",
-      "--pick",
-      "3",
-      "--note",
-      "the calm one",
-      "--json",
-    );
+  test("a pick of the only step that waits needs no name; it is stored, and reports that no process drives the run", async () => {
+    const { code, stdout, stderr } = await cliHere("approve", "t", "--pick", "3", "--note", "the calm one", "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       id: "t",

@@ -51,6 +51,7 @@ describe("the encoding of a table", () => {
     });
     expect(await read(latin("\x93caf\xe9\x94"), { encoding: "windows-1252" })).toBe("“café”");
     await expect(read(bytes, { encoding: "utf-8" })).rejects.toThrow("is not written in utf-8");
+    await expect(readTextFile(file, "--value @", null, { ask })).rejects.toMatchObject({ next: "save it as UTF-8" });
     await expect(read(bytes, { encoding: "klingon" })).rejects.toThrow("--encoding klingon");
   });
 });
@@ -117,12 +118,14 @@ test("all that is wrong with rows stands in one list: cells, counts, columns", a
 
 test("-i reads a table as --each does, and says how a number is written", async () => {
   writeFileSync(join(folder, "shots.csv"), "name;seconds\nopen;3\nclose;\n");
-  expect(await readInput({ i: ["shots=@shots.csv"] }, io, schema)).toEqual({
+  expect(await readInput({ i: ["shots=@shots.csv"] }, io, { schema })).toEqual({
     shots: [{ name: "open", seconds: 3 }, { name: "close" }],
   });
   writeFileSync(join(folder, "shots.csv"), "name,second\nopen,3\n");
-  await expect(readInput({ i: ["shots=@shots.csv"] }, io, schema)).rejects.toThrow("did you mean seconds? A column");
-  await expect(readInput({ i: ["size=12"] }, io, schema)).rejects.toMatchObject({
+  await expect(readInput({ i: ["shots=@shots.csv"] }, io, { schema })).rejects.toThrow(
+    "did you mean seconds? A column",
+  );
+  await expect(readInput({ i: ["size=12"] }, io, { schema })).rejects.toMatchObject({
     message: "-i size=12: = gives a text, and size takes integer",
     next: "write -i size:=12",
   });

@@ -40,7 +40,7 @@ describe("code in the docs", () => {
   test.each(
     sampled(
       typescript.filter(({ marks }) => marks.includes("run")),
-      4,
+      99,
     ).map((block) => [`${block.document}:${block.line}`, block] as const),
   )("%s runs as it stands", (_name, block) => {
     const file = join(folder, `run-${fileName(block)}`);

@@ -46,7 +46,7 @@ test("killed at every journal append and every request boundary, a run comes to 
   const { count } = calm.mortal;
   const extra = { chats: 0, calls: 0 };
 
-  for (const point of points(count, 12)) {
+  for (const point of points(count, 16)) {
     const { facts, calls, mortal: crashInjector } = await lifeWithDeathAt(point);
     const where = `killed at ${point}: ${crashInjector.points[point - 1]}`;
     expect(facts.same, where).toEqual(same);
@@ -62,6 +62,6 @@ test("killed at every journal append and every request boundary, a run comes to 
     }
   }
   console.log(
-    `crash matrix: ${points(count, 12).length} of ${count} points over ${same.steps.length} steps of ${stepKinds.length} kinds, each with the same ${same.jobs} jobs and ${same.files.length} files; ${extra.chats} chats and ${extra.calls} calls of local functions more`,
+    `crash matrix: ${points(count, 16).length} of ${count} points over ${same.steps.length} steps of ${stepKinds.length} kinds, each with the same ${same.jobs} jobs and ${same.files.length} files; ${extra.chats} chats and ${extra.calls} calls of local functions more`,
   );
 }, 300_000);

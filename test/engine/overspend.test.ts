@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), "overspend-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const longMs = 300_000;
-const schedules = isWhole ? 100 : 20;
+const schedules = isWhole ? 100 : 10;
 const priceMicros = 70_000;
 const affordable = 73;
 const enough = "5.11";

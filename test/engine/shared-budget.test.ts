@@ -93,5 +93,5 @@ test("any batch, whatever its films cost in the end, spends no more than its bud
         }
       },
     ),
-    { numRuns: isWhole ? 200 : 25 },
+    { numRuns: isWhole ? 200 : 10 },
   ));

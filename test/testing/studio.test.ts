@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { assertPaidOnce } from "../../src/testing/assert-paid-once.ts";
 import { overriding } from "../support/overriding.ts";
+import { isWhole } from "../support/sample.ts";
 import { ad } from "./fixtures/ad.ts";
 
 const product = { product: "a kettle" };
@@ -229,7 +230,10 @@ describe("the same quote as before", () => {
   });
 });
 
-describe("kills at every boundary", () => {
+/** Each takes a life at every boundary. */
+const describeWhole = isWhole ? describe : () => {};
+
+describeWhole("kills at every boundary", () => {
   test("each of a small pipeline; one can be repeated by its number", async () => {
     await using studio = await startStudio();
     const report = await studio.assertSurvivesKills(ad, product, { budget: "1" });

@@ -21,16 +21,28 @@ export interface DecideFlags extends ServiceFlags {
 export async function approve(
   context: Context,
   runId: string,
-  step: string | undefined,
+  named: string | undefined,
   flags: DecideFlags,
 ): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
-    if (step === undefined) return list(show, context, runId, flags);
+    const step = named ?? (await onlyStep(show, runId, flags));
+    if (step === null) return list(show, context, runId, flags);
     const pick = await picked(show, context, { runId, step }, flags);
     const position = pick === null ? {} : { pick: pick - 1 };
     const value = flags.value === undefined ? undefined : await readTextOrFile("--value", flags.value, context.io);
     await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note, value }));
     return decided(show, context, { runId, step, approved: true, pick }, flags);
+  });
+}
+
+/** The step that a decision without one means: the only one that waits. Null where nothing was decided. */
+async function onlyStep(show: Showrunner, runId: string, { pick, value, note }: DecideFlags): Promise<string | null> {
+  if ([pick, value, note].every((flag) => flag === undefined)) return null;
+  const { steps } = await show.show(runId);
+  const waiting = steps.filter(({ status }) => status === "awaiting-approval");
+  if (waiting.length === 1) return waiting[0]!.path;
+  throw new CliError("USAGE", `${waiting.length} steps wait for a person; name the one that is meant`, {
+    next: `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`,
   });
 }
 

@@ -37,7 +37,7 @@ export async function explain(context: Context, of: string, step: string, flags:
 
 async function planned(show: Showrunner, file: string, { io }: Context, flags: ExplainFlags): Promise<Plan> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const input = await readInput(flags, io, await inputSchema(pipeline));
+  const input = await readInput(flags, io, { schema: await inputSchema(pipeline) });
   const executed = await show.plan(pipeline, input, { profile: flags.profile });
   if (executed.ok) return executed.plan;
   throw new CliError("INPUT_INVALID", `${visible(file)} cannot plan this input:\n${problemList(executed.problems)}`, {

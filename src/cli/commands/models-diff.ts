@@ -65,7 +65,10 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
 
 async function check(show: Showrunner, file: string, { io }: Context, flags: ModelsDiffFlags): Promise<Checked> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const created = await show.plan(pipeline, await readInput(flags, io, await inputSchema(pipeline)));
+  const created = await show.plan(
+    pipeline,
+    await readInput(flags, io, { schema: await inputSchema(pipeline), tables: null }),
+  );
   return { file, ok: created.ok, problems: created.ok ? [] : created.problems };
 }
 

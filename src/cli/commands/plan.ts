@@ -51,7 +51,7 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
   }
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
-  const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
+  const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const planned = async (show: Showrunner) => {
     sayWhere(show, context);
     const options = quoteOptions(flags);

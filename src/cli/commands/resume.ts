@@ -4,7 +4,7 @@ import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
-import { type InputFlags, readInput } from "../input/read-input.ts";
+import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { diffLines } from "../report/diff-lines.ts";
@@ -38,12 +38,13 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkMovesAlone(runId, flags);
   const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
-  const input = await correction(flags, context);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
-    const isCompared = flags.acceptChanges === true || input !== undefined;
+    const isCorrected = flags.input !== undefined || (flags.i ?? []).length > 0;
+    const isCompared = flags.acceptChanges === true || isCorrected;
     const loaded = named ?? (isCompared ? await ownCode(show, runId, context) : null);
+    const input = isCorrected ? await correction(flags, context, loaded!) : undefined;
     const given = loaded?.pipeline ?? null;
     const agreed = await agreeToChanges(show, context, { runId, given, input, flags });
     if ("refused" in agreed) return agreed.refused;
@@ -75,10 +76,13 @@ function checkMovesAlone(runId: string, flags: ResumeFlags): void {
   throw new CliError("USAGE", "--account-moved goes first, without changes to the run", { next });
 }
 
-/** Fields of the input that are to be corrected; undefined: none. */
-async function correction({ input, i }: ResumeFlags, { io }: Context): Promise<ResumeOptions["input"]> {
-  if (input === undefined && !i?.length) return undefined;
-  const changes = await readInput({ input, i }, io);
+/** Fields of the input that are to be corrected. */
+async function correction(
+  flags: ResumeFlags,
+  { io }: Context,
+  { pipeline }: LoadedPipeline,
+): Promise<ResumeOptions["input"]> {
+  const changes = await readInput(flags, io, { schema: await inputSchema(pipeline) });
   if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
   throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is no object", {
     next: "write the fields that are to change: -i name=value",

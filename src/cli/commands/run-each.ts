@@ -30,7 +30,7 @@ export async function runRows(
     pipeline: loaded.pipeline.name,
     profile: flags.profile,
     schema,
-    base: (await readInput(flags, io, schema)) as { readonly [field: string]: unknown },
+    base: (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown },
   });
   if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
   const { rows } = read;

@@ -24,7 +24,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   if (flags.each !== undefined) return (await import("./run-each.ts")).runRows(context, loaded, flags, flags.each);
   if (flags.atOnce !== undefined)
     throw new CliError("USAGE", "--at-once is for --each", { next: "--concurrency N limits the jobs of one run" });
-  const input = await readInput(flags, io, await inputSchema(loaded.pipeline));
+  const input = await readInput(flags, io, { schema: await inputSchema(loaded.pipeline) });
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Agreed> => {

@@ -39,14 +39,19 @@ type InputIo = Pick<Io, "cwd" | "ask">;
 
 /** How the flags of an input are read: files where they lie, and values as its fields take them. */
 interface Reading {
-  readonly flags: InputFlags;
+  /** How tables are written; null where no flag can say so. */
+  readonly tables: TableFlags | null;
   readonly io: InputIo;
   readonly schema: Schema;
 }
 
 /** The pipeline input that the flags spell; an empty object when there are none. */
-export async function readInput(flags: InputFlags, io: InputIo, schema: Schema = {}): Promise<unknown> {
-  const reading = { flags, io, schema };
+export async function readInput(
+  flags: InputFlags,
+  io: InputIo,
+  { schema = {}, tables = flags }: Partial<Pick<Reading, "schema" | "tables">> = {},
+): Promise<unknown> {
+  const reading = { tables, io, schema };
   const base = flags.input === undefined ? {} : await readJson(flags.input, reading);
   if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
@@ -57,9 +62,9 @@ export async function readInput(flags: InputFlags, io: InputIo, schema: Schema =
   return result;
 }
 
-async function readJson(flag: string, { flags, io }: Reading): Promise<unknown> {
+async function readJson(flag: string, { io }: Reading): Promise<unknown> {
   const file = flag.startsWith("@") ? resolve(io.cwd, flag.slice(1)) : null;
-  const text = file === null ? flag : await readTextFile(file, "--input @", flags, io);
+  const text = file === null ? flag : await readTextFile(file, "--input @", null, io);
   return parsed(text, file === null ? "--input" : visible(file));
 }
 
@@ -67,7 +72,7 @@ async function readJson(flag: string, { flags, io }: Reading): Promise<unknown> 
 export async function readTextOrFile(flag: string, text: string, io: InputIo): Promise<Json> {
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
-  const held = await readTextFile(file, `${flag} @`, {}, io);
+  const held = await readTextFile(file, `${flag} @`, null, io);
   return file.toLowerCase().endsWith(".json") ? (parsed(held, visible(file)) as Json) : held;
 }
 
@@ -93,11 +98,12 @@ function pointer(text: string, line: number, column: number): string {
 }
 
 /** The value that a file holds: JSON, or an object for each row of a table, its cells read as those of `--each` are. */
-async function readValue(name: string, path: string, { flags, io, schema }: Reading): Promise<unknown> {
+async function readValue(name: string, path: string, { tables, io, schema }: Reading): Promise<unknown> {
   const file = resolve(io.cwd, name);
-  const text = await readTextFile(file, `-i ${visible(path)}=@`, flags, io);
-  if (name.toLowerCase().endsWith(".json")) return parsed(text, visible(file));
-  const table = await parseTable(text, flags);
+  const isJson = name.toLowerCase().endsWith(".json");
+  const text = await readTextFile(file, `-i ${visible(path)}=@`, isJson ? null : tables, io);
+  if (isJson) return parsed(text, visible(file));
+  const table = await parseTable(text, tables ?? {});
   if (!table.ok) throw noTable(file, [`line ${table.line}: ${table.message}`]);
   const names = (table.header?.cells ?? []).map((column) => column.trim());
   const items = (fieldAt(schema, path.split("."))?.items ?? {}) as Schema;

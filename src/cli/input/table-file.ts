@@ -24,11 +24,14 @@ export type Table =
 
 const DELIMITERS = [",", ";", "\t"] as const;
 
-/** The text of a file; asks where its encoding is a guess. `flag`: what named the file. */
+/**
+ * The text of a file; asks where its encoding is a guess. `flag`: what named the file. `flags`: null where no flag can say how
+ * it is written, as of JSON.
+ */
 export async function readTextFile(
   path: string,
   flag: string,
-  flags: TableFlags,
+  flags: TableFlags | null,
   io: Pick<Io, "ask">,
 ): Promise<string> {
   let bytes: Buffer;
@@ -38,9 +41,9 @@ export async function readTextFile(
     const why = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
     throw new CliError("INPUT_INVALID", `${visible(path)} ${why}`, { next: `check the path after ${flag}`, cause });
   }
-  const encoding = flags.encoding ?? unmistakable(bytes);
+  const encoding = flags?.encoding ?? unmistakable(bytes) ?? (flags === null ? "utf-8" : null);
   if (encoding !== null) return decoded(bytes, encoding, path, flags);
-  const text = decoded(bytes, "windows-1252", path, {});
+  const text = decoded(bytes, "windows-1252", path, null);
   const at = text.split("\n").findIndex((line) => /[^\0-\x7F]/.test(line));
   const line = visible(text.split("\n")[at]!.trim().slice(0, 80));
   const what = `${visible(path)} is not UTF-8; as Windows-1252 its line ${at + 1} reads: ${line}`;
@@ -73,7 +76,7 @@ function unmistakable(bytes: Buffer): string | null {
   }
 }
 
-function decoded(bytes: Buffer, encoding: string, path: string, { encoding: given }: TableFlags): string {
+function decoded(bytes: Buffer, encoding: string, path: string, flags: TableFlags | null): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (cause) {
@@ -83,7 +86,7 @@ function decoded(bytes: Buffer, encoding: string, path: string, { encoding: give
         cause,
       });
     throw new CliError("INPUT_INVALID", `${visible(path)} is not written in ${visible(encoding)}`, {
-      next: given === undefined ? "save it as UTF-8" : "leave out --encoding, or name another one",
+      next: flags?.encoding === undefined ? "save it as UTF-8" : "leave out --encoding, or name another one",
       cause,
     });
   }

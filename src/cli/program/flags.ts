@@ -109,16 +109,24 @@ export function collect(value: string, before: readonly string[] = []): string[]
 
 /** Flags of every command that takes a pipeline's input. */
 export function withInput(command: Command): Command {
-  return command
+  return withTables(command)
     .option("--input <json|@file>", "the pipeline's input")
     .option(
       "-i <key=value>",
       "one field of the input; key:=json for anything but text, key=@rows.csv or @value.json for a file",
       collect,
     )
-    .option("--encoding <name>", "how text files of the input are written (default: UTF-8 or UTF-16, as found)")
-    .option("--delimiter <character>", "what divides the cells of a table (default: comma, semicolon or tab, as found)")
     .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
+}
+
+/** Flags of every command that reads tables. */
+export function withTables(command: Command): Command {
+  return command
+    .option("--encoding <name>", "how tables are written (default: UTF-8 or UTF-16, as found)")
+    .option(
+      "--delimiter <character>",
+      "what divides the cells of a table (default: comma, semicolon or tab, as found)",
+    );
 }
 
 /** Engines by the names of their flags. `timers`: this process's own. */

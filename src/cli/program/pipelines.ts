@@ -10,6 +10,7 @@ import {
   withRateLimit,
   withService,
   withSpending,
+  withTables,
   withWaitForCap,
 } from "./flags.ts";
 
@@ -59,7 +60,11 @@ export function addRunning(program: Command, act: Act): void {
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
     .action(act(async () => (await import("../commands/plan.ts")).plan));
-  withPlanning(withService(withRateLimit(withNotify(withWaitForCap(withSpending(program.command("resume <run-id>")))))))
+  withPlanning(
+    withService(
+      withRateLimit(withNotify(withWaitForCap(withSpending(withTables(program.command("resume <run-id>")))))),
+    ),
+  )
     .description("resume a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget, replacing the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")

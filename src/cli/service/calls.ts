@@ -160,7 +160,7 @@ export const pullModels: Perform = async ({ client, flags, context }) => {
 /** A model's input from `--input` and `-i`; it is an object. */
 export async function readCallInput(flags: CallFlags, { io }: Context): Promise<Readonly<Record<string, unknown>>> {
   const i = Array.isArray(flags.i) ? flags.i.filter((one): one is string => typeof one === "string") : [];
-  const input = await readInput({ input: textFlag(flags, "input"), i }, io);
+  const input = await readInput({ input: textFlag(flags, "input"), i }, io, { tables: null });
   if (isObject(input)) return input;
   throw new CliError("INPUT_INVALID", "a model's input is an object", {
     next: `--input '{"prompt": "…"}', or -i prompt="…"`,

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
 import { parseUsd } from "../../money.ts";
@@ -68,7 +68,7 @@ export async function quoteEach(
   const problems = [...repeatedIds(rows), ...plans.flat()];
   if (problems.length > 0) return { ok: false, problems };
   const earlier = [...known.values()].map(batchOf).find((name) => name !== null);
-  const batch = earlier ?? `${pipeline.name.slice(0, 60)}-${randomUUID().slice(0, 8)}`;
+  const batch = earlier ?? batchName(pipeline, rows);
   const quoted = await inOrder(rows, signal, async (row, index): Promise<QuotedRow | readonly BulkProblem[]> => {
     const report = known.get(row.id);
     if (report !== undefined) return knownRow(row, report);
@@ -102,6 +102,12 @@ async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<Re
   const there = (await show.runs()).filter(({ runId }) => wanted.has(runId));
   const reports = await inOrder(there, undefined, ({ runId }) => show.show(runId));
   return new Map(reports.map((report) => [report.id, report]));
+}
+
+/** The same for whoever starts the same rows at the same time. */
+function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
+  const ids = rows.map(({ id }) => id).toSorted();
+  return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
 }
 
 /** Key of the tag that rows which were started together carry. */
