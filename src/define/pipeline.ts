@@ -27,6 +27,8 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
   readonly profiles: Profiles;
   /** Said of the people whose voices it clones; null when nothing was said. */
   readonly consent: string | null;
+  /** What a run of a parsed input is called. Absent: by its id. */
+  title?(input: z.output<S>): string;
   /** Writes down the steps for a parsed input. Runs once, at plan time. */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -51,6 +53,11 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    * a voice speaks in. A step's own `consent` counts more.
    */
   readonly consent?: string | undefined;
+  /**
+   * What people call a run of this input, such as the product it is for: shown wherever runs are listed, and searched. One
+   * line; what is longer than 120 characters is cut.
+   */
+  readonly title?: ((input: z.output<S>) => string) | undefined;
   /** Says the steps, and returns the handles whose results the run is for. Not async; loops and ifs are plain code. */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -76,10 +83,12 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
   const onFailure = definition.onFailure === undefined ? null : failurePolicy(definition.onFailure);
   if (definition.onFailure !== undefined && onFailure === null) refuse(FAILURE_POLICIES);
-  const { profiles = {}, consent = null, prune = true } = definition;
+  const { profiles = {}, consent = null, title, prune = true } = definition;
   if (typeof prune !== "boolean") refuse("prune is neither true nor false");
+  if (title !== undefined && typeof title !== "function")
+    refuse("title must be a function of the input that returns a text");
   const build: Pipeline<S, R>["build"] = (builder) => definition.build(builder);
-  const created: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, build };
+  const created: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, ...(title && { title }), build };
   Object.defineProperty(created, PIPELINE, { value: true });
   return Object.freeze(created);
 }
@@ -159,9 +168,11 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
   const misnamed = misnamedIn(pipeline, input);
   if ("problems" in parsed) return { draft: null, problems: [...misnamed, ...parsed.problems] };
   if (misnamed.length > 0) return { draft: null, problems: misnamed };
+  const titled = titleOf(pipeline, parsed.value);
+  if ("problem" in titled) return { draft: null, problems: [titled.problem] };
   const recorded = record(pipeline, parsed.value);
   const parsedInput = plainJson(parsed.value);
-  return { draft: { pipeline: pipeline.name, parsedInput, ...recorded }, problems: [] };
+  return { draft: { pipeline: pipeline.name, ...titled, parsedInput, ...recorded }, problems: [] };
 }
 
 /**
@@ -222,6 +233,17 @@ function merged(before: Json, changes: Json): Json {
       entries.map(([key, value]) => [key, Object.hasOwn(own, key) ? merged(own[key]!, value) : value]),
     ),
   };
+}
+
+function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string } | { readonly problem: Problem } {
+  if (pipeline.title === undefined) return {};
+  const bad = (message: string) => ({ problem: { code: "title", step: null, field: null, message } });
+  try {
+    const said: unknown = pipeline.title(input);
+    return typeof said === "string" ? { title: said } : bad("title returned no text; return a string");
+  } catch (error) {
+    return bad(`title threw: ${errorText(error)}`);
+  }
 }
 
 /** What parsing makes of a value, except where that is not what it was and was not changed: a transform is not done twice. */

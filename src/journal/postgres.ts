@@ -27,9 +27,9 @@ import type {
   LeaseHolder,
   Progress,
   ResultsQuery,
+  RunsQuery,
   UploadHandleRow,
 } from "./store.ts";
-import type { Tags } from "./tags.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
 /** Commits read in one go. */
@@ -87,9 +87,8 @@ class PostgresJournal implements JournalStore {
     return runs.runRow(this.#open, this.#clock, runId);
   }
 
-  async runs(options: { readonly limit?: number; readonly before?: number; readonly tags?: Tags } = {}) {
-    const { limit, before = Number.MAX_SAFE_INTEGER, tags } = options;
-    return runs.newestRuns(this.#open, this.#clock, limit, before, tags);
+  async runs(query: RunsQuery = {}) {
+    return runs.newestRuns(this.#open, this.#clock, query);
   }
 
   async read(

@@ -18,6 +18,7 @@ export function runOf(columns: Columns, row: Row): RunRow {
   return {
     runId: columns.text(row, "run_id"),
     pipeline: columns.text(row, "pipeline"),
+    title: columns.textOrNull(row, "title"),
     account: columns.text(row, "account"),
     createdAt: columns.integer(row, "created_at"),
     updatedAt: columns.integer(row, "updated_at"),

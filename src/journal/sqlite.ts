@@ -34,9 +34,9 @@ import type {
   LeaseHolder,
   Progress,
   ResultsQuery,
+  RunsQuery,
   UploadHandleRow,
 } from "./store.ts";
-import type { Tags } from "./tags.ts";
 import { Waiters } from "./waiters.ts";
 import type { DueQuery, Wake } from "./wakes.ts";
 
@@ -94,9 +94,8 @@ export class SqliteJournal implements JournalStore {
     return this.#read(() => runs.runRow(this.#db, runId));
   }
 
-  runs(options: { readonly limit?: number; readonly before?: number; readonly tags?: Tags } = {}) {
-    const { limit = -1, before = Number.MAX_SAFE_INTEGER, tags } = options;
-    return this.#read(() => runs.newestRuns(this.#db, limit, before, tags));
+  runs(query: RunsQuery = {}) {
+    return this.#read(() => runs.newestRuns(this.#db, query));
   }
 
   async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {

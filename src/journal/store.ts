@@ -159,9 +159,22 @@ export interface FoldSnapshot {
   readonly state: string;
 }
 
+export interface RunsQuery {
+  /** Default: all. */
+  readonly limit?: number | undefined;
+  /** Only runs made before this, epoch milliseconds. */
+  readonly before?: number | undefined;
+  /** Only runs that carry all of them. */
+  readonly tags?: Tags | undefined;
+  /** Only runs whose id, title, pipeline, tags and input hold all these words, in any case. */
+  readonly search?: string | undefined;
+}
+
 export interface RunRow {
   readonly runId: string;
   readonly pipeline: string;
+  /** What people call it; null: its id. */
+  readonly title: string | null;
   /** Whose run it is: see `accountOf`. */
   readonly account: string;
   readonly createdAt: number;
@@ -218,12 +231,8 @@ export interface JournalStore extends ReviewLinkStore {
   /** Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. `wake`: an engine drives it. */
   createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
   run(runId: string): Promise<RunRow | null>;
-  /** Newest first. `tags`: only runs that carry all of them. */
-  runs(options?: {
-    readonly limit?: number;
-    readonly before?: number;
-    readonly tags?: Tags;
-  }): Promise<readonly RunRow[]>;
+  /** Newest first. */
+  runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /** Events after `afterSeq` (default 0), in order. */
   read(
     runId: string,

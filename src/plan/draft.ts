@@ -165,5 +165,7 @@ export interface Recorded {
 /** What a pipeline says for one input, not yet held against files and models. */
 export interface Draft extends Recorded {
   readonly pipeline: string;
+  /** What the pipeline calls a run of this input. Absent: nothing. */
+  readonly title?: string;
   readonly parsedInput: Json;
 }

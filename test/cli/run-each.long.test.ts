@@ -103,6 +103,21 @@ describe("showrunner run --each", () => {
     expect((await jobsCreated()) - before).toBe(4);
   });
 
+  test("rows are called by a column; called by another one, or found by a word, they are the same runs", async () => {
+    csv("slogan,look,#name\nGood,plain,Wool scarf 16\nBetter,bold,Silk tie\n");
+    const before = await jobsCreated();
+    const ran = await each("--budget", "1");
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringMatching(/^rows-Wool-scarf-16-[0-9a-f]{12}\tsucceeded/m)]);
+    expect((await each("--budget", "1", "--id-column", "slogan")).stderr).toContain("2 of them ran or runs already");
+    expect((await jobsCreated()) - before).toBe(2);
+    const found = await cli(["runs", "--search", "BOLD tie"], options);
+    expect(found.stdout).toMatch(/Silk tie/);
+    expect(found.stdout).not.toMatch(/scarf/);
+    expect((await cli(["runs", "--search", "linen"], options)).stderr).toContain('No run with "linen".');
+    const wrong = await each("--budget", "1", "--id-column", "sku");
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("there are: slogan, look, #name")]);
+  });
+
   test("40 rows under a budget for 25: 25 are made, and the budget that is advised makes the rest", async () => {
     csv(`slogan\n${Array.from({ length: 40 }, (_, n) => `slogan ${n}`).join("\n")}\n`);
     const before = await jobsCreated();

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readInput } from "../../src/cli/input/read-input.ts";
-import { readRows } from "../../src/cli/input/rows-file.ts";
+import { readRows, withKnownIds } from "../../src/cli/input/rows-file.ts";
 import { parseTable, readTextFile } from "../../src/cli/input/table-file.ts";
+import { checkRunId } from "../../src/engine/options/options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-tables-"));
 const io = { cwd: folder, ask: null };
@@ -114,6 +115,39 @@ test("all that is wrong with rows stands in one list: cells, counts, columns", a
       { line: 3, column: "size", message: '"ten" is no integer' },
     ],
   });
+});
+
+test("a column names the rows: in their ids, whatever the text, and as their titles", async () => {
+  const name = join(folder, "ads.csv");
+  const rows = async (text: string, more: { idColumn?: string; name?: string } = {}) => {
+    writeFileSync(name, text);
+    const open = { type: "object", additionalProperties: {} };
+    const read = await readRows("ads.csv", { io, flags: {}, pipeline: "p", schema: open, base: {}, ...more });
+    if (!read.ok) throw new Error(read.mistakes[0]!.message);
+    return read.rows;
+  };
+  const of = (list: Awaited<ReturnType<typeof rows>>) => list.map(({ id, title }) => [id.slice(0, -13), title]);
+  const table = "sku,#name\nA 1,Écharpe / Wool scarf\nB,世界\nC,\n";
+  expect(of(await rows(table))).toEqual([
+    ["ads-Echarpe-Wool-scarf", "Écharpe / Wool scarf"],
+    ["ads", "世界"],
+    ["ads", undefined],
+  ]);
+  expect(of(await rows(table, { idColumn: "sku", name: "june" })).map(([id]) => id)).toEqual([
+    "june-A-1",
+    "june-B",
+    "june-C",
+  ]);
+  expect(of(await rows("sku\nA\n"))).toEqual([["ads", undefined]]);
+  await expect(rows(table, { idColumn: "size" })).rejects.toThrow("--id-column names no column; there are: sku, #name");
+  // The same row has the same run, whatever column names it; the rows of another name are others.
+  const before = (await rows(table)).map(({ id }) => ({ runId: id }));
+  const again = withKnownIds(await rows(table, { idColumn: "sku" }), before);
+  expect(again.map(({ id }) => id)).toEqual(before.map(({ runId }) => runId));
+  const others = await rows(table, { name: "ads-A" });
+  expect(withKnownIds(others, before)).toEqual(others);
+  for (const { id } of await rows(`sku,name\n${"x".repeat(90)},${"long / ".repeat(40)}\n`))
+    expect(() => checkRunId(id)).not.toThrow();
 });
 
 test("-i reads a table as --each does, and says how a number is written", async () => {

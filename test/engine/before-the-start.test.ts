@@ -129,3 +129,36 @@ test("a voice that the model does not have is found by the plan, with the neares
   ]);
   await show.close();
 });
+
+test("a run is called by what its pipeline or its caller says, is found by it, and by its id where neither does", async () => {
+  const { show, clock } = await openFakeShow();
+  const titled = pipeline("titled", {
+    input: z.object({ product: z.string().transform((name) => name.toUpperCase()) }),
+    title: ({ product }) => (product === "NONE" ? (undefined as unknown as string) : ` Ad for\n${product}\u001b `),
+    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+  });
+  await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({
+    problems: [{ code: "title", message: "title returned no text; return a string" }],
+  });
+  const throwing = pipeline("throwing", {
+    input: z.object({}),
+    title: () => {
+      throw new Error("no name");
+    },
+    build: two.build,
+  });
+  await expect(show.plan(throwing, {})).resolves.toMatchObject({ problems: [{ message: expect.stringContaining("title threw: no name") }] });
+  for (const id of ["x", "y", "z"]) {
+    const run = show.run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });
+    await during(clock, (await during(clock, run)).result());
+  }
+  const titles = (await show.runs({ search: "scarf" })).map(({ runId, title }) => [runId, title]);
+  expect(titles).toEqual([
+    ["z", "Ad for SCARF Z\ufffd"],
+    ["y", `${"é".repeat(119)}…`],
+    ["x", "Ad for SCARF X\ufffd"],
+  ]);
+  expect((await show.runs({ search: "ad x" })).map(({ runId }) => runId)).toEqual(["x"]);
+  expect((await show.show("x")).title).toBe("Ad for SCARF X\ufffd");
+  await show.close();
+});

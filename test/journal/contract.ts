@@ -49,6 +49,7 @@ export function journalContract(name: string, open: Open): void {
           ...{
             runId: "r1",
             pipeline: "sample",
+            title: null,
             account,
             createdAt: 10,
             updatedAt: 10,
@@ -98,6 +99,36 @@ export function journalContract(name: string, open: Open): void {
         expect(await ids()).toEqual(["d", "c", "b", "a"]);
         expect(await ids({ limit: 2 })).toEqual(["d", "c"]);
         expect(await ids({ before: 2 })).toEqual(["a"]);
+      });
+
+      test("runs are found by words of their id, title, tags and input, in any case, and by no pattern", async () => {
+        const input = { look: "50% Wool_scarf", sizes: [38, { fit: "O'Neil \\ \u0000 \ud800 ÉTÉ" }], none: null };
+        await journal.createRun("Ad-1", { ...planned(), title: "Wool scarf 16", tags: { client: "acme" }, input }, 1);
+        await journal.createRun("ad-2", { ...planned(), title: "Silk tie", input: "x".repeat(20_000) }, 2);
+        await journal.createRun("ad-3", planned(), 3);
+        const ids = async (search: string) => (await journal.runs({ search })).map(({ runId }) => runId);
+        expect((await journal.run("Ad-1"))?.title).toBe("Wool scarf 16");
+        for (const own of [
+          "wool SCARF",
+          "client=acme",
+          "ad-1",
+          "38",
+          "50%",
+          "wool_scarf",
+          "o'neil",
+          "été",
+          "sample scarf",
+        ])
+          expect([own, await ids(own)]).toEqual([own, ["Ad-1"]]);
+        expect(await ids("xxx")).toEqual(["ad-2"]);
+        expect(await ids("  sample\tAD ")).toEqual(["ad-3", "ad-2", "Ad-1"]);
+        for (const none of ["wool tie", "w__l", "w%l", "look", "fit"])
+          expect([none, await ids(none)]).toEqual([none, []]);
+        // What a database takes in no text is a character like others.
+        expect(await ids("\u0000 \ud800")).toEqual(["Ad-1"]);
+        expect(await journal.runs({ search: "ad", limit: 1, before: 3 })).toMatchObject([{ runId: "ad-2" }]);
+        await journal.removeRun("Ad-1", 9);
+        expect(await ids("wool")).toEqual([]);
       });
 
       test("runs are listed by the tags that they carry, all of those asked for", async () => {

@@ -194,6 +194,7 @@ test("a journal of version 2 keeps its money and its events, and what was spent 
   const journal = await openSqliteJournal(path);
   expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 2, event: planned() }]);
   expect(await journal.runs()).toMatchObject([{ runId: "r1", tags: {}, resumeAt: null }]);
+  expect(await journal.runs({ search: "R1 samp" })).toMatchObject([{ runId: "r1", title: null }]);
   expect(await journal.deliver({ account, id: "d", jobId: "j", at: 1 })).toEqual({ outcome: "early", runIds: [] });
   const now = 1_800_000_000_000;
   const outcome = await journal.takeLease("r1", holder("a"), { at: now, ttlMs: 1000, isDead: nobodyIsDead });

@@ -46,10 +46,11 @@ import type {
   RemoveOutcome,
   ResultsQuery,
   RunRow,
+  RunsQuery,
   StoredResult,
   UploadHandleRow,
 } from "../../src/journal/store.ts";
-import { type Tags, tagTexts } from "../../src/journal/tags.ts";
+import { tagTexts } from "../../src/journal/tags.ts";
 import { Waiters } from "../../src/journal/waiters.ts";
 import { type DueQuery, ON_TIME_MS, type Wake } from "../../src/journal/wakes.ts";
 
@@ -57,6 +58,8 @@ interface MemoryRun {
   account: string;
   readonly order: number;
   row: Omit<RunRow, "lease" | "account" | "wakeAt">;
+  /** All its texts in lower case. */
+  readonly found: string;
   records: EventRecord[];
   epoch: number;
   holder: LeaseHolder | null;
@@ -109,6 +112,7 @@ class ReferenceJournal implements JournalStore {
       ...times,
       runId,
       pipeline: first.plan.pipeline,
+      title: first.title ?? null,
       lastSeq: 0,
       status: "planned",
       tags: first.tags ?? {},
@@ -117,6 +121,9 @@ class ReferenceJournal implements JournalStore {
       account: accountOf(first),
       order: ++this.#lastOrder,
       row,
+      found: [...Object.values(row), ...Object.entries(row.tags).map((tag) => tag.join("=")), ...leaves(first.input)]
+        .join(" ")
+        .toLowerCase(),
       records: [],
       epoch: 0,
       holder: null,
@@ -140,12 +147,14 @@ class ReferenceJournal implements JournalStore {
     return run === undefined ? null : rowOf(run);
   }
 
-  async runs(options: { readonly limit?: number; readonly before?: number; readonly tags?: Tags } = {}) {
+  async runs(options: RunsQuery = {}) {
     this.#open();
+    const words = (options.search ?? "").toLowerCase().split(/\s+/);
     const before = options.before ?? Number.POSITIVE_INFINITY;
     const wanted = Object.entries(options.tags ?? {});
     return [...this.#runs.values()]
       .filter((run) => run.row.createdAt < before && wanted.every(([key, value]) => run.row.tags[key] === value))
+      .filter(({ found }) => words.every((word) => found.includes(word)))
       .sort((a, b) => b.row.createdAt - a.row.createdAt || b.order - a.order)
       .slice(0, options.limit)
       .map(rowOf);
@@ -585,4 +594,9 @@ function asks(query: ResultsQuery, account: string, row: StoredResult): boolean 
   if (query.account !== account) return false;
   if ("fingerprint" in query) return row.fingerprint === query.fingerprint;
   return "step" in query ? row.step === query.step : row.model === query.model;
+}
+
+function leaves(value: unknown): readonly unknown[] {
+  if (typeof value !== "object") return [value];
+  return value === null ? [] : Object.values(value).flatMap(leaves);
 }

@@ -139,7 +139,7 @@ describe("amounts", () => {
 test("no cell of the CSV is a formula, no text of the page is markup, and the page tells no cost", () => {
   const names = ["=1+1", "+1", "-1", "@x", "\t=1", " =1", '<img src=x onerror="x">'];
   const line = { section: "charged", pipeline: "p", text: "1 image", step: null, costMicros: 123_457, amount: "0.15" };
-  const lines = names.map((name) => ({ ...line, section: "charged" as const, run: name }));
+  const lines = names.map((name) => ({ ...line, section: "charged" as const, run: name, title: name }));
   const made = { lines, costMicros: 864_199, amount: "1.05" };
   const rows = statementCsv(made).split("\n").slice(1);
   for (const [n, row] of rows.slice(0, 6).entries()) expect(row).toContain(`,"'${names[n]}",`);

@@ -122,6 +122,7 @@ declare function asset<K extends MediaKind>(kind: K, assetId: string): AssetHand
 interface BulkRow {
   readonly id: string;
   readonly input: unknown;
+  readonly title?: string | undefined;
   readonly tags?: RunOptions["tags"];
 }
 interface QuotedRow {
@@ -146,7 +147,7 @@ type BulkQuote = {
 };
 type BulkQuoteOptions = Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal">;
 declare function quoteEach(show: Showrunner, pipeline: Pipeline, rows: readonly BulkRow[], options?: BulkQuoteOptions): Promise<BulkQuote>;
-interface BulkOptions extends Omit<RunOptions, "id" | "budget" | "onExisting"> {
+interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
   readonly budget?: string | undefined;
   readonly atOnce?: number | undefined;
   readonly outDir?: string | undefined;

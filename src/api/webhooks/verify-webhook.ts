@@ -184,6 +184,7 @@ const notification = z.object({
   event: z.string(),
   run: z.string().nullable(),
   pipeline: z.string().nullable(),
+  title: z.string().nullable().default(null),
   at: z.string(),
   status: z.string().nullable(),
   reason: z.string().nullable(),

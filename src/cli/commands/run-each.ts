@@ -6,7 +6,7 @@ import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";
 import { agreedPrice, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
-import { type FileRow, type RowMistake, readRows } from "../input/rows-file.ts";
+import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
@@ -27,15 +27,16 @@ export async function runRows(
     io,
     flags,
     name,
+    idColumn: flags.idColumn,
     pipeline: loaded.pipeline.name,
     profile: flags.profile,
     schema,
     base: (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown },
   });
   if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
-  const { rows } = read;
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);
+    const rows = withKnownIds(read.rows, await show.runs());
     const { budget: ___, ...quoting } = quoteOptions(flags);
     const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
     if (!quote.ok)

@@ -10,6 +10,7 @@ const MOST_WAITING = 10;
 
 const columns: readonly Column<RunRow>[] = [
   { title: "run", value: (row) => visible(row.runId), flexible: true },
+  { title: "title", value: ({ title }) => visible(title ?? ""), flexible: true },
   { title: "pipeline", value: (row) => visible(row.pipeline), flexible: true },
   { title: "status", value: (row) => row.status },
   { title: "tags", value: ({ tags }) => visible(tagText(tags)), flexible: true },
@@ -19,6 +20,7 @@ const columns: readonly Column<RunRow>[] = [
 
 export interface RunsFlags extends ServiceFlags {
   readonly tag?: readonly string[];
+  readonly search?: string;
 }
 
 function tagText(tags: RunRow["tags"]): string {
@@ -32,12 +34,14 @@ export async function runs(context: Context, flags: RunsFlags): Promise<ExitCode
   const { io, output } = context;
   return withJournal(flags, async (show) => {
     const tags = tagsOf(flags.tag);
-    const rows = await show.runs(tags === undefined ? {} : { tags });
+    const { search } = flags;
+    const rows = await show.runs({ tags, search });
     // A column that is empty in every row says nothing.
-    const shown = columns.filter(({ title }) => title !== "tags" || rows.some((row) => tagText(row.tags) !== ""));
+    const shown = columns.filter(({ value }) => rows.some((row) => value(row) !== ""));
     if (flags.json) output.printJson(rows.map(document));
     else if (rows.length > 0) output.print(table(rows, shown, io.stdout.columns));
-    if (rows.length === 0 && tags !== undefined) output.say(`No run with ${visible(tagText(tags))}.`);
+    const wanted = [...(search === undefined ? [] : [JSON.stringify(search)]), ...(tags ? [tagText(tags)] : [])];
+    if (rows.length === 0 && wanted.length > 0) output.say(`No run with ${visible(wanted.join(" and "))}.`);
     else if (rows.length === 0) {
       output.say("No run yet.");
       output.next("showrunner init film.ts");
@@ -66,6 +70,7 @@ function document(row: RunRow): unknown {
   return {
     id: row.runId,
     pipeline: row.pipeline,
+    title: row.title,
     status: row.status,
     tags: row.tags,
     created_at: new Date(row.createdAt).toISOString(),

@@ -71,11 +71,12 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     }
     const quoted = report.quote === null ? "" : `, quoted $${report.quote}`;
     const budget = report.budget === null ? "" : `, budget $${report.budget}`;
+    const title = report.title === null ? "" : `"${visible(report.title)}"  `;
     const held = Number(report.held) > 0 ? `, $${report.held} reserved` : "";
     const unconfirmed =
       Number(report.unconfirmed) > 0 ? `, $${report.unconfirmed} for chats that were never answered` : "";
     output.print(
-      `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
+      `${visible(report.id)}  ${title}${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
     );
     for (const line of overchargeLines(report)) output.tell(line);
     for (const line of missingLines(report, Date.now())) output.print(line);

@@ -46,7 +46,7 @@ export async function statement(context: Context, flags: StatementFlags): Promis
 
 const shown: readonly Column<StatementLine>[] = [
   { title: "", value: ({ section }) => section },
-  { title: "run", value: ({ run }) => visible(run), flexible: true },
+  { title: "run", value: ({ title }) => visible(title), flexible: true },
   { title: "what", value: ({ text, step }) => visible(step === null ? text : `${step}: ${text}`), flexible: true },
   { title: "cost", value: ({ costMicros }) => `$${formatUsd(costMicros)}`, align: "right" },
   { title: "amount", value: ({ amount }) => `$${amount}`, align: "right" },

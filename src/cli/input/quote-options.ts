@@ -35,6 +35,8 @@ export interface RunFlags extends QuoteFlags {
   /** A file with one row a run. */
   readonly each?: string;
   readonly atOnce?: string;
+  /** The column that calls the runs. */
+  readonly idColumn?: string;
 }
 
 /** A profile that is for the local service takes it by itself, unless an address was named. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
 import canonicalize from "canonicalize";
-import { type BulkRow, suggest } from "../../internal.ts";
+import { type BulkRow, type RunRow, suggest } from "../../internal.ts";
 import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
@@ -117,6 +117,8 @@ export function typeOf(schema: Schema): string {
 /** A row of a file, and the line that it begins on. */
 export interface FileRow extends BulkRow {
   readonly line: number;
+  /** Ids that its run has where another column named it. */
+  readonly otherIds: readonly string[];
 }
 
 export interface RowMistake {
@@ -136,6 +138,8 @@ export interface RowsOf {
   readonly flags: TableFlags;
   /** Name of the rows together. Default: that of the file. */
   readonly name?: string | undefined;
+  /** The column that calls the runs. Default: one named id or name. */
+  readonly idColumn?: string | undefined;
   readonly pipeline: string;
   readonly profile?: string | undefined;
   /** JSON Schema of the input: cells are text only where it says so. */
@@ -222,10 +226,13 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
       if (typeof known === "string") wrong.push({ line: headerLine ?? line, column, message: known });
     }
   }
+  const titled = of.idColumn ?? DEFAULT_ID_COLUMNS.find((name) => columns.has(name));
+  if (titled !== undefined && !columns.has(titled) && records.length > 0) {
+    const known = [...columns.keys()].join(", ");
+    wrong.push({ line: headerLine ?? 1, column: titled, message: `--id-column names no column; there are: ${known}` });
+  }
   if (records.length === 0 && wrong.length === 0) wrong.push({ line: 1, column: null, message: "has no rows" });
-  const stem = (of.name ?? basename(path, extname(path)))
-    .replace(/[^A-Za-z0-9._-]+/g, "-")
-    .replace(/^[^A-Za-z0-9]+/, "");
+  const stem = slugOf(of.name ?? basename(path, extname(path)));
   const rows = records.map(({ line, cells }): FileRow => {
     const input = structuredClone(of.base) as { [field: string]: unknown };
     const tags: { [key: string]: string } = {};
@@ -240,7 +247,37 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
       .update(canonicalize(content) ?? "")
       .digest("hex")
       .slice(0, 12);
-    return { line, id: `${stem.slice(0, 80) || "row"}-${hash}`, input, tags };
+    const title = titleOf(cells.find(({ column }) => column === titled));
+    const otherIds = ["", ...cells.map(titleOf)].map((name) => rowId(stem, name, hash));
+    return { line, id: rowId(stem, title, hash), otherIds, ...(title !== "" && { title }), input, tags };
   });
   return wrong.length > 0 ? { ok: false, mistakes: wrong } : { ok: true, rows };
+}
+
+const DEFAULT_ID_COLUMNS = ["id", "#id", "name", "#name"] as const;
+
+function titleOf(cell: Cell | undefined): string {
+  if (cell === undefined) return "";
+  if ("text" in cell) return cell.text.trim();
+  return typeof cell.json === "string" || typeof cell.json === "number" ? String(cell.json) : "";
+}
+
+/** Another one with each of the three. */
+function rowId(stem: string, title: string, hash: string): string {
+  const slug = slugOf(title).slice(0, 40);
+  return [stem.slice(0, slug === "" ? 80 : 40) || "row", slug, hash].filter((part) => part !== "").join("-");
+}
+
+/** What of a text may be in the name of a folder. */
+function slugOf(text: string): string {
+  const plain = text.normalize("NFKD").replace(/\p{M}+/gu, "");
+  return plain.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
+}
+
+/** Rows whose runs are there keep those, whatever column named them. */
+export function withKnownIds(rows: readonly FileRow[], runs: readonly Pick<RunRow, "runId">[]): readonly FileRow[] {
+  const known = new Set(runs.map(({ runId }) => runId));
+  return rows.map((row) => {
+    return { ...row, id: [row.id, ...row.otherIds].find((id) => known.has(id)) ?? row.id };
+  });
 }

@@ -47,6 +47,7 @@ export function addRunning(program: Command, act: Act): void {
       "one run for each row of a .csv, .tsv or .jsonl file; repeating the command continues, and starts no row twice",
     )
     .option("--at-once <n>", "with --each: runs at a time (default: 4)")
+    .option("--id-column <name>", "with --each: the column that names the runs (default: one named id or name)")
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
     .addOption(engineOption("with --detach: leave the run to the workers of this engine"))
     .addOption(engineUrlOption())
@@ -138,6 +139,7 @@ export function addInspecting(program: Command, act: Act): void {
   withService(program.command("runs"))
     .description("list the runs of the journal")
     .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)
+    .option("--search <words>", "only runs whose name, tags or input hold all these words")
     .action(act(async () => (await import("../commands/runs.ts")).runs));
   withService(program.command("show <run-id>"))
     .description("show one run: steps, jobs, costs, files")

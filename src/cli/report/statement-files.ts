@@ -5,10 +5,11 @@ const sections = { charged: "Charged", unbilled: "Not billed yet", disputed: "Di
 
 /** For spreadsheets: exact cost and invoiced amount, one line each; no total, which a sheet computes. */
 export function statementCsv({ lines }: Statement): string {
-  const head = ["section", "run", "pipeline", "step", "what", "cost_usd", "amount_usd"];
+  const head = ["section", "run", "title", "pipeline", "step", "what", "cost_usd", "amount_usd"];
   const rows = lines.map((line) => [
     line.section,
     safe(line.run),
+    safe(line.title),
     safe(line.pipeline),
     safe(line.step ?? ""),
     safe(line.text),
@@ -36,8 +37,8 @@ export function statementHtml(
     const own = lines.filter((line) => line.section === section);
     if (own.length === 0) return "";
     const rows = own.map(
-      ({ run, text, amount: each }) =>
-        `<tr><td>${escaped(run)}</td><td>${escaped(text)}</td><td class="n">$${each}</td></tr>`,
+      ({ title: name, text, amount: each }) =>
+        `<tr><td>${escaped(name)}</td><td>${escaped(text)}</td><td class="n">$${each}</td></tr>`,
     );
     const foot =
       section === "charged"

@@ -15,6 +15,8 @@ export interface StatementLine {
   readonly section: "charged" | "unbilled" | "disputed";
   readonly run: string;
   readonly pipeline: string;
+  /** What people call the run; its id where it has no title. */
+  readonly title: string;
   /** What was made, or why the amount is open. */
   readonly text: string;
   readonly step: string | null;
@@ -32,6 +34,7 @@ export interface Statement {
 interface Source {
   readonly run: string;
   readonly pipeline: string;
+  readonly title: string;
   readonly charges: RunCharges;
 }
 
@@ -41,8 +44,13 @@ export async function statementOf(
   { tags, period, markup }: { readonly tags: RunTags; readonly period: Period; readonly markup: bigint },
 ): Promise<Statement> {
   const sources: Source[] = [];
-  for (const { runId, pipeline } of (await journal.runs({ tags })).toReversed()) {
-    sources.push({ run: runId, pipeline, charges: runCharges(await journal.read(runId), period) });
+  for (const { runId, pipeline, title } of (await journal.runs({ tags })).toReversed()) {
+    sources.push({
+      run: runId,
+      pipeline,
+      title: title ?? runId,
+      charges: runCharges(await journal.read(runId), period),
+    });
   }
   const charged = sources
     .filter(({ charges: { costMicros, made } }) => costMicros !== 0 || made.length > 0)
@@ -90,10 +98,11 @@ const reasons: Readonly<Record<OpenAmount["why"], string>> = {
   answer: "a request without an answer, up to",
 };
 
-function openLines({ run, pipeline }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
+function openLines({ run, pipeline, title }: Source, open: readonly OpenAmount[]): readonly Unpriced[] {
   return open.map(({ step, amountMicros, why }) => ({
     run,
     pipeline,
+    title,
     step,
     text: reasons[why],
     costMicros: amountMicros,

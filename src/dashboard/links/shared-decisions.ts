@@ -119,7 +119,7 @@ function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonl
     const isByLink = approval?.by?.link === link.id;
     const view: SharedDecision = {
       ref: refOf(link, "decision", state.runId, plan.path),
-      title: cut(state.runId, 200),
+      title: cut(state.planned.title ?? state.runId, 200),
       question: cut(subject ?? plan.path, 2000),
       choose: decision.choose,
       takes: shown.map(({ take }) => take),

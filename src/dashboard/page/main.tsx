@@ -30,7 +30,7 @@ function Screen() {
   const route = useRoute();
   switch (route.screen) {
     case "runs":
-      return <RunsScreen />;
+      return <RunsScreen search={route.search} status={route.status} />;
     case "run":
       return <RunScreen key={route.id} route={route} />;
     case "plan":

@@ -21,7 +21,7 @@ import { stepView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 
 export interface RunQuery {
-  /** Part of the run's or the pipeline's name. */
+  /** Words of the run's id, title, pipeline, tags and input. */
   readonly search: string;
   /** Null: every status. */
   readonly status: string | null;
@@ -48,8 +48,8 @@ export class RunList {
   /** The newest ones that match. */
   async find(query: RunQuery): Promise<RunsPage> {
     const now = Date.now();
-    const all = (await this.#journal.runs()).map((row) => statusNow(row, now));
-    const requested = all.filter((row) => isWanted(row, query));
+    const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
+    const requested = all.filter(({ status }) => query.status === null || status === query.status);
     const rows: RunSummary[] = [];
     for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
     const byStatus: Record<string, number> = {};
@@ -78,14 +78,6 @@ export class RunList {
       return unreadable(row, error instanceof Error ? error.message : String(error));
     }
   }
-}
-
-/** Searched by run, pipeline or tag. */
-function isWanted({ runId, pipeline, status, tags }: RunRow, query: RunQuery): boolean {
-  if (query.status !== null && status !== query.status) return false;
-  const search = query.search.trim().toLowerCase();
-  const texts = [runId, pipeline, ...Object.entries(tags).map(([key, value]) => `${key}=${value}`)];
-  return search === "" || texts.some((text) => text.toLowerCase().includes(search));
 }
 
 /** Steps of a run by path, group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */

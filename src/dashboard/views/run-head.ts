@@ -33,10 +33,14 @@ function isResting({ status }: RunState): boolean {
 }
 
 /** A run of which only the row can be read. */
-export function unreadable({ runId, pipeline, tags, status, createdAt, updatedAt }: RunRow, why: string): RunSummary {
+export function unreadable(
+  { runId, pipeline, title, tags, status, createdAt, updatedAt }: RunRow,
+  why: string,
+): RunSummary {
   return {
     id: runId,
     pipeline,
+    title,
     tags: tagList(tags),
     status: status as RunSummary["status"],
     createdAt,

@@ -13,6 +13,7 @@ export interface BulkRow {
   /** Of its run: the same row has the same one, so that a repeated start continues with it. */
   readonly id: string;
   readonly input: unknown;
+  readonly title?: string | undefined;
   readonly tags?: RunOptions["tags"];
 }
 

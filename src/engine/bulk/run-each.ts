@@ -9,7 +9,7 @@ import { type RunOptions, usdOption } from "../options/options.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
 import { BATCH_TAG, type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
-export interface BulkOptions extends Omit<RunOptions, "id" | "budget" | "onExisting"> {
+export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
   /** The most that all rows may cost together, a decimal of US dollars. Default: no limit. */
   readonly budget?: string | undefined;
   /** Runs at a time. Default 4. */
@@ -163,6 +163,7 @@ class Bulk {
       const how = {
         ...rest,
         id: row.id,
+        title: row.title,
         outDir: join(outDir, row.id),
         tags: { ...tags, ...row.tags, ...(batch !== null && { [BATCH_TAG]: batch }) },
         ...(batch !== null && { budgetTag: tagText(BATCH_TAG, batch) }),

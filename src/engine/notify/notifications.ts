@@ -53,7 +53,16 @@ export function openNotifications(options: NotifyOptions = {}): Notifications & 
 }
 
 function testNotification(id: string, at: number): RunNotification {
-  const none = { run: null, pipeline: null, status: null, reason: null, step: null, cost_usd: null, next: null };
+  const none = {
+    run: null,
+    pipeline: null,
+    title: null,
+    status: null,
+    reason: null,
+    step: null,
+    cost_usd: null,
+    next: null,
+  };
   return {
     id,
     event: "notify.test",

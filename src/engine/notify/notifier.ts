@@ -20,6 +20,7 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
       id: noticeId(state.runId, seq),
       run: state.runId,
       pipeline: state.planned.plan.pipeline,
+      title: state.planned.title ?? null,
       at: new Date(at).toISOString(),
       ...news,
       message: news.message === null ? null : redactUrls(news.message).slice(0, MOST_CHARACTERS),

@@ -116,6 +116,8 @@ export interface RunOptions extends DriveOptions {
   readonly onExisting?: "resume" | "fail" | undefined;
   /** Names the run; letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
+  /** What people call the run, one line of up to 120 characters. Default: what its pipeline's `title` makes of the input, else its id. */
+  readonly title?: string | undefined;
   /**
    * Labels such as `{ team: "video" }`, by which runs are listed and capped. Up to 8; keys of letters, digits, `.`, `_`
    * and `-`, values of up to 80 printable characters.

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
+import { cleanText } from "../../clean-text.ts";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
 import type { RunEvent, RunPlanned } from "../../journal/events.ts";
@@ -110,6 +111,14 @@ interface NewRun {
   readonly options: RunOptions;
 }
 
+const MOST_TITLE = 120;
+
+/** One line, fit for screens. */
+function titleOf(said = ""): { readonly title?: string } {
+  const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
+  return title === "" ? {} : { title };
+}
+
 type Agreed = Pick<
   RunPlanned,
   "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
@@ -132,6 +141,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
     ...agreed,
     outDir: resolve(options.outDir ?? join("out", id)),
     source: options.source ?? null,
+    ...titleOf(options.title ?? produced.draft.title),
     ...(Object.keys(tags).length > 0 && { tags }),
     ...(budgetTag !== undefined && { budgetTag }),
     ...(options.reuse && { reuse: true }),

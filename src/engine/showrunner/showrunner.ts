@@ -3,8 +3,7 @@ import type { Client } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { DeliveryOutcome } from "../../journal/deliveries.ts";
 import type { StoredEvent } from "../../journal/events.ts";
-import type { RunRow } from "../../journal/store.ts";
-import type { Tags } from "../../journal/tags.ts";
+import type { RunRow, RunsQuery } from "../../journal/store.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
@@ -129,10 +128,10 @@ export interface Showrunner {
    */
   expectedMs(step: PlanStep): number | null;
   /**
-   * Newest first. A run that seems to run although no process drives it has the status `interrupted`. `tags`: only those
-   * that carry all of them.
+   * Newest first: all, or those that the query is about. A run that seems to run although no process drives it has the
+   * status `interrupted`.
    */
-  runs(options?: { readonly tags?: Tags }): Promise<readonly RunRow[]>;
+  runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   /**
    * Resumable runs of this account that no process drives: those that have not come to an end or a pause, and
    * those at rest whose inbox holds a decision and no later stop.

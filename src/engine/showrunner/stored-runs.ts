@@ -7,8 +7,7 @@ import { apply } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
-import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
-import type { Tags } from "../../journal/tags.ts";
+import type { InboxEntry, InboxMessage, JournalStore, RunRow, RunsQuery } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision } from "../../plan/plan.ts";
 import { whyUndecidable } from "../../run/decisions.ts";
@@ -58,9 +57,9 @@ export abstract class StoredRuns {
     this.account = accountOf({ baseUrl: origin, keyId });
   }
 
-  async runs({ tags }: { readonly tags?: Tags } = {}): Promise<readonly RunRow[]> {
+  async runs(query: RunsQuery = {}): Promise<readonly RunRow[]> {
     const now = this.now();
-    return (await this.store.runs({ ...(tags !== undefined && { tags }) })).map((row) => statusNow(row, now));
+    return (await this.store.runs(query)).map((row) => statusNow(row, now));
   }
 
   async dueRuns({ lateMs = 0, limit = 100 }: { readonly lateMs?: number; readonly limit?: number } = {}) {

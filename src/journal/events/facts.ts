@@ -140,6 +140,8 @@ export interface RunPlanned {
   readonly profile?: AppliedProfile;
   /** Whether named files get a manifest beside them. Absent: yes. */
   readonly manifests?: false;
+  /** What people call it, one line. Absent: its id. */
+  readonly title?: string;
   /** Absent: none. */
   readonly tags?: Tags;
   /** What the pipeline says of the consent of those whose voices it clones. */

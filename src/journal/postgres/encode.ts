@@ -19,7 +19,9 @@ interface AnyWire {
 export interface WireCreate extends AnyWire {
   readonly pipeline: string;
   readonly account: string;
+  readonly title?: string;
   readonly tags: string;
+  readonly text: string;
   readonly body: string;
   readonly media?: readonly string[];
   readonly wake_at?: number | null;

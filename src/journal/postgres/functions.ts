@@ -11,9 +11,9 @@ LANGUAGE plpgsql AS $function$
 DECLARE
   v_key bigint;
 BEGIN
-  INSERT INTO {s}.runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch,
+  INSERT INTO {s}.runs (run_id, pipeline, title, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch,
     lease_expires_at, held_micros, settled_micros, tags)
-  VALUES (c ->> 'run', c ->> 'pipeline', c ->> 'account', (c ->> 'at')::bigint, (c ->> 'at')::bigint, 1, 0, 'planned', 0, 0,
+  VALUES (c ->> 'run', c ->> 'pipeline', c ->> 'title', c ->> 'account', (c ->> 'at')::bigint, (c ->> 'at')::bigint, 1, 0, 'planned', 0, 0,
     0, 0, c ->> 'tags')
   ON CONFLICT (run_id) DO NOTHING RETURNING run_key INTO v_key;
   IF v_key IS NULL THEN
@@ -22,6 +22,7 @@ BEGIN
       WHERE r.run_id = c ->> 'run' AND e.seq = 1 AND e.body = c ->> 'body') THEN 'created' ELSE 'exists' END;
   END IF;
   INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (v_key, 1, (c ->> 'at')::bigint, p_event_version, c ->> 'body');
+  INSERT INTO {s}.run_texts (run_key, text) VALUES (v_key, c ->> 'text');
   IF c ->> 'tags' <> '{}' THEN
     INSERT INTO {s}.run_tags (tag, run_key) SELECT key || '=' || value, v_key FROM jsonb_each_text((c ->> 'tags')::jsonb);
   END IF;
@@ -95,7 +96,7 @@ BEGIN${preamble}
   RETURN v_id;
 END $function$`;
 
-const tablesOfRun = "events snapshots wakes inbox ledger jobs media results notices progress runs".split(" ");
+const tablesOfRun = "events snapshots wakes inbox ledger jobs media results notices progress run_texts runs".split(" ");
 
 const removeRun = `
 CREATE OR REPLACE FUNCTION {s}.remove_run(p_version integer, p_run text, p_now bigint)

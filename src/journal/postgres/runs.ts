@@ -5,8 +5,9 @@ import type { RunEvent, StoredEvent } from "../events.ts";
 import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { ledgerTotalsOf, runOf } from "../rows.ts";
-import type { FoldSnapshot, RemoveOutcome, RunRow } from "../store.ts";
-import { type Tags, tagTexts } from "../tags.ts";
+import { searchText, searchWords } from "../search.ts";
+import type { FoldSnapshot, RemoveOutcome, RunRow, RunsQuery } from "../store.ts";
+import { tagTexts } from "../tags.ts";
 import type { DueQuery, Wake } from "../wakes.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
@@ -26,7 +27,9 @@ export async function createRun(
     at,
     pipeline: first.plan.pipeline,
     account: accountOf(first),
+    ...(first.title !== undefined && { title: first.title }),
     tags: JSON.stringify(first.tags ?? {}),
+    text: searchText(runId, first),
     body: encodeEvents([first]),
     ...unlessEmpty("media", mediaOf(first)),
     ...(wake !== undefined && encodeWake(wake)),
@@ -37,7 +40,7 @@ export async function createRun(
 
 const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 const summary = (expiry: string) =>
-  `SELECT run_id, pipeline, account, created_at, updated_at, last_seq, status, tags, resume_at, lease_holder, lease_expires_at - coalesce($1, ${expiry}) AS lease_expires_at, (SELECT at FROM {s}.wakes WHERE wakes.run_key = runs.run_key) AS wake_at FROM {s}.runs`;
+  `SELECT run_id, pipeline, title, account, created_at, updated_at, last_seq, status, tags, resume_at, lease_holder, lease_expires_at - coalesce($1, ${expiry}) AS lease_expires_at, (SELECT at FROM {s}.wakes WHERE wakes.run_key = runs.run_key) AS wake_at FROM {s}.runs`;
 
 export async function runRow(db: Database, clock: LeaseClock, runId: string): Promise<RunRow | null> {
   const [row] = await db.query(`${summary(now)} WHERE run_id = $2`, [clock.forDatabase(), runId]);
@@ -47,17 +50,20 @@ export async function runRow(db: Database, clock: LeaseClock, runId: string): Pr
 export async function newestRuns(
   db: Database,
   clock: LeaseClock,
-  limit: number | undefined,
-  before: number,
-  tags: Tags = {},
+  { limit, before = Number.MAX_SAFE_INTEGER, tags, search = "" }: RunsQuery,
 ): Promise<readonly RunRow[]> {
   const texts = tagTexts(tags);
+  const words = searchWords(search);
   const tagged = texts.map(
     (_, index) => `AND EXISTS (SELECT FROM {s}.run_tags t WHERE t.tag = $${index + 4} AND t.run_key = runs.run_key) `,
   );
+  const found = words.map(
+    (_, index) =>
+      `AND EXISTS (SELECT FROM {s}.run_texts f WHERE f.run_key = runs.run_key AND position($${index + 4 + texts.length} IN f.text) > 0) `,
+  );
   const rows = await db.query(
-    `${summary(now)} WHERE created_at < $2 ${tagged.join("")}ORDER BY created_at DESC, run_key DESC LIMIT $3`,
-    [clock.forDatabase(), before, limit ?? null, ...texts],
+    `${summary(now)} WHERE created_at < $2 ${tagged.join("")}${found.join("")}ORDER BY created_at DESC, run_key DESC LIMIT $3`,
+    [clock.forDatabase(), before, limit ?? null, ...texts, ...words],
   );
   return rows.map((row) => summaryOf(db, clock, row));
 }

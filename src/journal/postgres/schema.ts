@@ -242,4 +242,15 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX review_links_expiry ON {s}.review_links (expires_at);
   `,
   },
+  {
+    // As in SQLite.
+    sql: `
+  ALTER TABLE {s}.runs ADD COLUMN title text;
+  CREATE TABLE {s}.run_texts (
+    run_key bigint PRIMARY KEY,
+    text text COLLATE "C" NOT NULL
+  );
+  INSERT INTO {s}.run_texts SELECT run_key, lower(run_id || ' ' || pipeline || ' ' || replace(replace(tags, '":"', '='), '"', ' ')) FROM {s}.runs;
+  `,
+  },
 ];

@@ -4,7 +4,8 @@ import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
 import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { runOf } from "../rows.ts";
-import type { FoldSnapshot, RemoveOutcome, RunRow } from "../store.ts";
+import { searchText, searchWords } from "../search.ts";
+import type { FoldSnapshot, RemoveOutcome, RunRow, RunsQuery } from "../store.ts";
 import { type Tags, tagTexts } from "../tags.ts";
 import type { Wake } from "../wakes.ts";
 import type { Database, Row } from "./database.ts";
@@ -34,7 +35,7 @@ export interface RunRecord {
 const lastSeq = ofLeased("last_seq", "seq");
 const updatedAt = ofLeased("updated_at", "at");
 const wakeAt = "(SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
-const summary = `run_id, pipeline, account, created_at, ${updatedAt}, ${lastSeq}, status, tags, resume_at, lease_holder, lease_expires_at, ${wakeAt}`;
+const summary = `run_id, pipeline, title, account, created_at, ${updatedAt}, ${lastSeq}, status, tags, resume_at, lease_holder, lease_expires_at, ${wakeAt}`;
 
 function ofLeased(column: string, ofEvent: string): string {
   const newer = `SELECT ${ofEvent} FROM events e WHERE e.run_key = runs.run_key AND e.seq > last_seq ORDER BY seq DESC LIMIT 1`;
@@ -48,11 +49,12 @@ export function createRun(
   { at, wake }: { readonly at: number; readonly wake?: Wake | undefined },
 ): void {
   if (runKey(db, runId) !== null) throw new RunExistsError(runId);
-  const { tags = {} } = first.event;
+  const { tags = {}, title = null } = first.event;
   db.run(
-    "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros, tags) VALUES (?, ?, ?, ?, ?, 1, 0, 'planned', 0, NULL, 0, 0, 0, ?)",
+    "INSERT INTO runs (run_id, pipeline, title, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros, tags) VALUES (?, ?, ?, ?, ?, ?, 1, 0, 'planned', 0, NULL, 0, 0, 0, ?)",
     runId,
     first.event.plan.pipeline,
+    title,
     accountOf(first.event),
     at,
     at,
@@ -60,6 +62,7 @@ export function createRun(
   );
   const key = requireKey(db, runId);
   for (const tag of tagTexts(tags)) db.run("INSERT INTO run_tags (tag, run_key) VALUES (?, ?)", tag, key);
+  db.run("INSERT INTO run_texts (run_key, text) VALUES (?, ?)", key, searchText(runId, first.event));
   writeEvents(db, key, { lastSeq: 1, at, body: first.body });
   writeMedia(db, key, [first.event]);
   if (wake !== undefined) writeWake(db, key, wake);
@@ -93,13 +96,21 @@ export function runRow(db: Database, runId: string): RunRow | null {
   return row === undefined ? null : runOf(db.columns, row);
 }
 
-export function newestRuns(db: Database, limit: number, before: number, tags: Tags = {}): readonly RunRow[] {
+export function newestRuns(
+  db: Database,
+  { limit = -1, before = Number.MAX_SAFE_INTEGER, tags, search = "" }: RunsQuery,
+): readonly RunRow[] {
   const texts = tagTexts(tags);
+  const words = searchWords(search);
   const tagged = "AND EXISTS (SELECT 1 FROM run_tags t WHERE t.tag = ? AND t.run_key = runs.run_key) ".repeat(
     texts.length,
   );
-  const sql = `SELECT ${summary} FROM runs WHERE created_at < ? ${tagged}ORDER BY created_at DESC, run_key DESC LIMIT ?`;
-  return db.all(sql, before, ...texts, limit).map((row) => runOf(db.columns, row));
+  const found =
+    "AND EXISTS (SELECT 1 FROM run_texts f WHERE f.run_key = runs.run_key AND instr(f.text, ?) > 0) ".repeat(
+      words.length,
+    );
+  const sql = `SELECT ${summary} FROM runs WHERE created_at < ? ${tagged}${found}ORDER BY created_at DESC, run_key DESC LIMIT ?`;
+  return db.all(sql, before, ...texts, ...words, limit).map((row) => runOf(db.columns, row));
 }
 
 export function requireRun(db: Database, runId: string): RunRecord {
@@ -210,6 +221,7 @@ const tablesOfRun = [
   "unsorted_results",
   "notices",
   "progress",
+  "run_texts",
   "runs",
 ];
 

@@ -253,4 +253,16 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX review_links_expiry ON review_links (expires_at);
   `,
   },
+  {
+    // Runs that are there are found by all but their inputs.
+    sql: `
+  ALTER TABLE runs ADD COLUMN title TEXT;
+  -- What a run is found by; large, so beside \`runs\`.
+  CREATE TABLE run_texts (
+    run_key INTEGER PRIMARY KEY,
+    text TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO run_texts SELECT run_key, lower(run_id || ' ' || pipeline || ' ' || replace(replace(tags, '":"', '='), '"', ' ')) FROM runs;
+  `,
+  },
 ];

@@ -18,8 +18,8 @@ export const runTools = [
     async run(_input, { session }) {
       const rows = await session.runs();
       return json(
-        rows.map(({ runId: run, pipeline, status, createdAt }) => {
-          return { run, pipeline, status, created_at: new Date(createdAt).toISOString() };
+        rows.map(({ runId: run, pipeline, title, status, createdAt }) => {
+          return { run, pipeline, title, status, created_at: new Date(createdAt).toISOString() };
         }),
       );
     },

@@ -13,6 +13,8 @@ import { type AttemptView, outputStatus, placedFile, type StepView, stepView } f
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
+  /** What people call it; null: its id. */
+  readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
   /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
   readonly status: RunStatus | "interrupted";
@@ -142,6 +144,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
   return {
     id: summary.id,
     pipeline: summary.pipeline,
+    title: summary.title,
     tags: summary.tags,
     status: summary.status,
     message: isInterrupted ? message : (pause?.message ?? message),

@@ -5,6 +5,8 @@ import { type NextCommand, nextCommand } from "../next-command.ts";
 export interface RunSummary {
   readonly id: string;
   readonly pipeline: string;
+  /** What people call it; null: its id. */
+  readonly title: string | null;
   readonly tags: { readonly [key: string]: string };
   /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
   readonly status: RunStatus | "interrupted";
@@ -32,6 +34,7 @@ export function runSummary(state: RunState, { isInterrupted = false } = {}): Run
   return {
     id: state.runId,
     pipeline: planned.plan.pipeline,
+    title: planned.title ?? null,
     tags: planned.tags ?? {},
     status: isInterrupted ? "interrupted" : state.status,
     message: isInterrupted ? INTERRUPTED : state.message,

@@ -1370,6 +1370,7 @@ declare const notification: z.ZodObject<{
   event: z.ZodString;
   run: z.ZodNullable<z.ZodString>;
   pipeline: z.ZodNullable<z.ZodString>;
+  title: z.ZodDefault<z.ZodNullable<z.ZodString>>;
   at: z.ZodString;
   status: z.ZodNullable<z.ZodString>;
   reason: z.ZodNullable<z.ZodString>;

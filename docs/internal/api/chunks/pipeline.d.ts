@@ -521,6 +521,7 @@ interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns>
   readonly prune: boolean;
   readonly profiles: Profiles;
   readonly consent: string | null;
+  title?(input: z.output<S>): string;
   build(builder: Builder<z.output<S>>): R;
 }
 interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
@@ -529,6 +530,7 @@ interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   readonly prune?: boolean | undefined;
   readonly profiles?: Profiles | undefined;
   readonly consent?: string | undefined;
+  readonly title?: ((input: z.output<S>) => string) | undefined;
   build(builder: Builder<z.output<S>>): R;
 }
 declare function pipeline<S extends z.ZodType, R extends Returns>(name: string, definition: PipelineDefinition<S, R>): Pipeline<S, R>;

@@ -156,6 +156,7 @@ interface RunPlanned {
   readonly reuse?: true;
   readonly profile?: AppliedProfile;
   readonly manifests?: false;
+  readonly title?: string;
   readonly tags?: Tags;
   readonly consent?: string;
   readonly source: {
@@ -649,6 +650,7 @@ interface AttemptView {
 interface RunReport {
   readonly id: string;
   readonly pipeline: string;
+  readonly title: string | null;
   readonly tags: {
     readonly [key: string]: string;
   };
@@ -987,9 +989,16 @@ interface FoldSnapshot {
   readonly seq: number;
   readonly state: string;
 }
+interface RunsQuery {
+  readonly limit?: number | undefined;
+  readonly before?: number | undefined;
+  readonly tags?: Tags | undefined;
+  readonly search?: string | undefined;
+}
 interface RunRow {
   readonly runId: string;
   readonly pipeline: string;
+  readonly title: string | null;
   readonly account: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -1024,11 +1033,7 @@ interface JournalStore extends ReviewLinkStore {
     readonly type: "run.planned";
   }, at: number, wake?: Wake): Promise<void>;
   run(runId: string): Promise<RunRow | null>;
-  runs(options?: {
-    readonly limit?: number;
-    readonly before?: number;
-    readonly tags?: Tags;
-  }): Promise<readonly RunRow[]>;
+  runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   read(runId: string, options?: {
     readonly afterSeq?: number;
     readonly limit?: number;
@@ -1177,6 +1182,7 @@ interface DriveOptions {
 interface RunOptions extends DriveOptions {
   readonly onExisting?: "resume" | "fail" | undefined;
   readonly id?: string | undefined;
+  readonly title?: string | undefined;
   readonly tags?: {
     readonly [key: string]: string;
   } | undefined;
@@ -1555,9 +1561,7 @@ interface Showrunner {
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;
-  runs(options?: {
-    readonly tags?: Tags;
-  }): Promise<readonly RunRow[]>;
+  runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   due(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
   events(runId: string, options?: {

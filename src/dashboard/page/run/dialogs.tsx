@@ -11,7 +11,13 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
   const atService = [...model.steps.values()].filter(({ heldMicros }) => heldMicros > 0).length;
   const stop = () => post<void>(`${runPath(model.head.id)}/stop`, {});
   return (
-    <Dialog title={`Stop ${model.head.id}?`} action="Stop the run" danger onAction={stop} onClose={onClose}>
+    <Dialog
+      title={`Stop ${model.head.title ?? model.head.id}?`}
+      action="Stop the run"
+      danger
+      onAction={stop}
+      onClose={onClose}
+    >
       <p>Nothing more is submitted. What is finished stays, and the run can be resumed.</p>
       {atService > 0 && (
         <p>
@@ -49,7 +55,7 @@ export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   const remade = rerun.length === 1 ? first : count(rerun.length, "step");
   return (
     <Dialog
-      title={first === undefined ? `Resume ${head.id}?` : `Make ${remade} again?`}
+      title={first === undefined ? `Resume ${head.title ?? head.id}?` : `Make ${remade} again?`}
       action={first === undefined ? "Resume" : "Rerun"}
       ready={preview.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
       onAction={resume}

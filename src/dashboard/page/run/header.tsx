@@ -30,8 +30,9 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
             </>
           )}
           {head.pipeline}
+          {head.title !== null && ` / ${head.id}`}
         </p>
-        <h1>{head.id}</h1>
+        <h1>{head.title ?? head.id}</h1>
         <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauseWord(head.pause.reason)}</Pill>
         <div class="head-actions">
           {canAct && head.status === "running" && (

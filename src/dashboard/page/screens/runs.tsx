@@ -3,7 +3,7 @@ import { formatDuration } from "../../../duration.ts";
 import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion, useCommands } from "../state/live.ts";
-import { runHref } from "../state/router.ts";
+import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
 import { ago, count, usd } from "../ui/format.ts";
@@ -17,13 +17,13 @@ const MOST_ROWS = 1000;
 const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
 /** All runs of the journal, newest first; what needs a person comes before. */
-export function RunsScreen() {
-  const [search, setSearch] = useState("");
-  const [status, setStatus] = useState<string | null>(null);
+export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);
   const version = useThrottled(useStore(listVersion), 400);
   const term = useThrottled(search, 150);
+  const show = (wanted: Partial<{ search: string; status: string | null }>, how: "push" | "replace") =>
+    go(runsHref({ search, status, ...wanted }), how);
   const query = new URLSearchParams({ q: term, limit: String(limit), ...(status !== null && { status }) });
   const loaded = useLoaded((signal) => get<RunsPage>(`/api/runs?${query}`, signal), [version, term, status, limit]);
   useKeys({
@@ -41,15 +41,17 @@ export function RunsScreen() {
           <input
             ref={box}
             type="search"
-            placeholder="Search by run, pipeline or tag"
-            aria-label="Search by run, pipeline or tag"
+            placeholder="Search names, tags and inputs"
+            aria-label="Search names, tags and inputs of runs"
             aria-keyshortcuts="/"
             value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
+            onInput={(event) => show({ search: event.currentTarget.value }, "replace")}
           />
           <span class="key">/</span>
         </search>
-        {loaded.state === "ready" && <Chips page={loaded.value} chosen={status} onChoose={setStatus} />}
+        {loaded.state === "ready" && (
+          <Chips page={loaded.value} chosen={status} onChoose={(chosen) => show({ status: chosen }, "push")} />
+        )}
         <ReviewLinksButton />
       </div>
       {loaded.state === "failed" && <Problem title="The runs could not be read">{loaded.error.message}</Problem>}
@@ -171,8 +173,8 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
           )}
         </span>
         <span class="name">
-          <b>{run.id}</b>
-          <small>{[run.pipeline, ...run.tags].join(" · ")}</small>
+          <b>{run.title ?? run.id}</b>
+          <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...run.tags].join(" · ")}</small>
         </span>
         <span class="state">
           <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>

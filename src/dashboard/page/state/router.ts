@@ -5,7 +5,7 @@ export type Tab = "graph" | "results" | "timeline" | "costs" | "log" | "about";
 export const TABS: readonly Tab[] = ["graph", "results", "timeline", "costs", "log", "about"];
 
 export type Route =
-  | { readonly screen: "runs" }
+  | { readonly screen: "runs"; readonly search: string; readonly status: string | null }
   | {
       readonly screen: "run";
       readonly id: string;
@@ -32,7 +32,7 @@ function readRoute(): Route {
   const [path = "", search] = address().split("?", 2);
   const [first = "", second, third, ...rest] = path.split("/").slice(1).map(decodeURIComponent);
   const query = new URLSearchParams(search);
-  if (first === "") return { screen: "runs" };
+  if (first === "") return { screen: "runs", search: query.get("q") ?? "", status: query.get("status") };
   if (first === "plan" && second === undefined) return { screen: "plan" };
   if (first === "costs" && second === undefined) return { screen: "costs" };
   if (first !== "runs" || !second || rest.length > 0) return { screen: "unknown" };
@@ -49,6 +49,11 @@ export function go(href: string, how: "push" | "replace" = "push"): void {
   if (href === address()) return;
   history[how === "push" ? "pushState" : "replaceState"](null, "", inlined === null ? href : `#${href}`);
   route.set(readRoute());
+}
+
+export function runsHref({ search, status }: { readonly search: string; readonly status: string | null }): string {
+  const query = new URLSearchParams({ ...(search !== "" && { q: search }), ...(status !== null && { status }) });
+  return query.size === 0 ? "/" : `/?${query}`;
 }
 
 export function runHref(

@@ -1,0 +1,38 @@
+import type { Json } from "../plan/plan.ts";
+import type { RunPlanned } from "./events.ts";
+import { tagTexts } from "./tags.ts";
+
+const MOST_CHARACTERS = 8_000;
+const MOST_WORDS = 10;
+
+/** What a run is found by, in lower case: its id, title, pipeline and tags, and the values of its input as far as they fit. */
+export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
+  const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
+  let room = MOST_CHARACTERS - texts.join("\n").length;
+  for (const text of valuesOf(input)) {
+    if (room <= 0) break;
+    texts.push(text.slice(0, room));
+    room -= text.length + 1;
+  }
+  return comparable(texts.join("\n"));
+}
+
+/** A run is found if it has all of them. */
+export function searchWords(search: string): readonly string[] {
+  const words = comparable(search.slice(0, MOST_CHARACTERS)).split(/\s+/u);
+  return [...new Set(words)].filter((word) => word !== "").slice(0, MOST_WORDS);
+}
+
+/** Also what PostgreSQL refuses in a text becomes one that it takes. */
+function comparable(text: string): string {
+  return text.toLowerCase().toWellFormed().replaceAll("\0", " ");
+}
+
+function* valuesOf(value: Json): Generator<string> {
+  const rest: Json[] = [value];
+  while (rest.length > 0) {
+    const next = rest.pop()!;
+    if (typeof next === "object" && next !== null) rest.push(...Object.values(next).reverse());
+    else if (next !== null) yield String(next);
+  }
+}
