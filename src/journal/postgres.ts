@@ -19,6 +19,7 @@ import * as side from "./postgres/side-tables.ts";
 import { WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
+import type { RunsQuery } from "./search.ts";
 import type {
   Commit,
   InboxMessage,
@@ -27,7 +28,6 @@ import type {
   LeaseHolder,
   Progress,
   ResultsQuery,
-  RunsQuery,
   UploadHandleRow,
 } from "./store.ts";
 import type { DueQuery, Wake } from "./wakes.ts";

@@ -1,6 +1,18 @@
 import type { Json } from "../plan/plan.ts";
 import type { RunPlanned } from "./events.ts";
-import { tagTexts } from "./tags.ts";
+import { type Tags, tagTexts } from "./tags.ts";
+
+/** Which runs are meant: those that are all of what is given. */
+export interface RunsQuery {
+  /** The newest ones. */
+  readonly limit?: number | undefined;
+  /** Made before this, epoch milliseconds. */
+  readonly before?: number | undefined;
+  /** Carry all of them. */
+  readonly tags?: Tags | undefined;
+  /** Hold all these words, in any case, in id, title, pipeline, tags or input. */
+  readonly search?: string | undefined;
+}
 
 const MOST_CHARACTERS = 8_000;
 const MOST_WORDS = 10;

@@ -8,6 +8,7 @@ import type { PaceRequest } from "./pace-shares.ts";
 import { projectOf } from "./project.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
+import type { RunsQuery } from "./search.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
@@ -34,7 +35,6 @@ import type {
   LeaseHolder,
   Progress,
   ResultsQuery,
-  RunsQuery,
   UploadHandleRow,
 } from "./store.ts";
 import { Waiters } from "./waiters.ts";

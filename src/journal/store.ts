@@ -5,6 +5,7 @@ import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingS
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
 import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
 import type { ReviewLinkStore } from "./review-links.ts";
+import type { RunsQuery } from "./search.ts";
 import type { Tags } from "./tags.ts";
 import type { DueQuery, Wake, WorkMessage } from "./wakes.ts";
 
@@ -157,17 +158,6 @@ export interface FoldSnapshot {
   readonly seq: number;
   /** JSON text, which only the fold reads. */
   readonly state: string;
-}
-
-export interface RunsQuery {
-  /** Default: all. */
-  readonly limit?: number | undefined;
-  /** Only runs made before this, epoch milliseconds. */
-  readonly before?: number | undefined;
-  /** Only runs that carry all of them. */
-  readonly tags?: Tags | undefined;
-  /** Only runs whose id, title, pipeline, tags and input hold all these words, in any case. */
-  readonly search?: string | undefined;
 }
 
 export interface RunRow {

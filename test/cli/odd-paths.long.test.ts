@@ -56,6 +56,12 @@ const commands: Readonly<Record<string, (path: string) => readonly string[]>> = 
   },
   "run FILE": (path) => ["run", path, "--journal", soundJournal],
   "run --input": (path) => ["run", pipeline, "--budget", "1", "--journal", soundJournal, "--input", `@${path}`],
+  "run --each": (path) => {
+    const rows = join(mkdtempSync(join(folder, "beside-")), "rows.csv");
+    symlinkSync(path, rows);
+    return ["run", pipeline, "--budget", "1", "--journal", soundJournal, "--each", rows];
+  },
+  "approve --value": (path) => ["approve", "r", "a", "--journal", soundJournal, "--value", `@${path}`],
   "run with media to upload": (path) => [
     "run",
     join(folder, "similarity.ts"),
@@ -90,8 +96,10 @@ const commands: Readonly<Record<string, (path: string) => readonly string[]>> = 
   "migrate FILE": (path) => ["migrate", path, "--out", join(folder, "migrated")],
   "migrate --out": (path) => ["migrate", v2, "--out", path],
   "migrate --catalog": (path) => ["migrate", v2, "--out", join(folder, "migrated"), "--catalog", path],
+  "migrate --decisions": (path) => ["migrate", v2, "--out", join(folder, "migrated"), "--decisions", path],
   "serve --data": (path) => ["serve", "--port", "0", "--data", path],
   "serve --catalog": (path) => ["serve", "--port", "0", "--data", join(folder, "data"), "--catalog", path],
+  "serve --key-file": (path) => ["serve", "--port", "0", "--data", join(folder, "data"), "--key-file", path],
   "serve --faults": (path) => ["serve", "--port", "0", "--data", join(folder, "data"), "--faults", path],
 };
 

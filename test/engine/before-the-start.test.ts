@@ -147,7 +147,9 @@ test("a run is called by what its pipeline or its caller says, is found by it, a
     },
     build: two.build,
   });
-  await expect(show.plan(throwing, {})).resolves.toMatchObject({ problems: [{ message: expect.stringContaining("title threw: no name") }] });
+  await expect(show.plan(throwing, {})).resolves.toMatchObject({
+    problems: [{ message: expect.stringContaining("title threw: no name") }],
+  });
   for (const id of ["x", "y", "z"]) {
     const run = show.run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });
     await during(clock, (await during(clock, run)).result());

@@ -32,6 +32,7 @@ import {
   movedTo,
 } from "../../src/journal/record.ts";
 import { LISTED_MS, type ReviewLinkRow } from "../../src/journal/review-links.ts";
+import type { RunsQuery } from "../../src/journal/search.ts";
 import { type AccountMoney, isSince, refusalOf, unseenOf } from "../../src/journal/spend-guard.ts";
 import type {
   Commit,
@@ -46,7 +47,6 @@ import type {
   RemoveOutcome,
   ResultsQuery,
   RunRow,
-  RunsQuery,
   StoredResult,
   UploadHandleRow,
 } from "../../src/journal/store.ts";

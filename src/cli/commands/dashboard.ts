@@ -36,7 +36,9 @@ async function readKept(path: string): Promise<Kept> {
   try {
     // A link is not followed: whoever created it chose the token.
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
-    const { uid, mode } = await file.stat();
+    const found = await file.stat();
+    const { uid, mode } = found;
+    if (!found.isFile()) return { token: null, fault: "is no file" };
     const me = process.getuid?.();
     if (me !== undefined && uid !== me) return { token: null, fault: "belongs to another user" };
     if (me !== undefined && (mode & 0o077) !== 0)

@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
 import { loadLocalService } from "../../load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { checkAmount, parseDollars, parseDuration, parseRateLimit } from "../input/flag-values.ts";
+import { readNamed } from "../input/read-named.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
 
@@ -32,7 +32,7 @@ export async function readSecret(
 
 async function fromFile(path: string, flag: string): Promise<string> {
   try {
-    return (await readFile(path, "utf8")).trim();
+    return (await readNamed(path, 2 ** 16)).toString().trim();
   } catch (cause) {
     const message = `${flag} ${visible(path)} cannot be read`;
     throw new CliError("USAGE", message, { next: "name a file that holds the secret alone", cause });

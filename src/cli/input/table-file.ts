@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { confirm } from "./confirm.ts";
+import { readNamed } from "./read-named.ts";
 
 /** How a table is written, where that is not to be found out. */
 export interface TableFlags {
@@ -36,9 +36,10 @@ export async function readTextFile(
 ): Promise<string> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(path);
+    bytes = await readNamed(path);
   } catch (cause) {
-    const why = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "does not exist" : `cannot be read${code === undefined ? `: ${message}` : ""}`;
     throw new CliError("INPUT_INVALID", `${visible(path)} ${why}`, { next: `check the path after ${flag}`, cause });
   }
   const encoding = flags?.encoding ?? unmistakable(bytes) ?? (flags === null ? "utf-8" : null);

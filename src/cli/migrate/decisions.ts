@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
 import type { Decision, MigrationDecisions } from "../../migrate/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { readNamed } from "../input/read-named.ts";
 import { visible } from "../text/escape.ts";
 
 /** Read where it exists, when no other file is named. */
@@ -14,7 +14,7 @@ export async function readDecisions({ io }: Context, named: string | undefined):
   const { DecisionsFileError, parseDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
   try {
-    return parseDecisions(await readFile(resolve(io.cwd, file), "utf8"), file);
+    return parseDecisions((await readNamed(resolve(io.cwd, file))).toString(), file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return { map: {}, leaveOut: [] };
     const next = "mend the file, or name another with --decisions";

@@ -846,6 +846,12 @@ interface ReviewLinkStore {
   revokeReviewLink(id: string, at: number): Promise<void>;
   useReviewLink(id: string, at: number): Promise<boolean>;
 }
+interface RunsQuery {
+  readonly limit?: number | undefined;
+  readonly before?: number | undefined;
+  readonly tags?: Tags | undefined;
+  readonly search?: string | undefined;
+}
 interface Wake {
   readonly at: number | null;
   readonly memo: Json;
@@ -988,12 +994,6 @@ interface FoldSnapshot {
   readonly foldVersion: number;
   readonly seq: number;
   readonly state: string;
-}
-interface RunsQuery {
-  readonly limit?: number | undefined;
-  readonly before?: number | undefined;
-  readonly tags?: Tags | undefined;
-  readonly search?: string | undefined;
 }
 interface RunRow {
   readonly runId: string;
