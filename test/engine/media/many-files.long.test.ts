@@ -50,7 +50,7 @@ test("2,000 steps over one file copy it once, upload it once and ask for one pri
   expect([written.count, paidService.uploads.size, estimate.mock.calls.length]).toEqual([1, 1, 1]);
 });
 
-test("2,000 steps whose input is still to be made are priced with one placeholder and one request", async () => {
+test("2,000 steps whose input is still to be made are priced with a placeholder and a request for what is expected and for the greatest", async () => {
   const { show, paidService } = await openFakeShow();
   const estimate = vi.fn();
   const fanned = pipeline("fanned", {
@@ -66,7 +66,7 @@ test("2,000 steps whose input is still to be made are priced with one placeholde
   Object.assign(show.client, { estimate: counted(estimate, show.client.estimate) });
   const quote = await show.quote(fanned, {});
   expect(quote.prices.filter(({ basis }) => basis === "provisional")).toHaveLength(STEPS);
-  expect([written.count, paidService.uploads.size, estimate.mock.calls.length]).toEqual([1, 1, 2]);
+  expect([written.count, paidService.uploads.size, estimate.mock.calls.length]).toEqual([2, 2, 3]);
 });
 
 test("a run over one file many times copies it once, and once more after somebody damaged the copy", async () => {
