@@ -71,7 +71,7 @@ describe("rows of a table", () => {
         fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 6 }),
         async (delimiter, rows) => {
           const lines = rows.map((row) => row.map(quoted).join(delimiter));
-          const table = await parseTable(["sku", "name", "look"].join(delimiter) + "\n" + lines.join("\n"), {});
+          const table = await parseTable([["sku", "name", "look"].join(delimiter), ...lines].join("\n"), {});
           let line = 2;
           const expected = rows.map((cells, at) => {
             const begun = line;
