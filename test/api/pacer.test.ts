@@ -231,3 +231,17 @@ test("a limit a second is not taken for one a minute", async () => {
     { numRuns: 30 },
   );
 });
+
+test("says until when the key's limit holds requests back, where some wait for it", async () => {
+  const { clock, started, send, answer, pacer } = setUp({ limit: { requests: 2, perMs: 60_000 } });
+  for (const name of ["a", "b", "c"]) void send(name);
+  for (const name of ["a", "b"]) await answer(name);
+  expect(started).toEqual(["a", "b"]);
+  const { pausedUntil, queued } = pacer.snapshot();
+  expect(queued).toBe(1);
+  await clock.advance(pausedUntil! - clock.now() - 1);
+  expect(started).toEqual(["a", "b"]);
+  await clock.advance(1);
+  expect(started).toEqual(["a", "b", "c"]);
+  expect(pacer.snapshot().pausedUntil).toBeNull();
+});

@@ -1,11 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
 import { LiveRun } from "../../src/cli/live/live-run.ts";
+import { type Held, sayLimitWaits } from "../../src/cli/live/say-limit.ts";
 import { remainingOf, renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
-import { createOutput } from "../../src/cli/output.ts";
+import { type CommandOutput, createOutput } from "../../src/cli/output.ts";
 import { whileWorking } from "../../src/cli/service/calls.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
@@ -154,9 +155,13 @@ describe("the tree", () => {
 
   test("shows requests a minute against the limit, and how far a download is", () => {
     const view = withProgress(liveAfter([planned(steps), ...submitted, ended[0]!]), 0.25, null);
-    const tree = renderTree(view, { ...plain, width: 120, rate: { perMinute: 12, limitPerMinute: 60 } });
+    const tree = renderTree(view, {
+      ...plain,
+      width: 120,
+      rate: { perMinute: 12, limitPerMinute: 60, waitMs: 42_000 },
+    });
     expect(tree).toContain("face     downloading ███░░░░░░░░░  25 %");
-    expect(tree).toMatch(/12 of 60 requests\/min/);
+    expect(tree).toMatch(/12 of 60 requests\/min.*waits 42 s for the key's limit/);
   });
 
   test("a second attempt costs on top of the first", () => {
@@ -236,7 +241,7 @@ describe("the tree", () => {
   test("the line of sums leaves out whole parts rather than be cut", () => {
     const view = liveAfter([planned(steps), ...submitted]);
     for (let width = 20; width < 120; width++) {
-      const line = renderTree(view, { ...plain, width, rate: { perMinute: 12, limitPerMinute: 600 } })
+      const line = renderTree(view, { ...plain, width, rate: { perMinute: 12, limitPerMinute: 600, waitMs: null } })
         .split("\n")
         .at(-1)!;
       expect(line.length).toBeLessThanOrEqual(width);
@@ -345,5 +350,32 @@ test("what concerns all steps of a large run is computed once a second, of a sma
     expect(values.at(-1)).toBe(times);
     live.kept("sum", {}, 1_200, () => ++computed);
     expect(computed).toBe(times + 1);
+  }
+});
+
+test("a wait for the key's limit is said once, with how long, and a short one not at all", () => {
+  vi.useFakeTimers({ now: 1_000_000 });
+  try {
+    const lines: string[] = [];
+    let held: Held = { queued: 0, pausedUntil: null };
+    const output = { say: (text: string) => lines.push(text) } as unknown as CommandOutput;
+    const waits = sayLimitWaits(() => held, output);
+    const then = (queued: number, ms: number, passedMs = 2_000) => {
+      held = { queued, pausedUntil: Date.now() + ms };
+      vi.advanceTimersByTime(passedMs);
+    };
+    then(0, 60_000);
+    then(3, 2_000, 500);
+    expect(lines).toEqual([]);
+    then(12, 45_500);
+    then(11, 20_000);
+    expect(lines).toEqual(["The key's request limit is reached: 12 requests waiting, the next in 45.0 s"]);
+    then(0, 0, 60_000);
+    then(1, 30_500);
+    expect(lines.slice(1)).toEqual(["The key's request limit is reached: 1 request waiting, the next in 30.0 s"]);
+    waits[Symbol.dispose]();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
   }
 });

@@ -122,6 +122,12 @@ interface Lane {
   readonly waiting: FairQueue<Entry>;
 }
 
+/** Until the pause that the service asked for is over and, where requests wait, the limit lets one through. */
+function heldUntil({ bucket, waiting }: Lane, now: number): number {
+  const opensAt = waiting.length > 0 ? bucket.opensAt(now) : Number.POSITIVE_INFINITY;
+  return Number.isFinite(opensAt) ? opensAt : bucket.pausedUntil;
+}
+
 export function createPacer(clock: Clock, options: PaceOptions = {}, random: () => number = Math.random): Pacer {
   return new KeyPacer(clock, options, random);
 }
@@ -196,13 +202,14 @@ class KeyPacer implements Pacer {
 
   snapshot(): PaceSnapshot {
     const lanes = [this.#shared, ...this.#own.values()];
-    const pausedUntil = Math.max(...lanes.map((lane) => lane.bucket.pausedUntil));
+    const now = this.#clock.now();
+    const pausedUntil = Math.max(...lanes.map((lane) => heldUntil(lane, now)));
     return {
       inFlight: this.#inFlight,
       sent: this.#sent,
       limited: this.#limited,
       queued: lanes.reduce((sum, lane) => sum + lane.waiting.length, 0),
-      pausedUntil: pausedUntil > this.#clock.now() ? pausedUntil : null,
+      pausedUntil: pausedUntil > now ? pausedUntil : null,
       limit: this.#shared.bucket.limit,
     };
   }

@@ -112,7 +112,9 @@ export async function continueRun(
 ): Promise<ExitCode> {
   const known = (await show.runs()).find((row) => row.runId === runId);
   const pipeline = options === undefined ? await codeOf(show, runId, context.io.cwd) : null;
-  const handle = await show.resume(runId, options ?? (pipeline === null ? {} : { pipeline, compare: false }));
+  const how: ResumeOptions = options ?? (pipeline === null ? {} : { pipeline, compare: false });
+  await sayStaysAsPlanned(show, context, runId, how);
+  const handle = await show.resume(runId, how);
   context.output.say(`Run ${visible(handle.id)}`);
   return followRun(handle, context, {
     json: flags.json,
@@ -120,6 +122,19 @@ export async function continueRun(
     expectedMs: (step) => show.expectedMs(step),
     pace: () => show.client.pace(),
   });
+}
+
+/** Where the run's own code changed and nobody asked to take that up. */
+async function sayStaysAsPlanned(show: Showrunner, context: Context, runId: string, how: ResumeOptions): Promise<void> {
+  const { pipeline, compare } = how;
+  if (pipeline === undefined || compare !== false) return;
+  // What keeps them from being compared is said where it keeps the run from continuing.
+  const drift = await show.drift(runId, pipeline).catch(() => null);
+  if (drift === null || drift.isSame) return;
+  const next = `showrunner resume ${visible(runId)} --accept-changes`;
+  context.output.say(
+    `Its pipeline has changed since; the run continues as it was planned. To take up the changes: ${next}`,
+  );
 }
 
 interface ResumeRequest {

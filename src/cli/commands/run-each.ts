@@ -7,6 +7,7 @@ import { openEngine } from "../engine.ts";
 import { agreedPrice, quoteOptions, type RunFlags, runOptions } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
 import { type FileRow, type RowMistake, readRows, withKnownIds } from "../input/rows-file.ts";
+import { sayLimitWaits } from "../live/say-limit.ts";
 import type { LoadedPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
@@ -36,6 +37,7 @@ export async function runRows(
   if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);
+    using _waits = sayLimitWaits(() => show.client.pace(), context.output);
     const rows = withKnownIds(read.rows, await show.runs());
     const { budget: ___, ...quoting } = quoteOptions(flags);
     const quote = await quoteEach(show, loaded.pipeline, rows, quoting);

@@ -59,6 +59,13 @@ function stepLeft(
   return expectedMs?.(step.plan) ?? null;
 }
 
+/** Requests of the last minute, the key's limit once it is known, and how long the next one waits for it. */
+export interface Rate {
+  readonly perMinute: number;
+  readonly limitPerMinute: number | null;
+  readonly waitMs: number | null;
+}
+
 export interface TreeOptions {
   /** Epoch milliseconds. */
   readonly now: number;
@@ -69,7 +76,7 @@ export interface TreeOptions {
   readonly paint: CommandOutput["paint"];
   readonly expectedMs?: ExpectedMs;
   /** API requests of the last minute, and how many the key may send in one where that is known. */
-  readonly rate?: { readonly perMinute: number; readonly limitPerMinute: number | null } | undefined;
+  readonly rate?: Rate | undefined;
 }
 
 const marks: Readonly<
@@ -219,8 +226,9 @@ function summary(live: LiveRun, steps: readonly StepView[], state: RunView["stat
     : null;
   if (left !== null) parts.push(...remainingText(left));
   if (options.rate !== undefined) {
-    const { perMinute, limitPerMinute } = options.rate;
+    const { perMinute, limitPerMinute, waitMs } = options.rate;
     parts.push(`${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`);
+    if (waitMs !== null) parts.push(`waits ${duration(waitMs)} for the key's limit`);
   }
   return fitting([`  ${status}${pause === null ? "" : ` (${pause.reason})`}`, ...parts], options.width);
 }

@@ -4,7 +4,8 @@ import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { LiveRun } from "./live-run.ts";
 import { redrawOn } from "./redraw.ts";
-import { type ExpectedMs, renderTree } from "./tree.ts";
+import { type Held, limitWaitMs, sayLimitWaits } from "./say-limit.ts";
+import { type ExpectedMs, type Rate, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
   /** Events up to this one are old news: they shape the picture and print no line. Default 0. */
@@ -15,7 +16,7 @@ export interface WatchOptions {
 }
 
 /** As the client's own pace says it. */
-export interface Pace {
+export interface Pace extends Held {
   readonly sent: number;
   readonly limit: { readonly requests: number; readonly perMs: number } | null;
 }
@@ -31,7 +32,7 @@ export async function watchRun(
   options: WatchOptions = {},
 ): Promise<void> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
-  const picture = canRedraw ? redrawing(io, output, options) : printing(output, options.afterSeq ?? 0);
+  const picture = canRedraw ? redrawing(io, output, options) : printing(output, options);
   try {
     for await (const update of updates) picture.show(update);
   } finally {
@@ -44,14 +45,15 @@ interface Picture {
   end(): void;
 }
 
-function printing(output: CommandOutput, afterSeq: number): Picture {
+function printing(output: CommandOutput, { afterSeq = 0, pace }: WatchOptions): Picture {
+  const waits = pace === undefined ? null : sayLimitWaits(pace, output);
   return {
     show(update) {
       if ("type" in update || update.seq <= afterSeq) return;
       const line = liveText(update.event);
       if (line !== null) output.say(visible(line));
     },
-    end() {},
+    end: () => waits?.[Symbol.dispose](),
   };
 }
 
@@ -83,15 +85,15 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
 const minuteMs = 60_000;
 
 /** Requests of the last minute, by sampling the count. */
-function rateOf(pace: () => Pace): () => { readonly perMinute: number; readonly limitPerMinute: number | null } {
+function rateOf(pace: () => Pace): () => Rate {
   const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
   return () => {
     const at = performance.now();
-    const { sent, limit } = pace();
+    const { sent, limit, ...held } = pace();
     // One sample a second is enough for a minute.
     if (at - seen.at(-1)!.at >= 1000) seen.push({ at, sent });
     while (seen.length > 1 && at - seen[1]!.at >= minuteMs) seen.shift();
     const limitPerMinute = limit === null ? null : Math.round((limit.requests / limit.perMs) * minuteMs);
-    return { perMinute: sent - seen[0]!.sent, limitPerMinute };
+    return { perMinute: sent - seen[0]!.sent, limitPerMinute, waitMs: limitWaitMs(held, Date.now()) };
   };
 }

@@ -1,5 +1,6 @@
 import { type ComponentChildren, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { formatDuration } from "../../duration.ts";
 import type { Gauges } from "../views/action-wire.ts";
 import type { InlinedRun } from "../views/run-wire.ts";
 import { RunScreen } from "./run/screen.tsx";
@@ -157,7 +158,9 @@ function GaugeBar({ gauges }: { readonly gauges: Gauges | null }) {
         <span>Requests a minute</span>
         <b>{requests}</b>
         {limit !== null && <Meter label={`${requests} requests a minute`} value={pace.lastMinute} most={limit} />}
-        {pace.pausedUntil !== null && pace.pausedUntil > Date.now() && <em>slowed down by the service</em>}
+        {pace.pausedUntil !== null && pace.pausedUntil > Date.now() && (
+          <em>next in {formatDuration(pace.pausedUntil - Date.now())}</em>
+        )}
       </div>
     </div>
   );
