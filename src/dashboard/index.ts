@@ -4,6 +4,6 @@ export { createReviewLink, reviewLinkUrl, reviewLinkView } from "./links/review-
 export type { Dashboard, DashboardOptions, OfferedPipeline } from "./options.ts";
 export { PortInUseError } from "./options.ts";
 export { planSvg } from "./plan-svg.ts";
-export { writeReport } from "./report/write-report.ts";
+export { type WriteReportOptions, writeReport } from "./report/write-report.ts";
 export { startDashboard } from "./start.ts";
 export type { ReviewLinkView } from "./views/shared-wire.ts";

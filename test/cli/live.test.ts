@@ -161,7 +161,7 @@ describe("the tree", () => {
       rate: { perMinute: 12, limitPerMinute: 60, waitMs: 42_000 },
     });
     expect(tree).toContain("face     downloading ███░░░░░░░░░  25 %");
-    expect(tree).toMatch(/12 of 60 requests\/min.*waits 42 s for the key's limit/);
+    expect(tree).toMatch(/12 of 60 requests\/min, next in 42.0 s/);
   });
 
   test("a second attempt costs on top of the first", () => {

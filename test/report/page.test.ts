@@ -1,8 +1,9 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
 import type { RunCosts, StepDetail, TimelineView } from "../../src/dashboard/views/run-wire.ts";
 import type { Plan } from "../../src/index.ts";
-import { type ReadReport, reportOf } from "./support/read-report.ts";
+import { type ReadReport, reportFile, reportOf } from "./support/read-report.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 
 const evil = `</style></title></script><!--<script>alert(1)</script><img src=x onerror=alert(2)> "a" 'b' & \u001b[31m \u202Etxt`;
@@ -36,6 +37,38 @@ describe("a report", () => {
     expect(detail(report, "shot-1").needs).toEqual(["face", "sample"]);
     expect(detail(report, "face").usedBy).toEqual(["shot-1"]);
     expect(report.run.answers.given).toEqual({ input: { title: "Harbour" }, isCut: false });
+  });
+
+  test("for a client holds what was returned, by its name, and nothing else of the run", async () => {
+    const run = halfway().complete("face").wait(200).download("face").submit("shot-1").begin("shot-1");
+    run.complete("shot-1").download("shot-1").place("shot-1", "film", "film.png").finish();
+    const read = async (hasPrice: boolean) => {
+      const document = readFileSync(await reportFile(run, { forClient: { hasPrice } }), "utf8");
+      return { document, data: /id="client-report">([^<]*)</.exec(document)![1]! };
+    };
+    const { document, data } = await read(false);
+    expect(JSON.parse(data)).toMatchObject({
+      title: "sample",
+      price: null,
+      isComplete: true,
+      media: [{ name: "film" }],
+    });
+    for (const own of [
+      "shot-1",
+      "face",
+      "image-1",
+      "video-1",
+      "job_",
+      "asset_",
+      "Harbour",
+      "prompt",
+      "/tmp",
+      "Micros",
+      "usd",
+    ])
+      expect([own, data.includes(own)]).toEqual([own, false]);
+    expect(document).not.toContain('id="inlined-run"');
+    expect(JSON.parse((await read(true)).data).price).toBe("0.10");
   });
 
   test("of a run that waits for money holds why and what to type", async () => {

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { ownVersion } from "../../own-version.ts";
-import { ExitCode } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, mediaOptionsOf, type ServiceFlags, withJournal } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { visible } from "../text/escape.ts";
@@ -8,18 +8,25 @@ import { counted } from "../text/table.ts";
 
 export interface ReportFlags extends ServiceFlags {
   readonly out?: string;
+  readonly for?: "client";
+  readonly prices?: boolean;
 }
 
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */
 export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
   const { io, output } = context;
+  const isForClient = flags.for === "client";
+  if (flags.prices && !isForClient) {
+    throw new CliError("USAGE", "--prices is for --for client", { next: "leave it out: the report has all costs" });
+  }
   const { writeReport } = await import("../../dashboard/index.ts");
   return withJournal(flags, async (show) => {
     const written = await writeReport(show, runId, {
       file:
         flags.out === undefined
-          ? await defaultFile((await show.show(runId)).out_dir, runId, io.cwd)
+          ? await defaultFile((await show.show(runId)).out_dir, runId, io.cwd, isForClient)
           : resolve(io.cwd, flags.out),
+      ...(isForClient && { forClient: { hasPrice: flags.prices === true } }),
       ...mediaOptionsOf(io, flags),
       writtenAt: Date.now(),
       version: ownVersion(),
@@ -41,7 +48,8 @@ export async function report(context: Context, runId: string, flags: ReportFlags
 }
 
 /** In the run's folder, unless that lies outside of the working folder. */
-async function defaultFile(outDir: string, runId: string, cwd: string): Promise<string> {
-  if (await isOwnFile(outDir, cwd)) return join(outDir, "report.html");
-  return join(cwd, `report-${runId.replace(/[^\w.-]/g, "_")}.html`);
+async function defaultFile(outDir: string, runId: string, cwd: string, isForClient: boolean): Promise<string> {
+  const stem = isForClient ? "client-report" : "report";
+  if (await isOwnFile(outDir, cwd)) return join(outDir, `${stem}.html`);
+  return join(cwd, `${stem}-${runId.replace(/[^\w.-]/g, "_")}.html`);
 }

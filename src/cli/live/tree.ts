@@ -227,8 +227,8 @@ function summary(live: LiveRun, steps: readonly StepView[], state: RunView["stat
   if (left !== null) parts.push(...remainingText(left));
   if (options.rate !== undefined) {
     const { perMinute, limitPerMinute, waitMs } = options.rate;
-    parts.push(`${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`);
-    if (waitMs !== null) parts.push(`waits ${duration(waitMs)} for the key's limit`);
+    const requests = `${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`;
+    parts.push(waitMs === null ? requests : `${requests}, next in ${duration(waitMs)}`);
   }
   return fitting([`  ${status}${pause === null ? "" : ` (${pause.reason})`}`, ...parts], options.width);
 }

@@ -154,6 +154,8 @@ export function addInspecting(program: Command, act: Act): void {
       "--out <file.html>",
       "where to write it (default: report.html in the run's folder, where that lies below this one)",
     )
+    .addOption(new Option("--for <whom>", "what it returned, without steps, texts and costs").choices(["client"]))
+    .option("--prices", "with --for client: with what it cost, to the cent")
     .action(act(async () => (await import("../commands/report.ts")).report));
   withService(program.command("statement"))
     .description("list what the runs of a client made and cost within a month")

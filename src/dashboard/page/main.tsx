@@ -3,11 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../../duration.ts";
 import type { Gauges } from "../views/action-wire.ts";
 import type { InlinedRun } from "../views/run-wire.ts";
+import { ClientReportPage } from "./run/client-report.tsx";
 import { RunScreen } from "./run/screen.tsx";
 import { CostsScreen } from "./screens/costs.tsx";
 import { PlanScreen } from "./screens/plan.tsx";
 import { RunsScreen } from "./screens/runs.tsx";
-import { inlined } from "./state/inlined.ts";
+import { clientReport, inlined } from "./state/inlined.ts";
 import { type Connection, connection, follow, gauges, visitor } from "./state/live.ts";
 import { type Route, useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
@@ -207,5 +208,6 @@ function ThemeButton() {
   );
 }
 
-if (inlined === null) applyTheme();
-render(<App />, document.getElementById("app")!);
+if (inlined === null && clientReport === null) applyTheme();
+const page = clientReport === null ? <App /> : <ClientReportPage report={clientReport} />;
+render(page, document.getElementById("app")!);

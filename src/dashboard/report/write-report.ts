@@ -6,6 +6,7 @@ import { FoldedRun, type MediaOptions, openMedia, type Showrunner } from "../../
 import { pageFolder } from "../routes/file-routes.ts";
 import type { EventLine, InlinedRun, MediaView } from "../views/run-wire.ts";
 import { eventLine } from "../views/step-detail.ts";
+import { clientReport } from "./client-report.ts";
 import { inlinedRun } from "./inlined-run.ts";
 import { type PlacedMedia, placeMedia } from "./place-media.ts";
 
@@ -21,6 +22,8 @@ export interface WriteReportOptions {
   readonly media?: string | undefined;
   readonly mediaDir: string;
   readonly env?: MediaOptions["env"];
+  /** For a client: the returned files alone, with what they cost where `hasPrice` says so. Default: the whole run. */
+  readonly forClient?: { readonly hasPrice: boolean } | undefined;
   /** Epoch milliseconds, shown in the page. */
   readonly writtenAt: number;
   /** Showrunner's own version, shown in the page. */
@@ -53,16 +56,21 @@ export async function writeReport(
   }
   if (folded.view === null) throw new Error(`Run ${runId} has no first event; is its journal whole?`);
   const isInterrupted = (await show.show(runId)).status === "interrupted";
+  const client = options.forClient && clientReport(folded, { writtenAt, ...options.forClient });
   const run = inlinedRun(folded, { writtenAt, version, isInterrupted, lines });
   const file = resolve(options.file);
   await mkdir(dirname(file), { recursive: true });
-  const placed = await placeMedia(mediaOf(run), {
+  const placed = await placeMedia(client?.media ?? mediaOf(run), {
     pagePath: file,
     inlineBytes,
     outDir: run.patch.head.outDir,
     store: await openMedia({ ...options, isReadOnly: true }),
   });
-  const page = await reportPage(run, placed);
+  const { pipeline, status, id } = run.patch.head;
+  const page =
+    client === undefined
+      ? await reportPage({ id: "inlined-run", title: `${pipeline} · ${status} · ${id}`, version, data: run }, placed)
+      : await reportPage({ id: "client-report", title: client.title, version, data: client }, placed);
   // Written atomically: a browser may be reading the previous one.
   await writeDurably(file, page);
   return { file, sizeBytes: Buffer.byteLength(page), media: placed.counts };
@@ -72,10 +80,17 @@ function mediaOf({ patch: { head, steps } }: InlinedRun): readonly MediaView[] {
   return [...steps.flatMap(({ media, decision }) => [...media, ...(decision?.shows ?? [])]), ...head.covers];
 }
 
+interface Content {
+  /** Of the element that holds the data. */
+  readonly id: string;
+  readonly title: string;
+  readonly version: string;
+  readonly data: object;
+}
+
 /** The page as the dashboard serves it, in one document that asks nobody for anything and runs no script but its own. */
-async function reportPage(run: InlinedRun, { places, inline }: PlacedMedia): Promise<string> {
+async function reportPage({ id, title, version, data }: Content, { places, inline }: PlacedMedia): Promise<string> {
   const { script, style } = await builtParts();
-  const { pipeline, status, id } = run.patch.head;
   const isBeside = [...places.values()].some(({ url }) => url !== null && !Object.hasOwn(inline, url));
   const media = isBeside ? "data: 'self' file:" : "data:";
   const policy = [
@@ -95,15 +110,15 @@ async function reportPage(run: InlinedRun, { places, inline }: PlacedMedia): Pro
 <meta http-equiv="Content-Security-Policy" content="${policy.join("; ")}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="generator" content="Showrunner ${escaped(run.version)}">
-<title>${escaped(`${pipeline} · ${status} · ${id}`)}</title>
+<meta name="generator" content="Showrunner ${escaped(version)}">
+<title>${escaped(title)}</title>
 <style>${style}</style>
 </head>
 <body>
 <div id="app"></div>
-<noscript>This report needs JavaScript. On the command line, <code>showrunner show</code> says the same.</noscript>
+<noscript>This report needs JavaScript.</noscript>
 <script type="application/json" id="inlined-media">${json(inline)}</script>
-<script type="application/json" id="inlined-run">${json(run, places)}</script>
+<script type="application/json" id="${id}">${json(data, places)}</script>
 <script type="module">${script}</script>
 </body>
 </html>

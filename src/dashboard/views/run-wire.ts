@@ -254,6 +254,17 @@ export interface GivenView {
   readonly isCut: boolean;
 }
 
+/** What a run returned, as a client sees it: no step, no prompt, no incident, and no cost unless it was asked for. */
+export interface ClientReport {
+  readonly title: string;
+  /** Epoch milliseconds. */
+  readonly writtenAt: number;
+  readonly isComplete: boolean;
+  /** Dollars with two decimals; null: not to be shown. */
+  readonly price: string | null;
+  readonly media: readonly MediaView[];
+}
+
 /** A run within a report: what its page would ask a server for, as of one moment. */
 export interface InlinedRun {
   /** The moment; epoch milliseconds. */

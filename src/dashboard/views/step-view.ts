@@ -73,7 +73,7 @@ function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
   const step = state.steps[path];
   const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
   if (step !== undefined && output !== undefined) return outputView(state, step, output);
-  return { ...blank(path, index), state: "pending" };
+  return { ...blankMedia(path, index), state: "pending" };
 }
 
 /** A step as the page shows it; without a state, as it is planned. */
@@ -150,7 +150,7 @@ function askOf(plan: PlanStep): string | null {
 /** Everything of a step that a person can look at. */
 export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
   if (step.upload !== null)
-    return [{ ...blank(step.path, "upload"), ...stored(state, step.path, "upload", step.upload) }];
+    return [{ ...blankMedia(step.path, "upload"), ...stored(state, step.path, "upload", step.upload) }];
   return outputsOf(step)
     .filter(({ voiceId }) => voiceId === null)
     .map((output) => outputView(state, step, output));
@@ -160,7 +160,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
   const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
   const placed = placedFile(state, path, index);
   return {
-    ...blank(path, index),
+    ...blankMedia(path, index),
     ...facts,
     kind: kindOfType(facts.contentType),
     state: phase,
@@ -171,7 +171,7 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
   };
 }
 
-function blank(step: string, index: MediaView["index"]): MediaView {
+export function blankMedia(step: string, index: MediaView["index"]): MediaView {
   return {
     step,
     index,

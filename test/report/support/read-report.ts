@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeReport } from "../../../src/dashboard/index.ts";
+import { type WriteReportOptions, writeReport } from "../../../src/dashboard/index.ts";
 import type { InlinedRun } from "../../../src/dashboard/views/run-wire.ts";
 import type { SampleRun } from "./sample-run.ts";
 
@@ -14,10 +14,15 @@ export interface ReadReport {
 
 /** A report of a run, with what a browser finds in it. */
 export async function reportOf(run: SampleRun): Promise<ReadReport> {
+  return readReport(await reportFile(run));
+}
+
+/** Path of the page. */
+export async function reportFile(run: SampleRun, more: Partial<WriteReportOptions> = {}): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "report-"));
   const options = { file: join(folder, "report.html"), mediaDir: join(folder, "media"), version: "1.2.3" };
-  const { file } = await writeReport(run.show(), run.id, { ...options, writtenAt: run.now });
-  return readReport(file);
+  const { file } = await writeReport(run.show(), run.id, { ...options, writtenAt: run.now, ...more });
+  return file;
 }
 
 export function readReport(file: string): ReadReport {

@@ -11,16 +11,18 @@ import { Player } from "../ui/media.tsx";
 const PAGE = 24;
 const order = ["video", "image", "audio", "other"];
 
+/** Films first, then pictures, then sound. */
+export function filmsFirst(a: MediaView, b: MediaView): number {
+  return order.indexOf(a.kind) - order.indexOf(b.kind);
+}
+
 /** What came out: what the pipeline returns first, then what was made on the way there. */
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const isReturned = ({ media }: StepView) => media.some(({ name }) => name !== null);
   const returned = useSteps(model, { with: "returned" }, isReturned);
   const intermediate = useSteps(model, { with: "intermediate" }, (step) => !isReturned(step));
   const media = mediaOf([...returned.steps, ...intermediate.steps]);
-  // Films first, then pictures, then sound.
-  const results = media
-    .filter(({ name }) => name !== null)
-    .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const results = media.filter(({ name }) => name !== null).sort(filmsFirst);
   const others = media.filter(({ name }) => name === null);
   if (results.length + others.length === 0) {
     return (
@@ -60,10 +62,11 @@ interface GalleryProps {
   readonly results: readonly MediaView[];
   /** Loads further ones. */
   readonly more: (() => void) | null;
-  readonly onOpen: (step: string) => void;
+  /** Absent: there is nothing more of them to see. */
+  readonly onOpen?: ((step: string) => void) | undefined;
 }
 
-function Gallery({ title, results, more, onOpen }: GalleryProps) {
+export function Gallery({ title, results, more, onOpen }: GalleryProps) {
   const [limit, setLimit] = useState(PAGE);
   const [enlarged, enlarge] = useState<number | null>(null);
   if (results.length === 0) return null;
@@ -80,9 +83,13 @@ function Gallery({ title, results, more, onOpen }: GalleryProps) {
         {results.slice(0, limit).map((media, index) => (
           <li key={`${media.step} ${media.index}`}>
             <Player media={media} label={media.name ?? media.step} onEnlarge={() => enlarge(index)} />
-            <button type="button" class="link" onClick={() => onOpen(media.step)}>
-              {media.name ?? media.step}
-            </button>
+            {onOpen === undefined ? (
+              (media.name ?? media.step)
+            ) : (
+              <button type="button" class="link" onClick={() => onOpen(media.step)}>
+                {media.name ?? media.step}
+              </button>
+            )}
           </li>
         ))}
       </ul>

@@ -1,14 +1,17 @@
-import type { InlinedRun } from "../../views/run-wire.ts";
+import type { ClientReport, InlinedRun } from "../../views/run-wire.ts";
 
 /** The run of a report: a file that holds the page and all it would ask for, with no server behind it. Null elsewhere. */
-export const inlined: InlinedRun | null = read();
+export const inlined: InlinedRun | null = read("inlined-run");
+
+/** What a report for a client shows. Null elsewhere. */
+export const clientReport: ClientReport | null = read("client-report");
 
 /** Media stand in an element of their own, each once; where they are shown their keys are named. */
-function read(): InlinedRun | null {
-  const [run, media] = ["inlined-run", "inlined-media"].map((id) => document.getElementById(id)?.textContent);
-  if (run == null || media == null) return null;
+function read<T>(of: string): T | null {
+  const [data, media] = [of, "inlined-media"].map((id) => document.getElementById(id)?.textContent);
+  if (data == null || media == null) return null;
   const urls = JSON.parse(media) as Readonly<Record<string, string>>;
-  return JSON.parse(run, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
+  return JSON.parse(data, (name, value) => (name === "url" && Object.hasOwn(urls, value) ? urls[value] : value));
 }
 
 /** The server's answer, as it was when the report was written. */
