@@ -42,7 +42,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
     },
   });
   expect(runReport(state)).toEqual({
-    ...{ id: "r", pipeline: "by-hand", tags: {}, status: "paused", message: "too dear" },
+    ...{ id: "r", pipeline: "by-hand", title: null, tags: {}, status: "paused", message: "too dear" },
     pause: { reason: "budget", funding_url: "https://pay", required: "6.00", balance: null, resume_at: iso(3_000) },
     ...{
       budget: "5.00",
