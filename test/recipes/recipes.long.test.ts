@@ -168,7 +168,7 @@ describe("every recipe runs as it is, with its own defaults", () => {
     const lines = stdout.trim().split("\n");
     expect(lines).toHaveLength(3);
     for (const line of lines) {
-      expect(line).toMatch(/^products-[0-9a-f]{12}\tsucceeded\t\$0\.02$/);
+      expect(line).toMatch(/^products-[A-Z][a-z]+-[a-z]+-[0-9a-f]{12}\tsucceeded\t\$0\.02$/);
       expect(existsSync(join(cwd, "out", line.split("\t")[0]!, "card.png"))).toBe(true);
     }
   });
