@@ -25,6 +25,7 @@ export { openMediaStore } from "./engine/media/folder-store.ts";
 export type { MediaStore } from "./engine/media/media-store.ts";
 export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-media.ts";
 export { openNotifications } from "./engine/notify/notifications.ts";
+export type { WaitingDecision } from "./engine/options/decision.ts";
 export type { QuoteOptions } from "./engine/options/options.ts";
 export { checkTags } from "./engine/options/tags.ts";
 export { openSteps, priceText } from "./engine/price/totals.ts";
@@ -62,6 +63,7 @@ export {
 } from "./plan/index.ts";
 export type { Json, Reference } from "./plan/plan.ts";
 export { suggest } from "./plan/suggest.ts";
+export { type OpenDecision, openDecisions } from "./run/decisions.ts";
 export { offered } from "./run/kinds/approve.ts";
 export { referencedValue } from "./run/resolve.ts";
 export { formatCents, invoiced, parseMarkup } from "./run/view/invoice.ts";

@@ -3,6 +3,7 @@ import type { Chosen, DecidedBy, RunEvent } from "../journal/events.ts";
 import { isRunFinal, isStepFinal, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
+import { offered } from "./kinds/approve.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
 
 /** What a decision of a person adds, once it counts: the decision itself, and what it chose. */
@@ -35,6 +36,29 @@ export function decisionEvents(state: RunState, { chosen, value, ...decision }: 
     { type: "approval.decided", ...decision, ...(value !== undefined && { value }) },
     ...(chosen === undefined ? [] : [{ type: "pick.decided", step: path, chosen, scores: null } as const]),
   ];
+}
+
+/** A decision that waits for a person. */
+export interface OpenDecision {
+  readonly step: string;
+  /** What the author asks; null: nothing in particular. */
+  readonly message: string | null;
+  /** How many takes there are to pick from; null where nothing is to be picked. */
+  readonly takes: number | null;
+  /** Epoch milliseconds. */
+  readonly since: number;
+}
+
+/** In the order of the plan. */
+export function openDecisions(state: RunState): readonly OpenDecision[] {
+  if (isRunFinal(state.status)) return [];
+  return state.planned.plan.steps.flatMap((plan): readonly OpenDecision[] => {
+    const { decision, subject } = traitsOf(plan);
+    const { status, approval, startedAt } = state.steps[plan.path]!;
+    if (decision === null || status !== "running" || approval !== null) return [];
+    const takes = decision.choose ? offered(state, decision).length : null;
+    return [{ step: plan.path, message: subject, takes, since: startedAt ?? state.createdAt }];
+  });
 }
 
 /** Why nobody can decide on a step, and what can be done instead; null while a decision counts. */

@@ -53,6 +53,7 @@ const actions = [
   "/api/runs/harbour-42/approve",
   "/api/runs/harbour-42/reject",
   "/api/runs/harbour-42/adopt",
+  "/api/runs/harbour-42/comment",
   "/api/plan",
   "/api/runs",
   "/api/review-links",
@@ -87,6 +88,15 @@ describe("a viewer", () => {
     await page.goto(`${served.dashboard.origin}/runs/harbour-42?step=choose`);
     await page.getByText("Which one begins the film?").waitFor();
     for (const name of ["Review", "Stop…", "Resume…", "Approve", "Reject…", "Rerun…"]) {
+      expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
+    }
+    expect(await violations(page)).toEqual([]);
+    await page.goto(`${served.dashboard.origin}/review?run=harbour-42`);
+    const desk = page.getByRole("region", { name: "The decision" });
+    await desk.getByText("Which one begins the film?").waitFor();
+    await page.keyboard.press("1");
+    expect(await desk.getByRole("radio").count()).toBe(0);
+    for (const name of ["Approve", "Reject…", "Comment", "Approve all…"]) {
       expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
     }
     expect(await violations(page)).toEqual([]);

@@ -76,27 +76,32 @@ describe("a review", () => {
     const { page } = seen;
     await waiting("by-keys", []);
     await seen.go("/runs/by-keys");
-    await page.getByRole("button", { name: "Review", exact: true }).click();
-    const review = page.getByRole("dialog");
-    await eventually(() => review.getByRole("radio").count()).toBe(3);
+    await page.getByRole("link", { name: "Review", exact: true }).last().click();
+    const desk = page.getByRole("region", { name: "The decision" });
+    await eventually(() => desk.getByRole("radio").count()).toBe(3);
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("a");
     await page.keyboard.press("3");
-    await review.getByRole("button", { name: "Approve take 3" }).waitFor();
-    await review.getByRole("button", { name: "Take 2, enlarge" }).click();
+    await desk.getByRole("button", { name: "Approve take 3" }).waitFor();
+    await desk.getByRole("button", { name: "Take 2, enlarge" }).click();
     await page.getByRole("dialog", { name: "Take 2" }).getByText("2 of 3").waitFor();
     await page.keyboard.press("ArrowRight");
     await page.getByRole("dialog", { name: "Take 3" }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
+    await page.keyboard.press("d");
+    const differences = page.getByRole("list", { name: "Differences of the inputs" });
+    await eventually(() => differences.getByText("seed", { exact: true }).count()).toBe(3);
+    expect(await differences.getByText("prompt").count()).toBe(0);
     await page.keyboard.press("a");
-    await review.getByText("Take 3 approved.").waitFor();
+    await page.getByText("Take 3 approved.").waitFor();
+    await page.getByRole("heading", { name: "Nothing waits for a decision" }).waitFor();
     await page.keyboard.press("u");
-    await review.getByRole("button", { name: "Approve take 3" }).waitFor();
+    await desk.getByRole("button", { name: "Approve take 3" }).waitFor();
     expect((await served.journal.inbox("by-keys")).length).toBe(0);
     await page.keyboard.press("a");
-    await review.getByText("Take 3 approved.").waitFor();
-    await page.keyboard.press("Escape");
+    await page.getByText("Take 3 approved.").waitFor();
+    await seen.go("/runs/by-keys");
     await page.locator(".title .pill", { hasText: "succeeded" }).waitFor();
     const picked = (await served.show.show("by-keys")).steps.find(({ path }) => path === "look/pick");
     expect(picked?.chosen).toMatchObject({ step: "look/3" });
@@ -107,10 +112,12 @@ describe("a review", () => {
     await waiting("many-checks", ["one", "two"]);
     await seen.go("/runs/many-checks");
     await page.getByText("3 decisions to make").waitFor();
-    await page.getByRole("button", { name: "Review", exact: true }).click();
+    await page.getByRole("link", { name: "Review", exact: true }).last().click();
+    const desk = page.getByRole("region", { name: "The decision" });
     const titles = new Set<string>();
-    for (const _ of [1, 2, 3]) {
-      titles.add((await page.getByRole("dialog").getByRole("heading").textContent()) ?? "");
+    for (const index of [0, 1, 2]) {
+      await page.locator(`.queue li:nth-child(${index + 1}) [aria-current]`).waitFor();
+      titles.add((await desk.getByRole("heading").textContent()) ?? "");
       await page.keyboard.press("ArrowRight");
     }
     expect(titles).toEqual(new Set(["look/pick", "Is line 1 right?", "Is line 2 right?"]));
@@ -119,6 +126,42 @@ describe("a review", () => {
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Approve all", exact: true }).click();
     await page.getByText("1 decision to make").waitFor();
+  });
+
+  test("keeps what was chosen and written over a reload, and shows a decision made elsewhere where it stood", async () => {
+    const { page } = seen;
+    await waiting("elsewhere", ["one"]);
+    await seen.go("/review?run=elsewhere&at=elsewhere%2Flook%2Fpick");
+    const desk = page.getByRole("region", { name: "The decision" });
+    await eventually(() => desk.getByRole("radio").count()).toBe(3);
+    await eventually(() => desk.locator("h2:focus").count()).toBe(1);
+    await page.keyboard.press("2");
+    await desk.getByPlaceholder("Note with the decision (optional)").fill("warmer");
+    await desk.getByPlaceholder(/^Comment/).fill("the handle is cut off");
+    await desk.getByRole("combobox").selectOption("About take 2");
+    await desk.getByRole("button", { name: "Comment", exact: true }).click();
+    await desk.getByRole("list", { name: "Comments" }).getByText("the handle is cut off").waitFor();
+    await page.reload();
+    await desk.getByRole("button", { name: "Approve take 2" }).waitFor();
+    await desk.getByRole("list", { name: "Comments" }).getByText("the handle is cut off").waitFor();
+    expect(await desk.getByPlaceholder("Note with the decision (optional)").inputValue()).toBe("warmer");
+    const inbox = (await served.journal.inbox("elsewhere")).map(({ message }) => message);
+    expect(inbox).toMatchObject([
+      {
+        type: "comment",
+        step: "look/pick",
+        comment: { text: "the handle is cut off", take: { step: "look/2", index: 0 } },
+      },
+    ]);
+    await served.show.reject("elsewhere", "look/pick", { note: "by the client" });
+    await (await served.show.resume("elsewhere", { pipeline: ad })).result();
+    await desk.getByText("Rejected in the meantime: by the client").waitFor();
+    await page.keyboard.press("ArrowRight");
+    await desk.getByRole("heading", { name: "Is line 1 right?" }).waitFor();
+    await page.keyboard.press("r");
+    await desk.getByRole("button", { name: "Reject for good" }).click();
+    await page.getByRole("heading", { name: "Nothing waits for a decision" }).waitFor();
+    expect(await violations(page)).toEqual([]);
   });
 });
 

@@ -1,12 +1,13 @@
-import { type Plan, type RunReport, type Showrunner, traitsOf } from "../../internal.ts";
+import { formatDuration } from "../../duration.ts";
+import { type Plan, type RunReport, type Showrunner, traitsOf, type WaitingDecision } from "../../internal.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal, withShowrunner } from "../context.ts";
 import { readTextOrFile } from "../input/read-input.ts";
 import { planOf } from "../input/stored-run.ts";
 import { type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
-import { table } from "../text/table.ts";
+import { type Column, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
 import { decisionText } from "./show.ts";
 
@@ -20,10 +21,11 @@ export interface DecideFlags extends ServiceFlags {
 /** `showrunner approve`: approves a waiting step; without a step, lists those that wait and what they show. */
 export async function approve(
   context: Context,
-  runId: string,
+  runId: string | undefined,
   named: string | undefined,
   flags: DecideFlags,
 ): Promise<ExitCode> {
+  if (runId === undefined) return listAll(context, flags);
   return withShowrunner(flags, async (show) => {
     const step = named ?? (await onlyStep(show, runId, flags));
     if (step === null) return list(show, context, runId, flags);
@@ -32,6 +34,38 @@ export async function approve(
     const value = flags.value === undefined ? undefined : await readTextOrFile("--value", flags.value, context.io);
     await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note, value }));
     return decided(show, context, { runId, step, approved: true, pick }, flags);
+  });
+}
+
+const queue: readonly Column<WaitingDecision>[] = [
+  { title: "run", value: ({ runId }) => visible(runId), flexible: true },
+  { title: "title", value: ({ title }) => visible(title ?? ""), flexible: true },
+  { title: "step", value: ({ step }) => visible(step) },
+  { title: "asks", value: ({ message, takes }) => visible(message ?? "") || asked(takes), flexible: true },
+  { title: "waits for", value: ({ since }) => formatDuration(Math.max(0, Date.now() - since)), align: "right" },
+];
+
+function asked(takes: number | null): string {
+  return takes === null ? "" : `one of ${takes}`;
+}
+
+/** What waits in all runs, the longest wait first. */
+async function listAll(context: Context, flags: DecideFlags): Promise<ExitCode> {
+  const { output, io } = context;
+  if ([flags.pick, flags.value, flags.note, flags.resume].some((flag) => flag !== undefined)) {
+    throw new CliError("USAGE", "a decision needs the run that it is about", { next: "showrunner approve" });
+  }
+  return withJournal(flags, async (show) => {
+    const waiting = await show.waiting();
+    const [first] = waiting;
+    const shown = queue.filter(({ value }) => waiting.some((one) => value(one) !== ""));
+    if (flags.json) output.printJson(waiting.map(({ runId, ...one }) => ({ id: runId, ...one })));
+    else if (first === undefined) output.say("Nothing waits for a decision.");
+    else {
+      output.tell(table(waiting, shown, io.stdout.columns));
+      output.next(`showrunner approve ${visible(first.runId)}   (what it shows, and its steps)`);
+    }
+    return ExitCode.done;
   });
 }
 

@@ -108,8 +108,8 @@ export function addRunning(program: Command, act: Act): void {
     )
     .option("--yes", "agree to what --all adopts")
     .action(act(async () => (await import("../commands/adopt.ts")).adopt));
-  withService(program.command("approve <run-id> [step]"))
-    .description("approve a waiting step; without a step, list those that wait")
+  withService(program.command("approve [run-id] [step]"))
+    .description("approve a waiting step; without a step, list those that wait, without a run, those of all runs")
     .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step")
     .option("--value <text>", "approve this in place of the text or value shown; @file reads it (.json as JSON)")
     .option("--note <text>", "stored in the journal with the decision")

@@ -1,9 +1,9 @@
 import {
   type Comment,
   type InboxEntry,
-  isRunFinal,
   type JournalStore,
   offered,
+  openDecisions,
   outputsOf,
   type ReviewLinkRow,
   type ReviewScope,
@@ -105,14 +105,14 @@ async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Prom
 }
 
 function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonly Shared[] {
+  const open = new Set(openDecisions(state).map(({ step }) => step));
   return state.planned.plan.steps.flatMap((plan): readonly Shared[] => {
     const { decision, subject } = traitsOf(plan);
     const step = state.steps[plan.path]!;
     const { approval, finishedAt } = step;
     if (decision === null || (link.scope.step ?? plan.path) !== plan.path) return [];
-    const isOpen = step.status === "running" && approval === null && !isRunFinal(state.status);
     const isRecent = approval !== null && (finishedAt ?? now) >= link.createdAt;
-    if (!isOpen && !isRecent) return [];
+    if (!open.has(plan.path) && !isRecent) return [];
     const shown = decision.shows.flatMap((_, position) => takesOf(state, decision, position, { link, now }));
     const chosen = step.chosen;
     const pick = shown.findIndex(({ at }) => at.step === chosen?.step && at.index === chosen.index);

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "../../duration.ts";
 import type { Gauges } from "../views/action-wire.ts";
 import type { InlinedRun } from "../views/run-wire.ts";
+import { ReviewScreen } from "./review/screen.tsx";
 import { ClientReportPage } from "./run/client-report.tsx";
 import { RunScreen } from "./run/screen.tsx";
 import { CostsScreen } from "./screens/costs.tsx";
@@ -35,6 +36,8 @@ function Screen() {
       return <RunsScreen search={route.search} status={route.status} />;
     case "run":
       return <RunScreen key={route.id} route={route} />;
+    case "review":
+      return <ReviewScreen route={route} />;
     case "plan":
       return <PlanScreen />;
     case "costs":
@@ -100,6 +103,7 @@ export function applyTheme(theme: Theme = savedTheme()): void {
 
 const screens = [
   { name: "Runs", href: "/", screens: ["runs", "run"] },
+  { name: "Review", href: "/review", screens: ["review"] },
   { name: "Plan", href: "/plan", screens: ["plan"] },
   { name: "Costs", href: "/costs", screens: ["costs"] },
 ] as const;

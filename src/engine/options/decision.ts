@@ -1,5 +1,8 @@
 import type { Chosen } from "../../journal/events.ts";
+import type { RunsQuery } from "../../journal/search.ts";
+import type { RunRow } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
+import type { OpenDecision } from "../../run/decisions.ts";
 
 export interface ApproveDecision {
   /**
@@ -41,3 +44,11 @@ export interface Decider {
   /** Id of the review link that they came by. */
   readonly link?: string | undefined;
 }
+
+/** Which runs' decisions are meant. */
+export interface WaitingQuery extends RunsQuery {
+  readonly pipeline?: string | undefined;
+}
+
+/** A decision that waits for a person, with its run. */
+export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}

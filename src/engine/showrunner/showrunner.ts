@@ -16,7 +16,13 @@ import type { InvalidOptionError } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
 import type { SpendingTotals } from "../money/spending.ts";
 import type { Notifications } from "../notify/notifications.ts";
-import type { ApproveDecision, NewComment, RejectDecision } from "../options/decision.ts";
+import type {
+  ApproveDecision,
+  NewComment,
+  RejectDecision,
+  WaitingDecision,
+  WaitingQuery,
+} from "../options/decision.ts";
 import type { CompareOptions, PlanOptions, QuoteOptions, ResumeOptions, RunOptions } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
 import type { StepExplanation } from "../reuse/explain.ts";
@@ -162,6 +168,8 @@ export interface Showrunner {
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   /** Comments on what waits for a decision, and decides nothing. In the journal once a process drives the run. */
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
+  /** What waits for a person's decision in the runs of the query, the longest wait first. */
+  waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */

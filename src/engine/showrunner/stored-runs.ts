@@ -11,7 +11,7 @@ import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision } from "../../plan/plan.ts";
-import { whyUndecidable } from "../../run/decisions.ts";
+import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
 import { inboxEvents } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
@@ -28,7 +28,14 @@ import { isAskedToGoOn } from "../change/stops.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { storedEvent } from "../drive/run-writer.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { ApproveDecision, Decider, NewComment, RejectDecision } from "../options/decision.ts";
+import type {
+  ApproveDecision,
+  Decider,
+  NewComment,
+  RejectDecision,
+  WaitingDecision,
+  WaitingQuery,
+} from "../options/decision.ts";
 
 /** Enough for a query to be worth it, and little memory whatever the run. */
 const EVENTS_READ_AT_ONCE = 5000;
@@ -146,6 +153,19 @@ export abstract class StoredRuns {
     );
     for (const { step, jobId } of certain) await this.#send(runId, { type: "adopt", step, jobId });
     return certain;
+  }
+
+  async waiting({ pipeline, ...query }: WaitingQuery = {}): Promise<readonly WaitingDecision[]> {
+    const found: WaitingDecision[] = [];
+    for (const row of await this.runs(query)) {
+      const isOver = isRunFinal(row.status as RunState["status"]);
+      if (isOver || (pipeline !== undefined && row.pipeline !== pipeline)) continue;
+      const state = await this.repository.load(row.runId);
+      applyDecisions(state, await this.store.inbox(row.runId));
+      const { runId, title, tags } = row;
+      found.push(...openDecisions(state).map((one) => ({ runId, title, pipeline: row.pipeline, tags, ...one })));
+    }
+    return found.sort((a, b) => a.since - b.since);
   }
 
   async approve(runId: string, step: string, { pick, note, value, by }: ApproveDecision = {}): Promise<void> {

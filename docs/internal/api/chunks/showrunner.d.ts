@@ -1469,6 +1469,12 @@ interface SpendingTotals {
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
+interface OpenDecision {
+  readonly step: string;
+  readonly message: string | null;
+  readonly takes: number | null;
+  readonly since: number;
+}
 interface ApproveDecision {
   readonly pick?: number | string | undefined;
   readonly note?: string | undefined;
@@ -1487,6 +1493,10 @@ interface Decider {
   readonly verified?: boolean | undefined;
   readonly link?: string | undefined;
 }
+interface WaitingQuery extends RunsQuery {
+  readonly pipeline?: string | undefined;
+}
+interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 interface LocalWork {
   readonly runId: string;
@@ -1575,6 +1585,7 @@ interface Showrunner {
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   reject(runId: string, step: string, options?: RejectDecision): Promise<void>;
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
+  waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   adoptAll(runId: string): Promise<readonly {
     readonly step: string;

@@ -3,6 +3,8 @@ import type { CandidateView } from "../../views/action-wire.ts";
 import type { DecisionView, StepView } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
+import { reviewHref } from "../state/router.ts";
+import { Link } from "../ui/bits.tsx";
 import { Comments } from "../ui/comments.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
@@ -10,7 +12,6 @@ import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { Data } from "../ui/panel.tsx";
 import { DecisionButtons, useDecision } from "./decision.tsx";
-import { Review } from "./review.tsx";
 
 interface Props {
   readonly runId: string;
@@ -29,7 +30,6 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const deciding = useDecision(runId, step);
   const { chosen, choose } = deciding;
   const [resumes, setResumes] = useState(true);
-  const [isReviewing, setReviewing] = useState(false);
   const [enlarged, enlarge] = useState<number | null>(null);
   return (
     <section class="decide" aria-label="Decision">
@@ -71,9 +71,9 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
       <Comments comments={comments} />
       {isOpen && (
         <>
-          <button type="button" class="button" onClick={() => setReviewing(true)}>
+          <Link class="button" href={reviewHref({ run: runId, at: `${runId}/${step.path}` })}>
             {isChoice ? "Compare side by side" : "Review in full size"}
-          </button>
+          </Link>
           <label class="field">
             <span>Note (optional)</span>
             <textarea
@@ -94,9 +94,6 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
             {deciding.error ?? deciding.sent ?? ""}
           </p>
         </>
-      )}
-      {isReviewing && (
-        <Review runId={runId} steps={[step]} isParked={isParked && resumes} onClose={() => setReviewing(false)} />
       )}
       {enlarged !== null && (
         <Lightbox

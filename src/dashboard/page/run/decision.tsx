@@ -1,9 +1,52 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { StepView } from "../../views/run-wire.ts";
-import { post, postLater, runPath } from "../state/api.ts";
+import { postLater, runPath } from "../state/api.ts";
+import { createStore, useStore } from "../state/store.ts";
 
-/** So long an approval can be taken back: what follows it is paid for. */
+/** So long a decision can be taken back: what follows an approval is paid for, what a rejection ends is not made. */
 const UNDO_MS = 5000;
+
+export interface Verdict {
+  readonly said: string;
+  /** Why the server did not take it: then it is still to be decided. */
+  readonly error: string | null;
+  /** Takes it back; null once it was sent. */
+  readonly undo: (() => void) | null;
+}
+
+/** What was decided on this page, by `decisionKey`, newest last. */
+export const verdicts = createStore<ReadonlyMap<string, Verdict>>(new Map());
+
+/** A rerun asks again: it is another decision. */
+export function decisionKey(runId: string, step: string, since: number | null): string {
+  return `${runId}/${step}@${since}`;
+}
+
+function record(key: string, verdict: Verdict | null): void {
+  verdicts.set((now) => {
+    const next = new Map(now);
+    next.delete(key);
+    if (verdict !== null) next.set(key, verdict);
+    return next;
+  });
+}
+
+interface Draft {
+  readonly chosen: number | null;
+  readonly note: string;
+}
+
+/** What was chosen and written, kept until the tab is closed. */
+function useDraft(key: string, initial: Draft): readonly [Draft, (change: Partial<Draft>) => void] {
+  const name = `showrunner.draft.${key}`;
+  const [, draw] = useState({});
+  const read = () => JSON.parse(sessionStorage.getItem(name) ?? JSON.stringify(initial)) as Draft;
+  const change = (changed: Partial<Draft>) => {
+    sessionStorage.setItem(name, JSON.stringify({ ...read(), ...changed }));
+    draw({});
+  };
+  return [read(), change];
+}
 
 export interface Deciding {
   /** Position of the take that is chosen; null while none is. */
@@ -17,61 +60,51 @@ export interface Deciding {
   /** Whether it can be sent now. */
   readonly canApprove: boolean;
   readonly canReject: boolean;
+  /** A rejection asks once. */
+  readonly isSure: boolean;
+  readonly askSure: (asks: boolean) => void;
   readonly approve: (goOn: boolean) => void;
   readonly reject: (goOn: boolean) => void;
-  /** Takes the approval back; null where there is none, or it was sent. */
+  /** Takes the decision back; null where there is none, or it was sent. */
   readonly undo: (() => void) | null;
 }
 
-/** A person's decision on one step, until it is sent. */
-export function useDecision(runId: string, { path, decision, phase }: StepView): Deciding {
+/** A person's decision on one step, until it is sent. It survives the component: only closing the page sends it early. */
+export function useDecision(runId: string, { path, decision, phase, startedAt }: StepView): Deciding {
   const { shows, choose: isChoice } = decision!;
-  const [chosen, choose] = useState<number | null>(shows.length === 1 ? 0 : null);
-  const [note, setNote] = useState("");
-  const [sent, setSent] = useState<string | null>(null);
-  const [error, setError] = useState<string | null>(null);
-  const held = useRef<ReturnType<typeof postLater> | null>(null);
-  const [isHeld, setHeld] = useState(false);
-  useEffect(() => () => void held.current?.send(), []);
-  const begin = (said: string) => {
-    setError(null);
-    setSent(said);
+  const key = decisionKey(runId, path, startedAt);
+  const [{ chosen, note }, change] = useDraft(key, { chosen: shows.length === 1 ? 0 : null, note: "" });
+  const [isSure, askSure] = useState(false);
+  const verdict = useStore(verdicts).get(key) ?? null;
+  const post = (which: "approve" | "reject", said: string, fields: object) => {
+    askSure(false);
+    const held = postLater(`${runPath(runId)}/${which}`, { step: path, note, ...fields }, UNDO_MS, (failure) =>
+      record(key, { said, error: failure?.message ?? null, undo: null }),
+    );
+    const undo = () => {
+      held.undo();
+      record(key, null);
+    };
+    record(key, { said, error: null, undo });
   };
-  const ended = (failure: Error | null) => {
-    held.current = null;
-    setHeld(false);
-    if (failure === null) return;
-    setSent(null);
-    setError(failure.message);
-  };
-  const approve = (goOn: boolean) => {
-    begin(isChoice && chosen !== null ? `Take ${chosen + 1} approved.` : "Approved.");
-    setHeld(true);
-    const body = { step: path, note, goOn, ...(isChoice && { pick: chosen }) };
-    held.current = postLater(`${runPath(runId)}/approve`, body, UNDO_MS, ended);
-  };
-  const undo = () => {
-    held.current?.undo();
-    ended(null);
-    setSent(null);
-  };
-  const reject = (goOn: boolean) => {
-    begin("Rejected.");
-    void post(`${runPath(runId)}/reject`, { step: path, note, goOn }).then(() => ended(null), ended);
-  };
-  const isOpen = phase === "approval" && sent === null;
+  const isOpen = phase === "approval" && (verdict === null || verdict.error !== null);
   return {
     chosen,
-    choose,
+    choose: (index) => change({ chosen: index }),
     note,
-    setNote,
-    sent,
-    error,
+    setNote: (text) => change({ note: text }),
+    sent: verdict?.error === null ? verdict.said : null,
+    error: verdict?.error ?? null,
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
-    approve,
-    reject,
-    undo: isHeld ? undo : null,
+    isSure,
+    askSure,
+    approve: (goOn) =>
+      isChoice && chosen !== null
+        ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
+        : post("approve", "Approved.", { goOn }),
+    reject: (goOn) => post("reject", "Rejected.", { goOn }),
+    undo: verdict?.undo ?? null,
   };
 }
 
@@ -83,13 +116,12 @@ interface ButtonsProps {
 
 /** A rejection ends what needs the step, so it asks once. */
 export function DecisionButtons({ deciding, isChoice, goOn }: ButtonsProps) {
-  const [isSure, setSure] = useState(false);
-  const { chosen, canApprove, canReject } = deciding;
+  const { chosen, canApprove, canReject, isSure, askSure } = deciding;
   if (isSure && canReject) {
     return (
       <div class="actions">
         <span>What needs this step is not made then.</span>
-        <button type="button" class="button" onClick={() => setSure(false)}>
+        <button type="button" class="button" onClick={() => askSure(false)}>
           Keep it
         </button>
         <button type="button" class="button danger" onClick={() => deciding.reject(goOn)}>
@@ -109,7 +141,7 @@ export function DecisionButtons({ deciding, isChoice, goOn }: ButtonsProps) {
   }
   return (
     <div class="actions">
-      <button type="button" class="button danger" disabled={!canReject} onClick={() => setSure(true)}>
+      <button type="button" class="button danger" disabled={!canReject} onClick={() => askSure(true)}>
         Reject…
       </button>
       <button type="button" class="button primary" disabled={!canApprove} onClick={() => deciding.approve(goOn)}>

@@ -5,12 +5,12 @@ import type { RunHead, StepView } from "../../views/run-wire.ts";
 import { pauseWord } from "../screens/runs.tsx";
 import { inlined } from "../state/inlined.ts";
 import { useCanAct, useCommands } from "../state/live.ts";
+import { reviewHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
 import { ResumeDialog, StopDialog } from "./dialogs.tsx";
-import { Review } from "./review.tsx";
 
 type Asking = "stop" | "resume" | null;
 
@@ -146,7 +146,6 @@ function Banner({ model, onOpen }: BannerProps) {
   const failed = steps.filter(({ status }) => status === "failed");
   // Decisions and failures have links to their steps, below.
   const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
-  const [isReviewing, setReviewing] = useState(false);
   const [isRerunOpen, setRerunOpen] = useState(false);
   const canAct = useCanAct();
   const commands = useCommands();
@@ -196,14 +195,11 @@ function Banner({ model, onOpen }: BannerProps) {
       )}
       <StepLinks title={`${count(decisions.length, "decision")} to make`} tone="ask" steps={decisions} onOpen={onOpen}>
         {canAct && (
-          <button type="button" class="button" onClick={() => setReviewing(true)}>
+          <Link class="button" href={reviewHref({ run: head.id })}>
             Review
-          </button>
+          </Link>
         )}
       </StepLinks>
-      {isReviewing && (
-        <Review runId={head.id} steps={decisions} isParked={canResume(head)} onClose={() => setReviewing(false)} />
-      )}
       <StepLinks title="It is unknown whether these created a job" tone="ask" steps={unresolved} onOpen={onOpen} />
       <StepLinks title={`${count(head.counts.failed, "step")} failed`} tone="bad" steps={failed} onOpen={onOpen}>
         {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (

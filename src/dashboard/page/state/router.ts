@@ -13,9 +13,21 @@ export type Route =
       readonly step: string | null;
       readonly group: string | null;
     }
+  | {
+      readonly screen: "review";
+      readonly search: string;
+      /** Only of this run, this pipeline, or runs with this tag (`key=value`). */
+      readonly run: string | null;
+      readonly pipeline: string | null;
+      readonly tag: string | null;
+      /** `run/step` of the decision that is shown; null: the first. */
+      readonly at: string | null;
+    }
   | { readonly screen: "plan" }
   | { readonly screen: "costs" }
   | { readonly screen: "unknown" };
+
+const reviewed = ["run", "pipeline", "tag", "at"] as const;
 
 const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
@@ -33,6 +45,10 @@ function readRoute(): Route {
   const [first = "", second, third, ...rest] = path.split("/").slice(1).map(decodeURIComponent);
   const query = new URLSearchParams(search);
   if (first === "") return { screen: "runs", search: query.get("q") ?? "", status: query.get("status") };
+  if (first === "review" && second === undefined) {
+    const [run = null, pipeline = null, tag = null, at = null] = reviewed.map((name) => query.get(name));
+    return { screen: "review", search: query.get("q") ?? "", run, pipeline, tag, at };
+  }
   if (first === "plan" && second === undefined) return { screen: "plan" };
   if (first === "costs" && second === undefined) return { screen: "costs" };
   if (first !== "runs" || !second || rest.length > 0) return { screen: "unknown" };
@@ -54,6 +70,18 @@ export function go(href: string, how: "push" | "replace" = "push"): void {
 export function runsHref({ search, status }: { readonly search: string; readonly status: string | null }): string {
   const query = new URLSearchParams({ ...(search !== "" && { q: search }), ...(status !== null && { status }) });
   return query.size === 0 ? "/" : `/?${query}`;
+}
+
+export function reviewHref({
+  search = "",
+  ...chosen
+}: Partial<Omit<Extract<Route, { readonly screen: "review" }>, "screen">>): string {
+  const query = new URLSearchParams(search === "" ? {} : { q: search });
+  for (const name of reviewed) {
+    const value = chosen[name];
+    if (value) query.set(name, value);
+  }
+  return query.size === 0 ? "/review" : `/review?${query}`;
 }
 
 export function runHref(

@@ -2,25 +2,44 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./bits.tsx";
 
-/** A JSON value, its long texts broken into lines; everything is text, whatever it looks like. */
+/** Fields within fields up to here; deeper ones as JSON. */
+const DEEPEST = 4;
+
+/** A JSON value as fields, its long texts broken into lines; everything is text, whatever it looks like. */
 export function Data({ value }: { readonly value: unknown }) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return <pre>{text(value)}</pre>;
+  return <Fields of={Object.entries(value)} depth={1} />;
+}
+
+function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknown])[]; readonly depth: number }) {
   return (
     <dl class="data">
-      {Object.entries(value).map(([name, item]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{text(item)}</dd>
-        </div>
-      ))}
+      {of.map(([name, item]) => {
+        const inner = depth < DEEPEST ? fieldsOf(item) : null;
+        return (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{inner === null ? text(item) : <Fields of={inner} depth={depth + 1} />}</dd>
+          </div>
+        );
+      })}
     </dl>
   );
+}
+
+/** Fields of an object, or numbered ones of a list of objects; null for what is one text. */
+function fieldsOf(value: unknown): readonly (readonly [string, unknown])[] | null {
+  if (typeof value !== "object" || value === null || "$ref" in value) return null;
+  if (!Array.isArray(value)) return Object.entries(value);
+  const isOfFields = value.some((item) => typeof item === "object" && item !== null);
+  return isOfFields ? value.map((item, index) => [String(index + 1), item]) : null;
 }
 
 function text(value: unknown): string {
   if (typeof value === "string") return value;
   const ref = (value as { readonly $ref?: { readonly step?: unknown } } | null)?.$ref;
   if (ref?.step !== undefined) return `→ ${String(ref.step)}`;
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value.join("\n");
   return JSON.stringify(value, null, 2);
 }
 

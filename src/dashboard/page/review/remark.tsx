@@ -1,0 +1,71 @@
+import { useState } from "preact/hooks";
+import type { CommentView } from "../../views/run-wire.ts";
+import { post, runPath } from "../state/api.ts";
+
+interface Props {
+  readonly runId: string;
+  readonly step: string;
+  /** How many takes there are; a comment is about one of them, or about all. */
+  readonly takes: number;
+  /** Where the player of a take stands, in ms; null: at no place. */
+  readonly timeOf: (take: number) => number | null;
+  readonly onSaid: (comment: CommentView) => void;
+}
+
+/** Says something of what is shown, and decides nothing. */
+export function RemarkForm({ runId, step, takes, timeOf, onSaid }: Props) {
+  const [text, setText] = useState("");
+  const [about, setAbout] = useState<number | null>(takes === 1 ? 0 : null);
+  const [error, setError] = useState<string | null>(null);
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const timeMs = about === null ? null : timeOf(about);
+    setError(null);
+    try {
+      await post(`${runPath(runId)}/comment`, { step, text: text.trim(), take: about, timeMs });
+      onSaid({ text: text.trim(), name: null, take: about, timeMs, at: Date.now() });
+      setText("");
+    } catch (failure) {
+      setError((failure as Error).message);
+    }
+  };
+  return (
+    <form class="remark-form" onSubmit={send}>
+      <label>
+        <span class="unseen">Comment</span>
+        <input
+          id="comment"
+          placeholder="Comment, at the place where the player stands"
+          aria-keyshortcuts="C"
+          maxLength={2000}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      {takes > 1 && (
+        <label>
+          <span class="unseen">The comment is about</span>
+          <select
+            value={about ?? ""}
+            onChange={({ currentTarget: { value } }) => setAbout(value === "" ? null : Number(value))}
+          >
+            <option value="">About all</option>
+            {Array.from({ length: takes }, (_, index) => (
+              <option key={index} value={index}>
+                About take {index + 1}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <button type="submit" class="button" disabled={text.trim() === ""}>
+        Comment
+      </button>
+      {error !== null && (
+        <p class="note bad" role="alert">
+          {error}
+        </p>
+      )}
+    </form>
+  );
+}

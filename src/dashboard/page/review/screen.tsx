@@ -1,0 +1,295 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ReviewQueue, WaitingView } from "../../views/review-wire.ts";
+import type { StepView } from "../../views/run-wire.ts";
+import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
+import { get } from "../state/api.ts";
+import { listVersion, useCanAct } from "../state/live.ts";
+import { go, type Route, reviewHref } from "../state/router.ts";
+import { useStore } from "../state/store.ts";
+import { Empty, Link, Problem } from "../ui/bits.tsx";
+import { ago, count } from "../ui/format.ts";
+import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
+import { ApproveAll } from "./approve-all.tsx";
+import { Stage } from "./stage.tsx";
+
+export type ReviewRoute = Extract<Route, { readonly screen: "review" }>;
+
+/** Everything that waits for a person, one after the other. */
+export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
+  const { search, run, pipeline, tag } = route;
+  const version = useThrottled(useStore(listVersion), 400);
+  const term = useThrottled(search, 150);
+  const query = new URLSearchParams({
+    q: term,
+    ...(run !== null && { run }),
+    ...(pipeline !== null && { pipeline }),
+    ...(tag !== null && { tag }),
+  });
+  const loaded = useLoaded((signal) => get<ReviewQueue>(`/api/review?${query}`, signal), [version, `${query}`]);
+  if (loaded.state === "loading") return <p class="quiet page">Reading what waits…</p>;
+  if (loaded.state === "failed") {
+    return (
+      <div class="page">
+        <h1>Review</h1>
+        <Problem title="What waits could not be read">{loaded.error.message}</Problem>
+      </div>
+    );
+  }
+  return <Reviewing route={route} queue={loaded.value} version={version} />;
+}
+
+interface ReviewingProps {
+  readonly route: ReviewRoute;
+  readonly queue: ReviewQueue;
+  readonly version: number;
+}
+
+function Reviewing({ route, queue, version }: ReviewingProps) {
+  const said = useStore(verdicts);
+  const canAct = useCanAct();
+  const [isApprovingAll, setApprovingAll] = useState(false);
+  const open = queue.items.filter((item) => said.get(keyOf(item))?.error !== null);
+  const at = route.at ?? placeOf(open[0]);
+  const index = open.findIndex((item) => placeOf(item) === at);
+  const show = (item: WaitingView | undefined) => go(reviewHref({ ...route, at: placeOf(item) }), "replace");
+  const move = (by: number) => {
+    if (open.length > 0) show(open[Math.min(open.length - 1, Math.max(0, index + by))]);
+  };
+  useEffect(() => {
+    // The place is in the address, so that a decision made elsewhere moves nothing under the hand.
+    if (route.at === null && at !== null) go(reviewHref({ ...route, at }), "replace");
+  }, [route.at, at]);
+  const [last] = [...said].slice(-1);
+  const undo = () => {
+    if (last?.[1].undo == null) return;
+    last[1].undo();
+    const item = queue.items.find((one) => keyOf(one) === last[0]);
+    if (item !== undefined) show(item);
+  };
+  useKeys({ u: undo });
+  return (
+    <div class="desk">
+      <aside>
+        <h1>Review</h1>
+        <p class="quiet" role="status">
+          {open.length === 0 ? "Nothing waits" : `${count(open.length, "decision")} to make`}
+        </p>
+        <Filters route={route} queue={queue} />
+        {canAct && open.some(({ takes }) => takes === null) && open.length > 1 && (
+          <button type="button" class="button" onClick={() => setApprovingAll(true)}>
+            Approve all…
+          </button>
+        )}
+        <Queue items={open} at={at} onShow={show} />
+      </aside>
+      <div class="desk-main">
+        {at === null ? (
+          <Done route={route} />
+        ) : (
+          <Shown
+            key={at}
+            at={at}
+            item={open[index]}
+            next={open[index + 1]}
+            version={version}
+            onMove={move}
+            onDecided={() => show(open[index + 1] ?? open.find((_, other) => other !== index))}
+          />
+        )}
+        {last !== undefined && <Said verdict={last[1]} onUndo={undo} />}
+        <p class="keys quiet">
+          Keys: 1 to 9 pick, A approves, R rejects, U undoes, arrows move, space plays, Z enlarges, D differences, C
+          comments
+        </p>
+      </div>
+      {isApprovingAll && (
+        <ApproveAll items={open.filter(({ takes }) => takes === null)} onClose={() => setApprovingAll(false)} />
+      )}
+    </div>
+  );
+}
+
+function keyOf({ run, step, since }: WaitingView): string {
+  return decisionKey(run, step, since);
+}
+
+function placeOf(item: WaitingView | undefined): string | null {
+  return item === undefined ? null : `${item.run}/${item.step}`;
+}
+
+interface FiltersProps {
+  readonly route: ReviewRoute;
+  readonly queue: ReviewQueue;
+}
+
+function Filters({ route, queue: { pipelines, tags } }: FiltersProps) {
+  const { search, run, pipeline, tag } = route;
+  const filter = (wanted: Partial<ReviewRoute>) => go(reviewHref({ ...route, ...wanted, at: null }), "replace");
+  return (
+    <>
+      <input
+        type="search"
+        placeholder="Search titles, tags and inputs"
+        aria-label="Search titles, tags and inputs of runs"
+        value={search}
+        onInput={(event) => filter({ search: event.currentTarget.value })}
+      />
+      {run !== null && (
+        <button type="button" class="chip" aria-pressed="true" onClick={() => filter({ run: null })}>
+          only {run} <span aria-hidden="true">×</span>
+        </button>
+      )}
+      <Choice name="Pipeline" value={pipeline} of={pipelines} onChoose={(chosen) => filter({ pipeline: chosen })} />
+      <Choice name="Tag" value={tag} of={tags} onChoose={(chosen) => filter({ tag: chosen })} />
+    </>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly value: string | null;
+  readonly of: ReviewQueue["tags"];
+  readonly onChoose: (value: string | null) => void;
+}
+
+function Choice({ name, value, of, onChoose }: ChoiceProps) {
+  if (of.length === 0 || (of.length === 1 && value === null)) return null;
+  return (
+    <select aria-label={name} value={value ?? ""} onChange={(event) => onChoose(event.currentTarget.value || null)}>
+      <option value="">Every {name.toLowerCase()}</option>
+      {of.map((one) => (
+        <option key={one.name} value={one.name}>
+          {one.name} ({one.count})
+        </option>
+      ))}
+    </select>
+  );
+}
+
+interface QueueProps {
+  readonly items: readonly WaitingView[];
+  readonly at: string | null;
+  readonly onShow: (item: WaitingView) => void;
+}
+
+function Queue({ items, at, onShow }: QueueProps) {
+  const now = useNow(true);
+  return (
+    <ol class="queue" aria-label="Waiting decisions">
+      {items.map((item) => (
+        <li key={keyOf(item)}>
+          <button type="button" aria-current={placeOf(item) === at ? "true" : undefined} onClick={() => onShow(item)}>
+            <b>{item.title ?? item.run}</b>
+            <span>
+              {item.message ?? item.step}
+              {item.takes !== null && ` · ${count(item.takes, "take")}`}
+            </span>
+            <small>{[...item.tags, ago(item.since, now)].join(" · ")}</small>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface ShownProps {
+  /** `run/step`. */
+  readonly at: string;
+  /** Absent once it is decided. */
+  readonly item: WaitingView | undefined;
+  readonly next: WaitingView | undefined;
+  readonly version: number;
+  readonly onMove: (by: number) => void;
+  readonly onDecided: () => void;
+}
+
+function stepOf(at: string, signal?: AbortSignal): Promise<StepView> {
+  const [run = "", ...path] = at.split("/");
+  return get<StepView>(`/api/review/step?${new URLSearchParams({ run, step: path.join("/") })}`, signal);
+}
+
+/** Steps that were asked for before they are shown. */
+const ahead = new Map<string, Promise<StepView>>();
+
+function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
+  const loaded = useLoaded(
+    (signal) => {
+      const early = ahead.get(at);
+      ahead.delete(at);
+      return early ?? stepOf(at, signal);
+    },
+    [at, version],
+  );
+  const [isParked] = useState(item?.isParked ?? false);
+  const [run = ""] = at.split("/");
+  if (loaded.state === "loading") return <p class="quiet page">One moment…</p>;
+  if (loaded.state === "failed") return <Problem title="This decision cannot be shown">{loaded.error.message}</Problem>;
+  return (
+    <>
+      <Stage
+        runId={run}
+        title={item?.title ?? run}
+        step={loaded.value}
+        isParked={item?.isParked ?? isParked}
+        onMove={onMove}
+        onDecided={onDecided}
+      />
+      {next !== undefined && <Ahead key={placeOf(next)} at={placeOf(next)!} />}
+    </>
+  );
+}
+
+/** The media of the next one, loaded while this one is looked at. */
+function Ahead({ at }: { readonly at: string }) {
+  const asked = useMemo(() => {
+    const step = stepOf(at);
+    ahead.clear();
+    ahead.set(at, step);
+    step.catch(() => ahead.delete(at));
+    return step;
+  }, [at]);
+  const loaded = useLoaded(() => asked, [asked]);
+  const shows = loaded.state === "ready" ? (loaded.value.decision?.shows ?? []) : [];
+  return (
+    <div hidden>
+      {shows.map(({ step, index, url, kind }) => {
+        if (url === null || kind === "other") return null;
+        const key = `${step} ${index}`;
+        return kind === "image" ? (
+          <img key={key} src={url} alt="" />
+        ) : (
+          <video key={key} src={url} preload="auto" muted tabIndex={-1} />
+        );
+      })}
+    </div>
+  );
+}
+
+/** What was decided last, and the way back. */
+function Said({ verdict: { said, error, undo }, onUndo }: { readonly verdict: Verdict; readonly onUndo: () => void }) {
+  return (
+    <p class={error === null ? "said" : "said note bad"} role={error === null ? "status" : "alert"}>
+      {error ?? said}{" "}
+      {undo !== null && (
+        <button type="button" class="button small" aria-keyshortcuts="U" onClick={onUndo}>
+          Undo
+        </button>
+      )}
+    </p>
+  );
+}
+
+function Done({ route }: { readonly route: ReviewRoute }) {
+  const isFiltered = route.search !== "" || route.run !== null || route.pipeline !== null || route.tag !== null;
+  return (
+    <Empty title="Nothing waits for a decision">
+      <p>
+        {isFiltered ? (
+          <Link href="/review">Look in all runs</Link>
+        ) : (
+          "A run that asks for an approval or a choice appears here by itself."
+        )}
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,167 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { CommentView, MediaView, StepView } from "../../views/run-wire.ts";
+import { DecisionButtons, useDecision } from "../run/decision.tsx";
+import { useCanAct } from "../state/live.ts";
+import { runHref } from "../state/router.ts";
+import { Link } from "../ui/bits.tsx";
+import { Comments } from "../ui/comments.tsx";
+import { useKeys } from "../ui/hooks.ts";
+import { Lightbox } from "../ui/lightbox.tsx";
+import { Player } from "../ui/media.tsx";
+import { Data } from "../ui/panel.tsx";
+import { Differences } from "./differences.tsx";
+import { playOrPause, timeAt, usePlayersTogether } from "./players.ts";
+import { RemarkForm } from "./remark.tsx";
+
+interface Props {
+  readonly runId: string;
+  readonly title: string;
+  readonly step: StepView;
+  /** True when no process drives the run: then it is resumed with the decision. */
+  readonly isParked: boolean;
+  readonly onDecided: () => void;
+  readonly onMove: (by: number) => void;
+}
+
+const MOST_KEYS = 9;
+
+/** One decision in full size: its takes side by side, and the decision. */
+export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props) {
+  const { shows, values, choose: isChoice, message, comments, approved, note: noted } = step.decision!;
+  const canAct = useCanAct();
+  const own = useDecision(runId, step);
+  const { chosen, choose, note, setNote, canApprove, canReject } = own;
+  const deciding = {
+    ...own,
+    approve: (goOn: boolean) => {
+      own.approve(goOn);
+      onDecided();
+    },
+    reject: (goOn: boolean) => {
+      own.reject(goOn);
+      onDecided();
+    },
+  };
+  const stage = useRef<HTMLOListElement>(null);
+  const [enlarged, enlarge] = useState<number | null>(null);
+  const [isDifferent, showDifferent] = useState(false);
+  const [added, add] = useState<readonly CommentView[]>([]);
+  const takes = isChoice && canAct ? shows.slice(0, MOST_KEYS) : [];
+  usePlayersTogether(stage);
+  const act = (does: () => void) => (event: KeyboardEvent) => {
+    event.preventDefault();
+    does();
+  };
+  useKeys({
+    ArrowRight: (event) => isFree(event) && onMove(1),
+    ArrowLeft: (event) => isFree(event) && onMove(-1),
+    " ": (event) => {
+      if (!isFree(event) || stage.current === null) return;
+      event.preventDefault();
+      playOrPause(stage.current);
+    },
+    z: () => shows.some(({ url }) => url !== null) && enlarge(chosen ?? 0),
+    d: () => shows.length > 1 && showDifferent(!isDifferent),
+    ...(canAct && {
+      a: () => canApprove && deciding.approve(isParked),
+      r: () => canReject && own.askSure(true),
+      c: act(() => document.getElementById("comment")?.focus()),
+    }),
+    ...Object.fromEntries(takes.map((_, index) => [String(index + 1), () => choose(index)])),
+  });
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const labelOf = (media: MediaView) => (isChoice ? `Take ${shows.indexOf(media) + 1}` : media.step);
+  const said = [...comments, ...added.filter((one) => !comments.some((known) => isSame(known, one)))];
+  return (
+    <section class="desk-stage" aria-label="The decision">
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          {message ?? step.path}
+        </h2>
+        <Link href={runHref(runId, "graph", { step: step.path })}>
+          {title}, {step.path}
+        </Link>
+        {shows.length > 1 && (
+          <button
+            type="button"
+            class="button small push"
+            aria-keyshortcuts="D"
+            aria-pressed={isDifferent}
+            onClick={() => showDifferent(!isDifferent)}
+          >
+            Differences
+          </button>
+        )}
+      </header>
+      <ol ref={stage} class={shows.length > 4 ? "stage many" : "stage"}>
+        {values.map(({ step: from, value }) => (
+          <li key={from}>
+            <div class="read">
+              <Data value={value} />
+            </div>
+            <span class="quiet">{from}</span>
+          </li>
+        ))}
+        {shows.map((media, index) => (
+          <li key={`${media.step} ${media.index}`} class={isChoice && chosen === index ? "chosen" : ""}>
+            <Player media={media} label={labelOf(media)} onEnlarge={() => enlarge(index)} />
+            {takes.length > 0 && (
+              <label>
+                <input type="radio" name="reviewed" checked={chosen === index} onChange={() => choose(index)} /> Take{" "}
+                {index + 1}
+              </label>
+            )}
+          </li>
+        ))}
+      </ol>
+      {isDifferent && <Differences runId={runId} shows={shows} />}
+      <Comments comments={said} />
+      {step.phase !== "approval" && own.sent === null && (
+        <p class={approved === false ? "note bad" : "note good"} role="status">
+          {approved === null ? "It is not to be decided any more" : approved ? "Approved" : "Rejected"}
+          {approved !== null && " in the meantime"}
+          {noted === null ? "." : `: ${noted}`}
+        </p>
+      )}
+      {canAct && step.phase === "approval" && (
+        <footer>
+          <RemarkForm
+            runId={runId}
+            step={step.path}
+            takes={shows.length}
+            timeOf={(take) => timeAt(stage.current?.children[values.length + take])}
+            onSaid={(comment) => add([...added, comment])}
+          />
+          <div class="actions">
+            <label class="note-field">
+              <span class="unseen">Note (optional)</span>
+              <input
+                placeholder="Note with the decision (optional)"
+                maxLength={2000}
+                value={note}
+                onInput={(event) => setNote(event.currentTarget.value)}
+              />
+            </label>
+            <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked} />
+          </div>
+          {own.error !== null && (
+            <p class="note bad" role="alert">
+              {own.error}
+            </p>
+          )}
+        </footer>
+      )}
+      {enlarged !== null && <Lightbox media={shows} start={enlarged} labelOf={labelOf} onClose={() => enlarge(null)} />}
+    </section>
+  );
+}
+
+/** Not while a player or a control has the focus, which has keys of its own. */
+function isFree({ target }: KeyboardEvent): boolean {
+  return !(target as HTMLElement).matches("video, audio, button, a, input, summary");
+}
+
+function isSame(a: CommentView, b: CommentView): boolean {
+  return a.text === b.text && a.take === b.take && a.timeMs === b.timeMs;
+}
