@@ -52,17 +52,15 @@ const shots: readonly Shot[] = [
     look: { ...wide, viewport: { width: 1280, height: 560 }, colorScheme: "light" },
     ready: (page) => page.getByText("download").first().waitFor(),
   },
-  // The last one: what is approved is recorded when the page is left.
   {
     name: "dashboard-review",
-    path: "/runs/cat-3",
-    look: { ...wide, viewport: { width: 1280, height: 640 }, colorScheme: "light" },
+    path: "/review?run=cat-3",
+    look: { ...wide, viewport: { width: 1280, height: 720 }, colorScheme: "light" },
     ready: async (page) => {
-      await page.getByRole("button", { name: "Review" }).click();
-      while (!(await page.evaluate(everythingShown))) await new Promise((done) => setTimeout(done, 100));
+      await page.locator("h2:focus").waitFor();
       await page.keyboard.press("2");
-      await page.keyboard.press("a");
-      await page.getByRole("button", { name: "Undo" }).waitFor();
+      await page.keyboard.press("d");
+      await page.getByRole("list", { name: "Differences of the inputs" }).waitFor();
     },
   },
 ];
