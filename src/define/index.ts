@@ -40,6 +40,7 @@ export {
   redraft,
 } from "./pipeline.ts";
 export {
+  changeOf,
   fieldsOf,
   type Profile,
   type ProfileFields,

@@ -76,7 +76,8 @@ function idOf(model: string | { readonly id: string }): string {
   return typeof model === "string" ? model : model.id;
 }
 
-function changeOf(fields: ProfileFields): ProfileChange {
+/** As a run keeps it. */
+export function changeOf(fields: ProfileFields): ProfileChange {
   const entries = Object.entries(fields);
   const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);
   return {

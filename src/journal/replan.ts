@@ -1,4 +1,4 @@
-import { traitsOf } from "../plan/index.ts";
+import { traitsOf, withEdits } from "../plan/index.ts";
 import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
@@ -12,13 +12,14 @@ export type Move = (step: StepState, type: string) => void;
  * under a new name keeps its result.
  */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
-  const { plan, quoteMicros, renamed, expanded } = event;
+  const { plan, quoteMicros, renamed, expanded, edited } = event;
   const { source = state.planned.source, input = state.planned.input } = event;
   const before = state.planned.plan;
   const names = new Map(renamed.map(({ from, to }) => [from, to]));
   if (names.size > 0) rename(state, names);
   const { basis: _, ...planned } = state.planned;
-  state.planned = { ...planned, plan, quoteMicros, source, input };
+  const edits = edited === undefined ? planned.edits : withEdits(planned.edits ?? {}, edited.steps);
+  state.planned = { ...planned, plan, quoteMicros, source, input, ...(edits !== undefined && { edits }) };
   for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
   for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
   const requested = new Set(plan.steps.map(({ path }) => path));
@@ -112,9 +113,15 @@ function rename(state: RunState, names: ReadonlyMap<string, string>): void {
   });
   state.steps = Object.assign(Object.create(null), Object.fromEntries(steps.map((step) => [step.path, step])));
   state.files = state.files.map((file) => ({ ...file, step: nameOf(file.step) }));
+  const { edits } = state.planned;
+  if (edits !== undefined) state.planned = { ...state.planned, edits: renamedKeys(edits, nameOf) };
   state.reruns = state.reruns.map((request) => ({ ...request, steps: request.steps.map(nameOf) }));
   const former = Object.entries(state.formerNames).map(([name, now]) => [name, nameOf(now)]);
   state.formerNames = { ...Object.fromEntries(former), ...Object.fromEntries(names) };
+}
+
+function renamedKeys<T>(record: { readonly [key: string]: T }, nameOf: (key: string) => string): { [key: string]: T } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [nameOf(key), value]));
 }
 
 function withSteps(state: RunState, steps: readonly PlanStep[], groups?: Plan["groups"]): RunState["planned"] {

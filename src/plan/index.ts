@@ -15,6 +15,14 @@ export type { PlanContext } from "./kinds/kind.ts";
 export { filesOf, makePlan, modelsOf, type PlanOutcome, planExpansionStepwise, planStepwise } from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export { fingerprint, plainJson } from "./plain-json.ts";
-export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
+export {
+  type AppliedProfile,
+  type Overlay,
+  profileModels,
+  profileProblems,
+  type StepEdits,
+  withEdits,
+  withOverlay,
+} from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export type { JobLimits } from "./slots.ts";

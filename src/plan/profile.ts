@@ -31,9 +31,36 @@ export interface ProfileChange {
   readonly without: readonly string[];
 }
 
-/** The draft as the profile would have it. What the new models make of it is found by the plan, as of any draft. */
-export function applyProfile(draft: Draft, profile: AppliedProfile): Draft {
-  return { ...draft, steps: draft.steps.map((step) => changed(step, profile)) };
+/** Fields of inputs that somebody edited for one run, by step path. */
+export interface StepEdits {
+  readonly [path: string]: ProfileChange;
+}
+
+/** Both: of a field that two name, the later counts. */
+export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
+  const merged = Object.entries(later).map(([path, change]) => {
+    const before = Object.hasOwn(edits, path) ? edits[path]! : { set: {}, without: [] };
+    const kept = Object.entries(before.set).filter(([name]) => !change.without.includes(name));
+    const without = before.without.filter((name) => !Object.hasOwn(change.set, name) && !change.without.includes(name));
+    return [path, { set: { ...Object.fromEntries(kept), ...change.set }, without: [...without, ...change.without] }];
+  });
+  return { ...edits, ...Object.fromEntries(merged) };
+}
+
+/** What is laid over the drafts of a run: its profile, and above that what somebody edited. */
+export interface Overlay {
+  readonly profile?: AppliedProfile | null | undefined;
+  readonly edits?: StepEdits | undefined;
+}
+
+/** The draft as it is with them. What the new models make of it is found by the plan, as of any draft. */
+export function withOverlay(draft: Draft, { profile, edits = {} }: Overlay): Draft {
+  const steps = draft.steps.map((step) => {
+    const profiled = profile ? changed(step, profile) : step;
+    if (!("model" in profiled) || !Object.hasOwn(edits, step.path)) return profiled;
+    return { ...profiled, input: withChange(profiled.input, edits[step.path]!) };
+  });
+  return { ...draft, steps };
 }
 
 function changed(step: DraftStep, profile: AppliedProfile): DraftStep {

@@ -42,8 +42,16 @@ async function isTaken({ journal }: CrashWorld): Promise<boolean> {
   return (await journal.read("x")).some(({ event }) => event.type === "run.replanned");
 }
 
-async function lifeWithDeathAt(point: number) {
-  const dir = join(folder, String(point));
+/** A change, and how often each step is made with it in the end. */
+interface Change {
+  readonly name: string;
+  readonly change: ResumeOptions & { readonly pipeline: typeof before };
+  readonly attempts: readonly string[];
+  readonly jobs: number;
+}
+
+async function lifeWithDeathAt(point: number, { name, change }: Change) {
+  const dir = join(folder, name, String(point));
   const world: CrashWorld = {
     paidService: new FakePaidService({ catalog, varies: true }),
     journal: createMemoryJournal(),
@@ -52,11 +60,10 @@ async function lifeWithDeathAt(point: number) {
   const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
   const outDir = join(dir, "out");
   await inProcess(world, neverCrashing(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
-  const change: ResumeOptions = { pipeline: after, acceptChanges: true, rerun: ["jingle"] };
   const crashInjector = new CrashInjector(point);
   let result = await inProcess(world, crashInjector, async (show) => (await show.resume("x", change)).result());
   while (result === null) {
-    const how = (await isTaken(world)) ? { pipeline: after } : change;
+    const how = (await isTaken(world)) ? { pipeline: change.pipeline } : change;
     result = await inProcess(world, neverCrashing(), async (show) => (await show.resume("x", how)).result());
   }
   const { heldMicros, settledMicros } = await world.journal.ledger("x");
@@ -75,16 +82,37 @@ async function lifeWithDeathAt(point: number) {
   };
 }
 
-test("killed at every moment of a revision, it is applied once, and paid once", async () => {
-  const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY);
-  expect(calm.facts).toEqual({
-    status: "succeeded",
+const changes: readonly Change[] = [
+  {
+    name: "changed code, and a rerun",
+    change: { pipeline: after, acceptChanges: true, rerun: ["jingle"] },
     attempts: ["portrait succeeded 1", "poster succeeded 2", "title succeeded 1", "jingle succeeded 2"],
-    ...{ jobs: 6, keys: 6, charged: 600_000, settledMicros: 600_000, heldMicros: 0 },
-  });
-  for (const point of points(calm.mortal.count, 4)) {
-    const { facts, mortal: crashInjector } = await lifeWithDeathAt(point);
-    expect(facts, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.facts);
-  }
-  console.log(`changes taken up: killed at ${calm.mortal.count} points`);
-}, 120_000);
+    jobs: 6,
+  },
+  {
+    name: "an edited input",
+    change: { pipeline: before, acceptChanges: true, edit: { face: { prompt: "an old face" } }, note: "older" },
+    attempts: ["face succeeded 2", "poster succeeded 2", "jingle succeeded 1"],
+    jobs: 5,
+  },
+];
+
+test.each(changes)(
+  "killed at every moment of a revision, it is applied once, and paid once: $name",
+  async (change) => {
+    const { attempts, jobs } = change;
+    const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY, change);
+    const micros = jobs * 100_000;
+    expect(calm.facts).toEqual({
+      status: "succeeded",
+      attempts,
+      ...{ jobs, keys: jobs, charged: micros, settledMicros: micros, heldMicros: 0 },
+    });
+    for (const point of points(calm.mortal.count, 4)) {
+      const { facts, mortal: crashInjector } = await lifeWithDeathAt(point, change);
+      expect(facts, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.facts);
+    }
+    console.log(`${change.name}: killed at ${calm.mortal.count} points`);
+  },
+  120_000,
+);

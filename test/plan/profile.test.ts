@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { Draft, DraftStep } from "../../src/plan/draft.ts";
 import {
   type AppliedProfile,
-  applyProfile,
   matchesPattern,
   profileModels,
   profileProblems,
+  withOverlay,
 } from "../../src/plan/profile.ts";
 
 describe("a pattern", () => {
@@ -50,7 +50,7 @@ const profile = (more: Partial<AppliedProfile>): AppliedProfile => ({
 
 describe("a profile applied", () => {
   const steps = (more: Partial<AppliedProfile>, ...own: readonly DraftStep[]) =>
-    applyProfile(draftOf(...own), profile(more)).steps;
+    withOverlay(draftOf(...own), { profile: profile(more) }).steps;
 
   test("exchanges models wherever they stand, and leaves what has none", () => {
     const gate = { kind: "approve", path: "ok" } as unknown as DraftStep;

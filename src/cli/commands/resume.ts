@@ -3,6 +3,7 @@ import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunn
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
+import { readEdits } from "../input/edits.ts";
 import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/flag-values.ts";
 import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
@@ -22,6 +23,8 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly waitForCap?: string;
   readonly file?: string;
   readonly acceptChanges?: boolean;
+  readonly edit?: readonly string[];
+  readonly note?: string;
   readonly rerun?: readonly string[];
   readonly rerunFailed?: boolean;
   readonly requestId?: string;
@@ -38,15 +41,20 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkMovesAlone(runId, flags);
   const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
+  if (flags.note !== undefined && flags.edit === undefined)
+    throw new CliError("USAGE", "--note says why an input is edited; nothing is", {
+      next: "add --edit step:field=value",
+    });
+  const edit = await readEdits(flags.edit, context.io);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const isCorrected = flags.input !== undefined || (flags.i ?? []).length > 0;
-    const isCompared = flags.acceptChanges === true || isCorrected;
+    const isCompared = flags.acceptChanges === true || isCorrected || edit !== undefined;
     const loaded = named ?? (isCompared ? await ownCode(show, runId, context) : null);
     const input = isCorrected ? await correction(flags, context, loaded!) : undefined;
     const given = loaded?.pipeline ?? null;
-    const agreed = await agreeToChanges(show, context, { runId, given, input, flags });
+    const agreed = await agreeToChanges(show, context, { runId, given, input, edit, flags });
     if ("refused" in agreed) return agreed.refused;
     const pipeline = given ?? (await codeOf(show, runId, context.io.cwd));
     return continueRun(show, context, runId, flags, {
@@ -55,6 +63,8 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       acceptChanges: agreed.accepted,
       input,
+      edit,
+      note: flags.note,
       rerun,
       rerunFailed,
       accountMoved,
@@ -69,9 +79,9 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
 
 /** What changes is priced and agreed to in the run's own account: it moves there first. */
 function checkMovesAlone(runId: string, flags: ResumeFlags): void {
-  const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i } = flags;
+  const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit } = flags;
   if (!accountMoved) return;
-  if (![file, acceptChanges, rerun, rerunFailed, input, i].some((flag) => flag !== undefined)) return;
+  if (![file, acceptChanges, rerun, rerunFailed, input, i, edit].some((flag) => flag !== undefined)) return;
   const next = `showrunner resume ${visible(runId)} --account-moved`;
   throw new CliError("USAGE", "--account-moved goes first, without changes to the run", { next });
 }
@@ -141,6 +151,7 @@ interface ResumeRequest {
   readonly runId: string;
   readonly given: Pipeline | null;
   readonly input: ResumeOptions["input"];
+  readonly edit: ResumeOptions["edit"];
   readonly flags: ResumeFlags;
 }
 
@@ -148,8 +159,8 @@ type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
 
 /** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
-  const { runId, given, input, flags } = requested;
-  const drift = given === null ? null : await show.drift(runId, given, { input });
+  const { runId, given, input, edit, flags } = requested;
+  const drift = given === null ? null : await show.drift(runId, given, { input, edit });
   const isChanged = drift !== null && !drift.isSame;
   if (isChanged) {
     const refused = await sayDrift(drift, context, requested);
@@ -179,23 +190,29 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
 
 /** Changes that were not accepted stop here, before any request to the service. */
 async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest): Promise<ExitCode | null> {
-  const { runId, flags, input } = requested;
+  const { runId, flags } = requested;
   const { output, io } = context;
-  const what = input === undefined ? "The code changed" : "With this input and the current code, the requests change";
-  output.say(
-    `${output.paint(["bold", "yellow"], what)} ${input === undefined ? "since the run was planned" : "than the run was planned with"}:`,
-  );
+  const isWanted = requested.input !== undefined || requested.edit !== undefined;
+  const what = isWanted
+    ? "With this and the current code, these requests change"
+    : "The code changed since the run was planned";
+  output.say(`${output.paint(["bold", "yellow"], what)}:`);
   for (const line of diffLines(drift)) output.say(`  ${line}`);
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
-  if (flags.acceptChanges || (input !== undefined && flags.yes)) return null;
+  if (flags.acceptChanges || (isWanted && flags.yes)) return null;
   output.say(rerunTable(drift, io.stderr.columns));
   if (await isAgreed(io, "Apply these changes?")) return null;
   output.say("Nothing was spent or changed.");
   output.next(
-    `${repeatedCommand(context, "--accept-changes")}   (${input === undefined ? "or without --file" : "or without -i"}, as it was planned)`,
+    `${repeatedCommand(context, "--accept-changes")}   (or without ${wantedBy(requested)}, as it was planned)`,
   );
   if (flags.json) output.printJson({ id: runId, drift });
   return ExitCode.unfinished;
+}
+
+function wantedBy({ input, edit }: ResumeRequest): string {
+  if (edit !== undefined) return "--edit";
+  return input === undefined ? "--file" : "-i";
 }
 
 function largest(drift: Drift | null, rerun: RerunScope | null): RerunScope | null {

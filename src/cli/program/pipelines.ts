@@ -89,6 +89,12 @@ export function addRunning(program: Command, act: Act): void {
       collect,
     )
     .option(
+      "--edit <step:field=value>",
+      "a field of a job's or chat's input, from now on; step:field:=json for anything but text, step:field=@file; repeatable",
+      collect,
+    )
+    .option("--note <text>", "with --edit: why, stored in the journal")
+    .option(
       "--rerun <step>",
       "run this step and all that depend on it again; * matches any characters; repeatable",
       collect,

@@ -11,6 +11,7 @@ import type { ResumeOptions } from "../options/options.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
 import type { Planner } from "../price/planner.ts";
 import { priceText, type StepPrice } from "../price/totals.ts";
+import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
 /** Steps of a run that are to run again, and what that costs. Computing this spends nothing. */
@@ -47,6 +48,8 @@ export interface Drift extends PlanDiff, RerunScope {
   /** True when the code's requests and returns are unchanged. */
   readonly isSame: boolean;
 }
+
+export type DriftOptions = Pick<ResumeOptions, "input" | "edit">;
 
 /** Steps with reasons, and the plan that they are of. */
 export interface RerunQuery {
@@ -117,9 +120,10 @@ export async function driftOf(
   state: RunState,
   pipeline: Pipeline,
   planner: Planner,
-  { input }: Pick<ResumeOptions, "input"> = {},
+  { input, edit }: DriftOptions = {},
 ): Promise<Drift> {
-  return driftFrom(state, await replanRun(state, pipeline, planner, { changes: input }), planner);
+  const changes = { changes: input, edits: editsOf(state, edit) };
+  return driftFrom(state, await replanRun(state, pipeline, planner, changes), planner);
 }
 
 export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {

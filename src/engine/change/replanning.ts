@@ -1,7 +1,17 @@
 import { corrected, type Drafted, draft, outdatedInput, type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
-import { diffPlans, expansionsIn, outerPaths, type PlanDiff, plainJson, traitsOf } from "../../plan/index.ts";
+import {
+  diffPlans,
+  expansionsIn,
+  type Overlay,
+  outerPaths,
+  type PlanDiff,
+  plainJson,
+  type StepEdits,
+  traitsOf,
+  withEdits,
+} from "../../plan/index.ts";
 import type { ExpandingStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
@@ -26,7 +36,10 @@ export type Replanning =
 type Grown = Omit<Extract<Replanning, { readonly ok: true }>, "code"> | Extract<Replanning, { readonly ok: false }>;
 
 /** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
-export type ReplanInput = { readonly changes?: unknown } | { readonly whole: unknown };
+export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
+  /** Fields of steps' inputs, over those that were edited before. */
+  readonly edits?: StepEdits;
+};
 
 type Functions = Map<string, LocalFunction>;
 
@@ -45,7 +58,8 @@ export async function replanRun(
   if (drafted === null) return { ok: false, problems };
   const code = codeOf(drafted);
   const files = planned.plan.steps.map((step) => traitsOf(step).file).filter((file) => file !== null);
-  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, files);
+  const edits = withEdits(planned.edits ?? {}, input.edits ?? {});
+  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, { stored: files, edits });
   if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
     return { ok: true, plan: planned.plan, input: drafted.parsedInput, expanded: {}, diff: noDiff(planned.plan), code };
   }
@@ -55,7 +69,10 @@ export async function replanRun(
   // What the input's schema asks for newly may be why.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);
-  const grown = await grow(new Growing(state, { plan: produced.plan, input: drafted.parsedInput }, functions), planner);
+  const grown = await grow(
+    new Growing(state, { plan: produced.plan, input: drafted.parsedInput, edits }, functions),
+    planner,
+  );
   return grown.ok ? { ...grown, code } : grown;
 }
 
@@ -76,6 +93,12 @@ function draftedAgain(before: Json, pipeline: Pipeline, input: ReplanInput): Dra
   return { draft: redraft(pipeline, before), problems: [] };
 }
 
+interface Planned {
+  readonly plan: Plan;
+  readonly input: Json;
+  readonly edits: StepEdits;
+}
+
 /** Two plans that are compared, without what grows only once a value is known. */
 class Growing {
   readonly state: RunState;
@@ -85,11 +108,13 @@ class Growing {
   after: Plan;
 
   readonly input: Json;
+  readonly overlay: Overlay;
 
-  constructor(state: RunState, { plan, input }: { readonly plan: Plan; readonly input: Json }, functions: Functions) {
+  constructor(state: RunState, { plan, input, edits }: Planned, functions: Functions) {
     this.state = state;
     this.functions = functions;
     this.input = input;
+    this.overlay = { profile: state.planned.profile, edits };
     this.after = plan;
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
@@ -116,9 +141,12 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
       return { ok: false, problems: [{ code: "value-gone", step: step.path, field: null, message }] };
     }
     const drafted = builder.expand(ready.input);
-    const { profile } = state.planned;
     const { maxUnquotedMicros } = state;
-    const grown = await planner.expand(step, drafted, { plan: growing.after, profile, maxUnquotedMicros });
+    const grown = await planner.expand(step, drafted, {
+      plan: growing.after,
+      overlay: growing.overlay,
+      maxUnquotedMicros,
+    });
     if (!grown.ok) return grown;
     for (const [path, one] of drafted.functions) functions.set(path, one);
     const groups = { ...growing.after.groups, ...grown.groups };

@@ -17,6 +17,7 @@ import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../error
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
 import { changedRoots, computeRerunScope, type Drift, driftFrom, type RerunQuote, type RerunScope } from "./drift.ts";
+import { editsOf } from "./edits.ts";
 import { type Replanning, replanRun } from "./replanning.ts";
 
 /** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
@@ -32,14 +33,18 @@ export async function fixedExpansions(
   });
   if (failed.length === 0) return [];
   const functions = functionsFor(state, { pipeline });
-  const { plan, profile } = state.planned;
+  const { plan } = state.planned;
   const fixed: string[] = [];
   for (const { step, expansion } of failed) {
     const found = functions.find(state, step.path);
     const ready = readiness(state, step, expansion.on);
     if (!("code" in found) || found.code.kind !== "expand" || ready.ready !== "yes") continue;
     const { maxUnquotedMicros } = state;
-    const grown = await planner.expand(expansion, found.code.expand(ready.input), { plan, profile, maxUnquotedMicros });
+    const grown = await planner.expand(expansion, found.code.expand(ready.input), {
+      plan,
+      overlay: state.planned,
+      maxUnquotedMicros,
+    });
     if (grown.ok) fixed.push(step.path);
   }
   return fixed;
@@ -69,13 +74,13 @@ export function planId({ planned, reruns }: RunState): string {
 
 /** What the given code makes of the run's input now; null where it is not to be compared. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
-  const { pipeline, compare = true, acceptChanges = false, input } = how;
-  for (const option of ["acceptChanges", "input"] as const) {
+  const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
+  for (const option of ["acceptChanges", "input", "edit"] as const) {
     if (!how[option] || pipeline !== undefined) continue;
     throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
   }
-  const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined);
-  return isCompared ? replanRun(state, pipeline, planner, { changes: input }) : null;
+  const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined || edit !== undefined);
+  return isCompared ? replanRun(state, pipeline, planner, { changes: input, edits: editsOf(state, edit) }) : null;
 }
 
 /**
@@ -88,13 +93,14 @@ export async function revise(
   again: Replanning | null,
   planner: Planner,
 ): Promise<Revision | null> {
-  const { pipeline, acceptChanges = false, input } = how;
+  const { pipeline, acceptChanges = false, input, edit } = how;
   const drift = again === null ? null : await driftFrom(state, again, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const before = state.planned.plan;
   // Here the requests are unchanged, or the changes were accepted.
-  const isTakenUp = (acceptChanges || input !== undefined) && again?.ok && isAnother(again, state);
+  const isTakenUp =
+    (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : null;
   const { request } = resolveRerunRequest(state, how);
   const plan = replanned?.plan ?? before;
@@ -122,7 +128,7 @@ export async function revise(
     ],
     events: (now) =>
       revisionEvents(now, {
-        replanned: replannedOf(replanned, rerunScope, how),
+        replanned: replannedOf(now, replanned, rerunScope, how),
         request,
         roots,
         prices: rerunScope.prices,
@@ -136,13 +142,22 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
 }
 
 function replannedOf(
+  state: RunState,
   replanned: Replanned | null,
   { expectedMicros: quoteMicros }: RerunScope,
-  { source }: ResumeOptions,
+  { source, edit, note }: ResumeOptions,
 ): Revised["replanned"] {
   if (replanned === null) return null;
   const { plan, input, expanded, diff } = replanned;
-  return { plan, input, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
+  return {
+    plan,
+    input,
+    expanded,
+    renamed: diff.renamed,
+    quoteMicros,
+    ...(edit !== undefined && { edited: { steps: editsOf(state, edit), note: note ?? null } }),
+    ...(source !== undefined && { source }),
+  };
 }
 
 /** The steps that `resume` with `rerun` would run again. */

@@ -1,5 +1,5 @@
 import { type Clock, safeFileName } from "../../api/index.ts";
-import type { Pipeline } from "../../define/index.ts";
+import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { parseUsd } from "../../money.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
@@ -183,6 +183,14 @@ export interface ResumeOptions extends DriveOptions {
    * compared, priced and accepted like changed code.
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
+  /**
+   * Fields that replace those of jobs and chats of this run, by step path: `{ still: { prompt: "A red boat" } }`; `undefined`
+   * leaves a field out. They hold from then on, over what the code says. Needs `pipeline`; compared, priced and accepted
+   * like changed code.
+   */
+  readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
+  /** Why, for the journal: stored with `edit`. */
+  readonly note?: string | undefined;
   /** Reruns the steps that failed, completely or in part, with all that depend on them. Default false. See `rerun`. */
   readonly rerunFailed?: boolean | undefined;
   /**

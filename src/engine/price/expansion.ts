@@ -1,14 +1,7 @@
 import type { Catalog } from "../../catalog/index.ts";
 import { LongWork } from "../../long-work.ts";
 import { formatUsd } from "../../money.ts";
-import {
-  type AppliedProfile,
-  applyProfile,
-  type Draft,
-  filesOf,
-  modelsOf,
-  planExpansionStepwise,
-} from "../../plan/index.ts";
+import { type Draft, filesOf, modelsOf, type Overlay, planExpansionStepwise, withOverlay } from "../../plan/index.ts";
 import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -32,8 +25,8 @@ export type Expansion =
 /** The run that an expansion belongs to. */
 export interface Surroundings {
   readonly plan: Plan;
-  /** What the plan was made with; it holds for what grows out of it too. */
-  readonly profile?: AppliedProfile | undefined;
+  /** What is laid over the drafts of the run; it holds for what grows out of them too. */
+  readonly overlay: Overlay;
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -59,9 +52,9 @@ interface Tools {
 export async function expandPlan(
   step: ExpandingStep,
   drafted: Draft,
-  { plan, profile, media, door, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
+  { plan, overlay, media, door, catalog, price }: Tools & Pick<Surroundings, "plan" | "overlay">,
 ): Promise<Expansion> {
-  const requested = profile === undefined ? drafted : applyProfile(drafted, profile);
+  const requested = withOverlay(drafted, overlay);
   const files = await measureFiles(filesOf(requested), media, door);
   const context = { catalog: await catalog(modelsOf(requested)), files, plan };
   const made = await new LongWork().finish(planExpansionStepwise(step, requested, context));

@@ -5,7 +5,6 @@ import type { Families } from "../../families/index.ts";
 import { LongWork } from "../../long-work.ts";
 import {
   type AppliedProfile,
-  applyProfile,
   filesOf,
   type JobLimits,
   modelsOf,
@@ -13,7 +12,9 @@ import {
   planStepwise,
   profileModels,
   profileProblems,
+  type StepEdits,
   traitsOf,
+  withOverlay,
 } from "../../plan/index.ts";
 import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
@@ -118,13 +119,17 @@ export class Planner {
       : { ok: false, problems };
   }
 
-  /** Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone. */
+  /**
+   * Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone;
+   * `edits`: what somebody changed above the profile.
+   */
   async planFrom(
     drafted: Draft,
     profile: AppliedProfile | null,
-    stored: readonly FileFacts[] = [],
+    { stored = [], edits = {} }: { readonly stored?: readonly FileFacts[]; readonly edits?: StepEdits } = {},
   ): Promise<{ readonly basis: () => string; readonly make: () => Promise<Outcome> }> {
-    const requested = profile === null ? drafted : applyProfile(drafted, profile);
+    const overlay = { profile, edits };
+    const requested = withOverlay(drafted, overlay);
     const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door, stored);
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
@@ -143,7 +148,7 @@ export class Planner {
       );
       return { ...settled, warnings: [...unreadTables(modelsOf(requested), catalog), ...settled.warnings] };
     };
-    return { basis: () => planBasis(drafted, profile, { catalog, files }), make };
+    return { basis: () => planBasis(drafted, overlay, { catalog, files }), make };
   }
 
   async quote(
@@ -210,11 +215,11 @@ export class Planner {
     });
   }
 
-  expand(step: ExpandingStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
+  expand(step: ExpandingStep, drafted: Draft, { plan, overlay, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) =>
       this.price(whole, { maxUnquotedMicros, isForecast: false }, only);
-    return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, door: this.#door, catalog, price });
+    return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door: this.#door, catalog, price });
   }
 
   /** What the service gives out may be given back to it, wherever it is. */

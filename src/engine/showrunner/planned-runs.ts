@@ -5,7 +5,7 @@ import { RunRepository } from "../../journal/run-repository.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
-import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
+import { type Drift, type DriftOptions, driftOf, type RerunQuote } from "../change/drift.ts";
 import { rerunQuote } from "../change/revision.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -128,7 +128,7 @@ export abstract class PlannedRuns extends StoredRuns {
     return this.durations.knownMs(step);
   }
 
-  async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
+  async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift> {
     return driftOf(await this.loadOurs(runId), pipeline, this.planner, options);
   }
 

@@ -10,7 +10,7 @@ import type { RunReport } from "../../run/view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
 import type { Comparison } from "../change/compare.ts";
-import type { Drift, RerunQuote } from "../change/drift.ts";
+import type { Drift, DriftOptions, RerunQuote } from "../change/drift.ts";
 import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
 import type { InvalidOptionError } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
@@ -116,10 +116,11 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<{ readonly id: string }>;
   /**
-   * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected: which steps are unchanged, changed, new,
-   * gone or renamed, which are to be rerun, and for how much. Spends nothing and changes nothing.
+   * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected, or
+   * with inputs of steps edited: which steps are unchanged, changed, new, gone or renamed, which are to be rerun, and for
+   * how much. Spends nothing and changes nothing.
    */
-  drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
+  drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift>;
   /**
    * What `resume` with `rerun: steps` (and `rerunFailed`) would make again, and for how much. Spends nothing and changes
    * nothing.

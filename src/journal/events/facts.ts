@@ -1,6 +1,6 @@
 import type { CleanText } from "../../clean-text.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
-import type { AppliedProfile } from "../../plan/profile.ts";
+import type { AppliedProfile, StepEdits } from "../../plan/profile.ts";
 import type { JobLimits } from "../../plan/slots.ts";
 import type { Tags } from "../tags.ts";
 
@@ -138,6 +138,8 @@ export interface RunPlanned {
   readonly reuse?: true;
   /** The profile that the plan was made with. */
   readonly profile?: AppliedProfile;
+  /** What somebody edited in the inputs of steps since, above the profile. Absent: nothing. */
+  readonly edits?: StepEdits;
   /** Whether named files get a manifest beside them. Absent: yes. */
   readonly manifests?: false;
   /** What people call it, one line. Absent: its id. */
@@ -166,6 +168,8 @@ export interface RunReplanned {
   readonly expanded: { readonly [step: string]: readonly Reference[] };
   /** The corrected input; absent where it is unchanged. */
   readonly input?: Json;
+  /** Inputs of steps that somebody edited just now, over those of before, and why. */
+  readonly edited?: { readonly steps: StepEdits; readonly note: string | null };
   /** Where the code is now; absent where it is where it was. */
   readonly source?: { readonly file: string; readonly exportName: string };
 }

@@ -1,4 +1,4 @@
-import { traitsOf } from "../../plan/index.ts";
+import { type StepEdits, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "../replan.ts";
 import type { AttemptState, OutputPhase, StepState } from "../state.ts";
@@ -52,8 +52,14 @@ export const planEvents: EventTable<PlanEvent> = {
     changes: "plan",
     media: ({ plan }) => uploadsOf(plan.steps),
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
-    line: ({ plan }) => line(`applied changed code, ${counted(plan.steps.length, "step")}`),
-    incident: () => ({ what: "applied changed code", why: "" }),
+    line: ({ plan, edited }) =>
+      edited === undefined
+        ? line(`applied changed code, ${counted(plan.steps.length, "step")}`)
+        : line(`edited ${editedText(edited.steps)}${edited.note === null ? "" : `: ${edited.note}`}`),
+    incident: ({ edited }) =>
+      edited === undefined
+        ? { what: "applied changed code", why: "" }
+        : { what: `edited ${editedText(edited.steps)}`, why: edited.note ?? "" },
     ...ignoredBy("ledger", "notice"),
   },
   "expand.planned": {
@@ -121,6 +127,14 @@ export const planEvents: EventTable<PlanEvent> = {
     ...ignoredBy("ledger", "notice"),
   },
 };
+
+/** `still prompt, film duration_ms`. */
+function editedText(steps: StepEdits): string {
+  const fields = Object.entries(steps).map(
+    ([path, { set, without }]) => `${path} ${[...Object.keys(set), ...without].join(", ")}`,
+  );
+  return fields.join("; ");
+}
 
 function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
   return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
