@@ -24,6 +24,7 @@ import { actionRoutes } from "./routes/action-routes.ts";
 import { costRoutes } from "./routes/cost-routes.ts";
 import { downloadRoutes, mediaRoutes, pageFile, pageFolder, pageRoutes, pickRoutes } from "./routes/file-routes.ts";
 import { readRoutes } from "./routes/read-routes.ts";
+import { resumeRoutes } from "./routes/resume-routes.ts";
 import { reviewRoutes } from "./routes/review-routes.ts";
 import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
@@ -42,6 +43,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     ...downloadRoutes(context),
     ...pickRoutes(context),
     ...actionRoutes(context),
+    ...resumeRoutes(context),
     ...reviewRoutes(context),
     ...operatorLinkRoutes(context, open?.origin ?? null),
     { method: "GET", path: "/api/gauges", handle: () => context.gauges.read() },

@@ -79,7 +79,11 @@ test("the dashboard's outlook loads no code outside of its folder that was not n
   const entered = await fetch(url, { redirect: "manual" });
   const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
   const { origin } = new URL(url);
-  const preview = await fetch(`${origin}/api/runs/r/resume-preview`, { headers: { cookie } });
+  const preview = await fetch(`${origin}/api/runs/r/resume-preview`, {
+    method: "POST",
+    headers: { cookie, origin, "content-type": "application/json" },
+    body: "{}",
+  });
   expect([preview.status, existsSync(canary)]).toEqual([200, false]);
   child.kill("SIGTERM");
   expect((await end).stderr).toContain(code);

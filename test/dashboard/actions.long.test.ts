@@ -177,6 +177,35 @@ test("a step is rerun after its price was shown", async () => {
   await eventually(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
 });
 
+test("a step's input is edited as a form, priced as it is then, and made again; the history says why", async () => {
+  const run = await served.show.run(plain, {}, { id: "edited", budget: "2", outDir: join(outDir, "edited"), source });
+  await run.result();
+  code = plain;
+  await seen.go("/runs/edited?step=still");
+  await page.getByRole("button", { name: "Rerun…" }).click();
+  await dialog().getByLabel("prompt").fill("");
+  await dialog().getByText("1 step to make").waitFor();
+  await dialog().getByLabel("prompt").fill("a lighthouse at dawn");
+  await dialog().getByLabel("aspect_ratio").selectOption("16:9");
+  await dialog().getByLabel("Why").fill("the client wants dawn");
+  const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
+  await eventually(() => rerun.isEnabled()).toBe(true);
+  expect(await violations(page)).toEqual([]);
+  await rerun.click();
+  await dialog().waitFor({ state: "detached" });
+  await eventually(async () => (await served.show.show("edited")).steps[0]?.attempts.length).toBe(2);
+  await pill("succeeded");
+  const request = page.locator(".section", { hasText: "Input" }).first();
+  await request.getByText("a lighthouse at dawn").waitFor();
+  await request.getByText("16:9").waitFor();
+  code = null;
+
+  await seen.go("/runs/edited?step=still");
+  await page.getByRole("button", { name: "Rerun…" }).click();
+  await dialog().getByText("needs the run's code").waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+});
+
 test("a failed run is offered to be made again where it failed; list and run say the same of how long it took", async () => {
   service.faults([{ kind: "fail_job", prompt: "a lighthouse", retryable: false }]);
   const run = await served.show.run(plain, {}, { id: "broken", budget: "2", outDir: join(outDir, "broken") });

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { InvalidOptionError, type ReviewLinkRow } from "../../internal.ts";
+import { optionalPosition, optionalText, textField } from "../http/body.ts";
 import { type Call, notFound, Refusal, type Route, readJson } from "../http/route.ts";
 import { sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
-import { goOnWhereParked, optionalPosition, optionalText, textField } from "../routes/action-routes.ts";
 import { pageFile, sendCopy } from "../routes/file-routes.ts";
+import { goOnWhereParked } from "../routes/resume-routes.ts";
 import type { SharedDecision, SharedPage } from "../views/shared-wire.ts";
 import { linkOfFile, linkOfToken, SHARED, statusOf } from "./review-link.ts";
 import { type Shared, SharedDecisions } from "./shared-decisions.ts";

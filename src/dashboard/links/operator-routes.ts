@@ -1,6 +1,6 @@
+import { optionalText, textField, textList } from "../http/body.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
-import { optionalText, textField, textList } from "../routes/action-routes.ts";
 import type { ReviewLinkView } from "../views/shared-wire.ts";
 import { createReviewLink, reviewLinkUrl, reviewLinkView } from "./review-link.ts";
 

@@ -1,10 +1,10 @@
 import { offered, traitsOf } from "../../internal.ts";
+import { optionalPosition, textField } from "../http/body.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { WaitingDecisions } from "../runs/waiting.ts";
 import type { StepView } from "../views/run-wire.ts";
 import { stepView } from "../views/step-view.ts";
-import { optionalPosition, textField } from "./action-routes.ts";
 
 const LONGEST_MS = 86_400_000;
 

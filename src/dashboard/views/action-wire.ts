@@ -80,6 +80,16 @@ export type Control =
   | { readonly type: "group"; readonly fields: readonly FieldView[] }
   | { readonly type: "json" };
 
+/** What of a step's input can be edited. */
+export interface StepInputView {
+  /** Null: nothing. */
+  readonly fields: readonly FieldView[] | null;
+  /** Why nothing can be, where that can be mended. */
+  readonly why: string | null;
+  /** Their values now, as JSON text. */
+  readonly text: string;
+}
+
 /** A file that was picked in the browser and is on the server's disk now. */
 export interface PickedView {
   readonly path: string;

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import type { Control, FieldView, OfferedView } from "./action-wire.ts";
+import type { Json } from "../../internal.ts";
+import { own } from "../../own.ts";
+import type { Control, FieldView, OfferedView, StepInputView } from "./action-wire.ts";
 import { cut } from "./truncate.ts";
 
 /** The part of a JSON Schema that decides which control asks for a value. */
@@ -36,6 +38,43 @@ export function inputForm(input: z.ZodType): Pick<OfferedView, "sample" | "field
   } catch {
     return { sample: "{}", fields: null };
   }
+}
+
+/**
+ * A form for the plain fields of a step's input. Of those that its model knows and the input lacks, it offers what is no
+ * text: that could be an asset's id, which other steps supply.
+ */
+export function stepForm(
+  schema: { readonly properties?: unknown },
+  plain: Readonly<Record<string, Json>>,
+  given: readonly string[],
+): StepInputView {
+  const known = (schema.properties ?? {}) as Readonly<Record<string, Schema>>;
+  const { required = [] } = schema as Schema;
+  const field = (name: string, control: Control): FieldView => {
+    const about = own(known, name)?.description;
+    return {
+      name,
+      description: about === undefined ? null : cut(about, 500),
+      required: required.includes(name),
+      control,
+    };
+  };
+  const present = Object.entries(plain).map(([name, value]) =>
+    field(name, controlOf(own(known, name) ?? schemaOf(value), MOST_LEVELS)),
+  );
+  const more = Object.entries(known).flatMap(([name, one]) => {
+    const control = given.includes(name) ? null : controlOf(one, MOST_LEVELS);
+    return control !== null && SMALL.has(control.type) ? [field(name, control)] : [];
+  });
+  const fields = [...present, ...more];
+  return { fields: fields.length === 0 ? null : fields, why: null, text: JSON.stringify(plain, null, 2) };
+}
+
+const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
+
+function schemaOf(value: Json): Schema {
+  return ["string", "number", "boolean"].includes(typeof value) ? { type: typeof value } : {};
 }
 
 function controlOf(schema: Schema, levels: number): Control {

@@ -560,6 +560,7 @@ export {
   Plan,
   PlanStep,
   Problem,
+  ProfileFields,
   Reference,
   ResultOf,
   Returns,

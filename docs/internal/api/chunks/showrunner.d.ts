@@ -13,16 +13,17 @@ import {
   Plan,
   PlanStep,
   Problem,
+  ProfileFields,
   Reference,
   ResultOf,
   Returns,
 } from "./pipeline.js";
 import {
-  ShowrunnerError,
-} from "./errors.js";
-import {
   FamiliesOption,
 } from "./families.js";
+import {
+  ShowrunnerError,
+} from "./errors.js";
 import {
   z,
 } from "zod";
@@ -74,6 +75,9 @@ interface ProfileChange {
     readonly [field: string]: Json;
   };
   readonly without: readonly string[];
+}
+interface StepEdits {
+  readonly [path: string]: ProfileChange;
 }
 type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 type StepStatus = "waiting" | "running" | "unresolved" | "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
@@ -155,6 +159,7 @@ interface RunPlanned {
   readonly project?: string;
   readonly reuse?: true;
   readonly profile?: AppliedProfile;
+  readonly edits?: StepEdits;
   readonly manifests?: false;
   readonly title?: string;
   readonly tags?: Tags;
@@ -178,6 +183,10 @@ interface RunReplanned {
     readonly [step: string]: readonly Reference[];
   };
   readonly input?: Json;
+  readonly edited?: {
+    readonly steps: StepEdits;
+    readonly note: string | null;
+  };
   readonly source?: {
     readonly file: string;
     readonly exportName: string;
@@ -1219,6 +1228,10 @@ interface ResumeOptions extends DriveOptions {
   readonly input?: {
     readonly [field: string]: unknown;
   } | undefined;
+  readonly edit?: {
+    readonly [step: string]: ProfileFields;
+  } | undefined;
+  readonly note?: string | undefined;
   readonly rerunFailed?: boolean | undefined;
   readonly rerun?: readonly string[] | undefined;
   readonly requestId?: string | undefined;
@@ -1386,6 +1399,7 @@ interface Drift extends PlanDiff, RerunScope {
   readonly stale: readonly string[];
   readonly isSame: boolean;
 }
+type DriftOptions = Pick<ResumeOptions, "input" | "edit">;
 interface OpenJob {
   readonly step: string;
   readonly jobId: string | null;
@@ -1568,7 +1582,7 @@ interface Showrunner {
   start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
     readonly id: string;
   }>;
-  drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
+  drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;

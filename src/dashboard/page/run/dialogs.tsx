@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { DriftView, RerunView, ResumePreview } from "../../views/action-wire.ts";
 import type { RunHead } from "../../views/run-wire.ts";
-import { get, post, runPath } from "../state/api.ts";
+import { post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { count, sumText, usd } from "../ui/format.ts";
-import { useLoaded } from "../ui/hooks.ts";
+import { useLoaded, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
+import { type ChangedFields, StepInput } from "./step-input.tsx";
 
 export function StopDialog({ model, onClose }: { readonly model: RunModel; readonly onClose: () => void }) {
   const atService = [...model.steps.values()].filter(({ heldMicros }) => heldMicros > 0).length;
@@ -33,40 +34,64 @@ interface ResumeProps {
   readonly head: RunHead;
   /** Steps to rerun; none: only resume. */
   readonly rerun?: readonly string[];
+  /** Whether the input of the one step to rerun can be edited. */
+  readonly isEditable?: boolean;
   readonly onClose: () => void;
 }
 
-/** Resumes a run: as planned, with the changes of its code, or with a rerun of steps. Priced first. */
-export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
+/** Resumes a run: as planned, with the changes of its code, or with a rerun of steps, one perhaps edited. Priced first. */
+export function ResumeDialog({ head, rerun = [], isEditable = false, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
+  const [note, setNote] = useState("");
+  const [fields, setFields] = useState<ChangedFields>({});
   const [takesUp, setTakesUp] = useState(false);
   // One request id per dialog: a click that is sent twice, or again after a lost answer, is the same request.
   const [requestId] = useState(newRequestId);
-  const query = new URLSearchParams([...rerun.map((step) => ["rerun", step]), ["requestId", requestId]]);
+  const [first] = rerun;
+  const isEdited = Object.keys(fields).length > 0;
+  // What is edited is made again by itself.
+  const wanted = isEdited ? { edit: { [first!]: fields } } : { rerun, requestId };
+  const asked = useThrottled(JSON.stringify(wanted), 500);
   const preview = useLoaded(
-    (signal) => get<ResumePreview>(`${runPath(head.id)}/resume-preview?${query}`, signal),
-    [head.id],
+    async (signal) => ({
+      of: asked,
+      shown: await post<ResumePreview>(`${runPath(head.id)}/resume-preview`, JSON.parse(asked), signal),
+    }),
+    [head.id, asked],
   );
-  const known = preview.state === "ready" ? preview.value : null;
+  const isKnown = preview.state === "ready" && preview.value.of === JSON.stringify(wanted);
+  const known = preview.state === "ready" ? preview.value.shown : null;
   const isReplaced = rerun.length > 0 || takesUp;
   const problems = isReplaced ? (known?.rerunScope?.problems ?? []) : [];
-  const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget, rerun, requestId, acceptChanges: takesUp });
-  const [first] = rerun;
+  const resume = () => post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp });
   const remade = rerun.length === 1 ? first : count(rerun.length, "step");
   return (
     <Dialog
       title={first === undefined ? `Resume ${head.title ?? head.id}?` : `Make ${remade} again?`}
       action={first === undefined ? "Resume" : "Rerun"}
-      ready={preview.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
+      ready={
+        rerun.length === 0 ? preview.state !== "loading" && problems.length === 0 : isKnown && problems.length === 0
+      }
       onAction={resume}
       onClose={onClose}
     >
       {first === undefined && (
         <p>The run continues where its journal ends. Jobs that were paid for are collected, never submitted again.</p>
       )}
+      {isEditable && <StepInput runId={head.id} step={first!} onChange={setFields} />}
+      {isEdited && (
+        <label class="field">
+          <span>Why</span>
+          <input maxLength={2000} value={note} onInput={({ currentTarget }) => setNote(currentTarget.value)} />
+          <small>Stays in the run's history. Optional.</small>
+        </label>
+      )}
       {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
       {preview.state === "failed" && <p class="note bad">{preview.error.message}</p>}
-      {known?.drift != null && <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />}
+      {known?.drift != null && rerun.length === 0 && (
+        <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />
+      )}
+      {isEdited && known?.drift != null && isMoreChanged(known.drift) && <AlsoChanged drift={known.drift} />}
       {isReplaced && known?.rerunScope != null && <Remade rerunScope={known.rerunScope} />}
       <BudgetField head={head} value={budget} onChange={setBudget} />
     </Dialog>
@@ -84,7 +109,22 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-function Drifted({ drift, takesUp, onChange }: DriftedProps) {
+/** Whether more than the one step that is edited changes. */
+function isMoreChanged({ changed, added, removed, renamed }: DriftView): boolean {
+  return changed.length + added.length + removed.length + renamed.length > 1;
+}
+
+/** What changes with an edited input, since the code is another one too. */
+function AlsoChanged({ drift }: { readonly drift: DriftView }) {
+  return (
+    <div class="note ask">
+      The code changed since this run was planned, and is taken up too:
+      <DriftLines drift={drift} />
+    </div>
+  );
+}
+
+function DriftLines({ drift }: { readonly drift: DriftView }) {
   const lines = [
     ...drift.changed.map(({ step, fields }) => `${step}: ${fields.join(", ")}`),
     ...drift.added.map((step) => `${step} is new`),
@@ -92,14 +132,20 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
     ...drift.renamed.map(({ from, to }) => `${from} is called ${to} now`),
   ];
   return (
+    <ul class="plain">
+      {lines.slice(0, 8).map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+      {lines.length > 8 && <li>and {lines.length - 8} more</li>}
+    </ul>
+  );
+}
+
+function Drifted({ drift, takesUp, onChange }: DriftedProps) {
+  return (
     <fieldset class="drift">
       <legend>The code changed since this run was planned</legend>
-      <ul class="plain">
-        {lines.slice(0, 8).map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-        {lines.length > 8 && <li>and {lines.length - 8} more</li>}
-      </ul>
+      <DriftLines drift={drift} />
       <label>
         <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Continue as it was
         planned

@@ -78,7 +78,14 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       {inlined === null && step.model !== null && step.finishedAt !== null && (
         <Why key={step.path} runId={runId} step={step.path} />
       )}
-      {isRerunOpen && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRerunOpen(false)} />}
+      {isRerunOpen && (
+        <ResumeDialog
+          head={model.head}
+          rerun={[step.path]}
+          isEditable={step.model !== null}
+          onClose={() => setRerunOpen(false)}
+        />
+      )}
       {detail.state === "ready" && <Details step={step} detail={detail.value} model={model} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
       {enlarged !== null && (

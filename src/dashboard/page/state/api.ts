@@ -22,9 +22,9 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 }
 
 /** What is held back goes first, so that the server hears of everything in the order in which it was done. */
-export async function post<T>(path: string, body: unknown): Promise<T> {
+export async function post<T>(path: string, body: unknown, signal: AbortSignal | null = null): Promise<T> {
   await held?.send();
-  return send<T>(path, json(body));
+  return send<T>(path, { ...json(body), signal });
 }
 
 function json(body: unknown): RequestInit {
