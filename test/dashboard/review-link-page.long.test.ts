@@ -133,6 +133,7 @@ test("the house makes a link in the dashboard, which opens for a client until it
     .getByRole("list", { name: "Links that are valid" })
     .getByRole("listitem")
     .filter({ hasText: "client=acme" });
+  await row.first().waitFor();
   const others = (await row.count()) - 1;
   await row.first().getByRole("button", { name: "Revoke" }).click();
   await expect.poll(() => row.count()).toBe(others);

@@ -76,10 +76,25 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   "docs/bulk.md": { files: { "cards.ts": CARDS, "rows.csv": "slogan\nGood\nBetter\n" } },
   "docs/caps.md": {},
   "docs/changing-a-run.md": {
-    before: ["npx showrunner run film.ts --id kite", "sed -i 's/on a poster/on a wall/' film.ts"],
-    as: [["RUN", "kite"]],
+    before: [
+      "npx showrunner run film.ts --id kite",
+      "sed -i 's/on a poster/on a wall/' film.ts",
+      "echo 'A red boat at noon' >prompt.txt",
+    ],
+    as: [
+      ["RUN", "kite"],
+      ["still:", "picture:"],
+      ["clip:duration_ms:=4000", "poster:seed:=4000"],
+      ["clip:", "poster:"],
+    ],
     // Changes wait for a yes, and nothing of the run has failed.
-    exits: { "--file film.ts": 3, "voice=iris": 3, "--rerun-failed": 2 },
+    exits: {
+      "--file film.ts": 3,
+      "voice=iris": 3,
+      "--rerun-failed": 2,
+      'the client wants dawn"': 3,
+      '@prompt.txt"': 3,
+    },
   },
   "docs/dashboard.md": {
     as: [
