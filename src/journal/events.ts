@@ -2,6 +2,9 @@ import { type ChatEvent, chatEvents } from "./events/chat.ts";
 import { type JobEvent, jobEvents } from "./events/job.ts";
 import { type PlanEvent, planEvents } from "./events/plan.ts";
 import { type RunLevelEvent, runLevelEvents } from "./events/run.ts";
+
+export type { SpendingReached } from "./events/run.ts";
+
 import type { EventSpec, EventTable } from "./events/spec.ts";
 import { type StepEvent, stepEvents } from "./events/step.ts";
 import { type SubmitEvent, submitEvents } from "./events/submit.ts";

@@ -50,6 +50,11 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
+/** What changes of the ledger reserve in all. */
+export function heldBy(changes: readonly LedgerChange[]): number {
+  return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
+}
+
 /** What is spent is counted by quarters of an hour: every time zone's midnight is on one of them. */
 const SLOT_MS = 900_000;
 

@@ -1,5 +1,5 @@
 import type { SpendingGuard, SpendingScope } from "./money.ts";
-import { type LedgerEntry, slotOf } from "./record.ts";
+import { heldBy, type LedgerEntry, slotOf } from "./record.ts";
 import type { Commit, CommitOutcome } from "./store.ts";
 
 /** The account's money as it would be after a commit. */
@@ -12,17 +12,25 @@ export interface AccountMoney {
 
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
-/** Why a commit that makes holds breaks its guard; null when it does not, or makes none. What is free breaks none. */
-export function refusalOf({ guard, ledger = [] }: Commit, moneyAfter: () => AccountMoney): Refusal | null {
-  const requested = ledger.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
-  if (guard === undefined || requested === 0) return null;
-  const money = moneyAfter();
-  return overCap(guard, requested, money) ?? belowFloor(guard, requested, money);
+export interface Guarded {
+  /** Why a commit that makes holds breaks its guard; null when it does not, or makes none. What is free breaks none. */
+  readonly refused: Refusal | null;
+  /** What each cap comes to with the holds; empty where none are made under caps. */
+  readonly committedMicros: readonly number[];
 }
 
-function overCap({ caps }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {
-  for (const cap of caps) {
-    const after = money.committedMicros(cap);
+export function guarded({ guard, ledger = [] }: Commit, moneyAfter: () => AccountMoney): Guarded {
+  const requested = heldBy(ledger);
+  if (guard === undefined || requested === 0) return { refused: null, committedMicros: [] };
+  const money = moneyAfter();
+  const committedMicros = guard.caps.map((cap) => money.committedMicros(cap));
+  const refused = overCap(guard, requested, committedMicros) ?? belowFloor(guard, requested, money);
+  return { refused, committedMicros };
+}
+
+function overCap({ caps }: SpendingGuard, requested: number, allCommitted: readonly number[]): Refusal | null {
+  for (const [index, cap] of caps.entries()) {
+    const after = allCommitted[index]!;
     if (after <= cap.capMicros) continue;
     const committedMicros = after - requested;
     const headroomMicros = Math.max(0, cap.capMicros - committedMicros);

@@ -239,6 +239,8 @@ export interface RunState {
   /** As planned, or as set since. */
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
+  /** The share that was reported last, in percent, by the name of its budget or cap. */
+  spendingReached?: { readonly [limit: string]: number };
 }
 
 /** The attempt that counts: the newest, or null before the first. */

@@ -125,6 +125,8 @@ export type CommitOutcome =
       readonly lease: Lease | null;
       /** Number of events that the run's snapshot does not hold. */
       readonly tail: number;
+      /** What each cap of the guard comes to, in their order; empty where no holds were made, or the write was repeated. */
+      readonly committedMicros: readonly number[];
     }
   /** Another holder took over: stop, write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }

@@ -239,6 +239,7 @@ export function journalContract(name: string, open: Open): void {
           lastSeq: 2,
           tail: 2,
           lease: { ...lease, expiresAt: 1_500 },
+          committedMicros: [],
         });
       });
     });
@@ -248,7 +249,7 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         const snapshot = { foldVersion: 1, seq: 4, state: '{"steps":{"a":"running"}}' };
         const outcome = await commit(lease, 2, [{ type: "run.started" }, started("a")], { snapshot });
-        expect(outcome).toEqual({ committed: true, lastSeq: 4, tail: 0, lease });
+        expect(outcome).toEqual({ committed: true, lastSeq: 4, tail: 0, lease, committedMicros: [] });
         expect(await journal.snapshot("r1")).toEqual(snapshot);
         expect(await journal.run("r1")).toMatchObject({ status: "running", lastSeq: 4, updatedAt: 200, createdAt: 10 });
       });
@@ -391,7 +392,7 @@ export function journalContract(name: string, open: Open): void {
           park: true,
           status: "paused",
         } as Partial<Commit>);
-        expect(parked).toEqual({ committed: true, lastSeq: 3, tail: 3, lease: null });
+        expect(parked).toEqual({ committed: true, lastSeq: 3, tail: 3, lease: null, committedMicros: [] });
         expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
       });
     });
@@ -580,10 +581,10 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.read("r2")).toHaveLength(2);
         expect(await journal.ledger("r2")).toEqual({ heldMicros: 0, settledMicros: 0 });
         const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], guard });
-        expect(exact).toMatchObject({ committed: true });
+        expect(exact).toMatchObject({ committed: true, committedMicros: [100] });
         const tighter = { caps: [{ ...cap, capMicros: 0 }], wallet: null };
         const noHold = await commit(first, 2, [], { ledger: [settle("a", 70)], guard: tighter });
-        expect(noHold).toMatchObject({ committed: true });
+        expect(noHold).toMatchObject({ committed: true, committedMicros: [] });
         const none = await commit(first, 2, [], { ledger: [hold("c", 1)], guard: tighter });
         expect(none).toMatchObject({ reason: "cap", headroomMicros: 0, committedMicros: 130 });
       });
@@ -674,7 +675,9 @@ export function journalContract(name: string, open: Open): void {
         expect(await commit(video, 2, [], { ledger: [hold("a", 36)], guard })).toEqual({
           ...{ committed: false, reason: "cap", cap: all, headroomMicros: 35, committedMicros: 45 },
         });
-        expect(await commit(video, 2, [], { ledger: [hold("a", 35)], guard })).toMatchObject({ committed: true });
+        expect(await commit(video, 2, [], { ledger: [hold("a", 35)], guard })).toMatchObject({
+          ...{ committed: true, committedMicros: [35, 80] },
+        });
         expect(await journal.spending(account, perTag("user=a"))).toEqual({ heldMicros: 35, settledMicros: 0 });
         expect(await journal.spending(account, perTag("team=nobody"))).toEqual({ heldMicros: 0, settledMicros: 0 });
         expect(await journal.spending(account, { tag: null, sinceAt: null })).toEqual({

@@ -33,7 +33,7 @@ import {
 } from "../../src/journal/record.ts";
 import { LISTED_MS, type ReviewLinkRow } from "../../src/journal/review-links.ts";
 import type { RunsQuery } from "../../src/journal/search.ts";
-import { type AccountMoney, isSince, refusalOf, unseenOf } from "../../src/journal/spend-guard.ts";
+import { type AccountMoney, guarded, isSince, unseenOf } from "../../src/journal/spend-guard.ts";
 import type {
   Commit,
   CommitOutcome,
@@ -221,7 +221,7 @@ class ReferenceJournal implements JournalStore {
     const brings = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
     const mark = this.#mark(run.account) + brings;
     const ledger = changedEntries(run, changes, { at: commit.at, mark });
-    const refused = refusalOf(commit, () => this.#moneyAfter(run, ledger));
+    const { refused, committedMicros } = guarded(commit, () => this.#moneyAfter(run, ledger));
     if (refused !== null) return refused;
 
     run.inbox = left;
@@ -253,7 +253,7 @@ class ReferenceJournal implements JournalStore {
     this.#waiters.notify(runId);
     const { lastSeq } = run.row;
     const tail = lastSeq - ((await this.snapshot(runId))?.seq ?? 0);
-    return { committed: true, lastSeq, tail, lease: commit.park ? null : leaseOf(run) };
+    return { committed: true, lastSeq, tail, lease: commit.park ? null : leaseOf(run), committedMicros };
   }
 
   async dueRuns({ account, at, limit }: DueQuery): Promise<readonly string[]> {

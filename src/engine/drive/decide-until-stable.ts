@@ -1,7 +1,6 @@
 import { ownText } from "../../clean-text.ts";
 import type { PauseReason, RunEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
-import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import type { PlanStep } from "../../plan/plan.ts";
@@ -101,9 +100,4 @@ function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
   return [...start, { type: "run.paused", reason: "stopped", message: ownText("stopped on request") }];
-}
-
-/** What the submits among the events reserve. */
-export function heldBy(events: readonly RunEvent[]): number {
-  return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }

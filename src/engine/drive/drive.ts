@@ -1,5 +1,5 @@
 import type { RunEvent } from "../../journal/events.ts";
-import { ledgerChanges } from "../../journal/record.ts";
+import { heldBy, ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
@@ -8,7 +8,7 @@ import type { Scheduler } from "../../run/scheduler.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
-import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
+import { type Decided, decideUntilStable, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
 import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
 import type { Schedule } from "./drive-tools.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
@@ -196,7 +196,7 @@ class Driver {
         const headroom = await this.#writer.commit(decided.events, inbox, { spending, isSubmitting });
         this.#recordWalletFailure();
         if (headroom === null) return { ...decided, parked: null };
-        const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
+        const ownMicros = committedMicros(this.#state) - heldBy(ledgerChanges(decided.events));
         await this.#reload();
         headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
       }

@@ -1,14 +1,17 @@
 import type { Clock } from "../../api/index.ts";
 import { ShowrunnerError } from "../../errors.ts";
-import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
+import { EVENT_VERSION, type RunEvent, type SpendingReached, type StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
-import { ledgerChanges } from "../../journal/record.ts";
+import { heldBy, ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease, LeaseOutcome } from "../../journal/store.ts";
 import type { Wake } from "../../journal/wakes.ts";
 import { LongWork } from "../../long-work.ts";
-import type { Headroom } from "../../run/headroom.ts";
+import { formatUsd } from "../../money.ts";
+import { own } from "../../own.ts";
+import { committedMicros, type Headroom } from "../../run/headroom.ts";
+import { shareReached } from "../../run/spent-shares.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
 import type { DriveTools } from "./drive-tools.ts";
@@ -49,6 +52,8 @@ export class RunWriter {
   readonly #state: RunState;
   /** Events that no snapshot holds. */
   #tail: number;
+  /** What the run had of its budget when it last wrote. */
+  #committedMicros: number;
 
   /** `tail`: how many events the run's snapshot does not hold. */
   constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
@@ -56,6 +61,7 @@ export class RunWriter {
     this.#parts = parts;
     this.#state = state;
     this.#tail = tail;
+    this.#committedMicros = committedMicros(state);
   }
 
   /**
@@ -67,7 +73,8 @@ export class RunWriter {
     inbox: readonly InboxEntry[],
     { spending, isSubmitting }: { readonly spending: SpendingWatch; readonly isSubmitting: boolean },
   ): Promise<Headroom | null> {
-    const makesHold = ledgerChanges(events).some(({ type }) => type === "hold");
+    const ledger = ledgerChanges(events);
+    const makesHold = ledger.some(({ type }) => type === "hold");
     if (!makesHold) {
       await this.#write(events, inbox);
       return null;
@@ -77,7 +84,7 @@ export class RunWriter {
       if (guard !== undefined && "limit" in guard) return guard;
       const outcome = await this.#write(events, inbox, guard === undefined ? {} : { guard });
       if (outcome.committed) {
-        spending.reserved();
+        await this.#report(spending.reserved(guard?.caps ?? [], outcome.committedMicros, heldBy(ledger)));
         return null;
       }
       if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
@@ -113,6 +120,25 @@ export class RunWriter {
   /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
   async reload(): Promise<void> {
     Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
+  }
+
+  /** Records the shares that were not reported yet, where somebody is notified at all. */
+  async #report(reached: readonly SpendingReached[]): Promise<void> {
+    const { spendingReached = {} } = this.#state;
+    const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;
+    if (this.#parts.notifier !== null) await this.record(reached.filter(isNew));
+  }
+
+  /** The share of the run's own budget that it reached since the last commit. */
+  #budgetReached(): readonly SpendingReached[] {
+    const { budgetMicros, planned } = this.#state;
+    const before = this.#committedMicros;
+    this.#committedMicros = committedMicros(this.#state);
+    if (budgetMicros === null || planned.budgetTag !== undefined) return [];
+    const of = { limitMicros: budgetMicros, committedMicros: this.#committedMicros };
+    const percent = shareReached(of, before);
+    const limit = `budget of ${formatUsd(budgetMicros)} USD`;
+    return percent === null ? [] : [{ type: "spending.reached", what: "budget", limit, percent, ...of }];
   }
 
   async #write(
@@ -159,6 +185,8 @@ export class RunWriter {
     tools?.results.recorded(produced);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
+    const reached = this.#budgetReached();
+    if (outcome.lease !== null) await this.#report(reached);
     return outcome;
   }
 }

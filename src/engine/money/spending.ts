@@ -1,8 +1,10 @@
 import { type Client, outageDelayMs } from "../../api/index.ts";
+import type { SpendingReached } from "../../journal/events.ts";
 import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
 import type { Headroom } from "../../run/headroom.ts";
+import { shareReached } from "../../run/spent-shares.ts";
 import { type CapOption, usdOption } from "../options/options.ts";
 import { ANY_VALUE } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
@@ -221,9 +223,17 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** A hold succeeded: the next wait gets the full time again. */
-  reserved(): void {
+  /** Holds succeeded: the next wait gets the full time again. Tells which shares of the guard's caps they reach. */
+  reserved(caps: readonly SpendingCap[], committedMicros: readonly number[], heldMicros: number): SpendingReached[] {
     this.#waitingSince = null;
+    return committedMicros.flatMap((micros, index) => {
+      const { what, title, capMicros, endsAt } = capTerms(caps[index]!, this.#parts.caps.timeZone);
+      const of = { limitMicros: capMicros, committedMicros: micros };
+      const percent = shareReached(of, micros - heldMicros);
+      if (percent === null) return [];
+      const day = endsAt === null ? "" : ` until ${new Date(endsAt).toISOString()}`;
+      return [{ type: "spending.reached", what, limit: `${title}${day}`, percent, ...of }];
+    });
   }
 
   #notBefore(askAgainAt: number): Later {

@@ -1,4 +1,4 @@
-import { type StepEdits, traitsOf } from "../../plan/index.ts";
+import { editedFields, type StepEdits, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "../replan.ts";
 import type { AttemptState, OutputPhase, StepState } from "../state.ts";
@@ -14,7 +14,13 @@ export type PlanEvent =
   | RunReplanned
   | ExpandPlanned
   /** A rerun was requested; the steps that run again follow as `step.reset`. */
-  | { readonly type: "rerun.requested"; readonly requestId: string; readonly steps: readonly string[] }
+  | {
+      readonly type: "rerun.requested";
+      readonly requestId: string;
+      readonly steps: readonly string[];
+      /** Why. */
+      readonly note?: string;
+    }
   /** A terminal step is to run again; its earlier results stay listed. */
   | {
       readonly type: "step.reset";
@@ -80,8 +86,11 @@ export const planEvents: EventTable<PlanEvent> = {
       reruns.push({ requestId, steps, requestedAt: fold.at, isOpen: true });
     },
     changes: "run",
-    line: ({ steps }) => line(`rerun requested: ${steps.join(", ")}`),
-    incident: ({ steps }) => ({ what: "rerun requested", why: steps.join(", ") }),
+    line: ({ steps, note }) => line(`rerun requested: ${steps.join(", ")}${note === undefined ? "" : `: ${note}`}`),
+    incident: ({ steps, note }) =>
+      note === undefined
+        ? { what: "rerun requested", why: steps.join(", ") }
+        : { what: `rerun requested of ${steps.join(", ")}`, why: note },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reset": {
@@ -130,9 +139,7 @@ export const planEvents: EventTable<PlanEvent> = {
 
 /** `still prompt, film duration_ms`. */
 function editedText(steps: StepEdits): string {
-  const fields = Object.entries(steps).map(
-    ([path, { set, without }]) => `${path} ${[...Object.keys(set), ...without].join(", ")}`,
-  );
+  const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
 }
 

@@ -45,6 +45,7 @@ export type RunLevelEvent =
     }
   /** Whoever resumed it allowed another amount. */
   | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }
+  | SpendingReached
   | Paused
   | { readonly type: "run.resumed" }
   /**
@@ -60,6 +61,17 @@ export type RunLevelEvent =
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /** A terminal run continues, because a step is rerun. */
   | { readonly type: "run.reopened" };
+
+/** Another share of a budget or cap is spent or reserved. Recorded where somebody is notified, once for each share and limit. */
+export interface SpendingReached {
+  readonly type: "spending.reached";
+  readonly what: "budget" | "cap";
+  /** Names the limit, such as `budget of 5.00 USD`. */
+  readonly limit: string;
+  readonly percent: number;
+  readonly limitMicros: number;
+  readonly committedMicros: number;
+}
 
 export const runLevelEvents: EventTable<RunLevelEvent> = {
   "lease.acquired": {
@@ -110,6 +122,22 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     line: ({ budgetMicros }) => detail(budgetOf(budgetMicros)),
     incident: ({ budgetMicros }) => ({ what: "budget changed", why: `${budgetOf(budgetMicros)}.` }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "spending.reached": {
+    apply: ({ state }, { limit, percent }) => {
+      state.spendingReached = { ...state.spendingReached, [limit]: percent };
+    },
+    changes: "run",
+    line: (event) => line(reachedText(event)),
+    notice: (event, { runId, status }) => ({
+      event: "run.spending",
+      status,
+      reason: event.what,
+      message: reachedText(event),
+      step: null,
+      next: `showrunner show ${runId}`,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "incident"),
   },
   "run.paused": {
     apply: (fold, { reason, message, ...funds }) => {
@@ -211,6 +239,10 @@ function allowRepeats({ steps }: RunState): void {
     const last = chats.at(-1);
     if (last?.phase === "abandoned") last.mayRepeat = true;
   }
+}
+
+function reachedText({ percent, limit, committedMicros }: SpendingReached): string {
+  return `${percent} % of the ${limit} is spent or reserved: ${formatUsd(committedMicros)} USD`;
 }
 
 function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {

@@ -51,7 +51,13 @@ export interface IncidentText {
 
 /** A notification to a person. */
 export interface NoticeText {
-  readonly event: "run.waiting" | "run.needs-funds" | "run.unreachable" | "run.failed" | "run.finished";
+  readonly event:
+    | "run.waiting"
+    | "run.spending"
+    | "run.needs-funds"
+    | "run.unreachable"
+    | "run.failed"
+    | "run.finished";
   readonly status: string;
   readonly reason: string | null;
   readonly message: string | null;

@@ -1,7 +1,7 @@
 import type { Row } from "../columns.ts";
 import { RunUnknownError } from "../errors.ts";
 import type { SpendingCap } from "../money.ts";
-import { refusalOf } from "../spend-guard.ts";
+import { guarded } from "../spend-guard.ts";
 import type { Commit, CommitOutcome } from "../store.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
@@ -27,22 +27,24 @@ export function commitRun(
 
 function outcomeOf({ columns, place }: Database, clock: LeaseClock, commit: FullCommit, row: Row): CommitOutcome {
   const outcome = columns.text(row, "outcome");
+  const all = row.committed === null ? [] : (columns.json(row, "committed") as readonly number[]);
   switch (outcome) {
     case "committed": {
       const expiresAt = clock.expiryOf(columns.integer(row, "lease_left"));
       const lease = commit.park === true ? null : { ...commit.lease, expiresAt };
-      return { committed: true, lastSeq: columns.integer(row, "last_seq"), tail: columns.integer(row, "tail"), lease };
+      const [lastSeq, tail] = [columns.integer(row, "last_seq"), columns.integer(row, "tail")];
+      return { committed: true, lastSeq, tail, lease, committedMicros: all };
     }
     case "fenced":
     case "inbox":
       return { committed: false, reason: outcome };
     case "money": {
-      const committed = columns.json(row, "committed") as readonly number[];
       const unseen = columns.integerOrNull(row, "unseen_micros") ?? 0;
-      return refusalOf(commit, () => ({
-        committedMicros: (cap) => committed[commit.guard!.caps.indexOf(cap as SpendingCap)]!,
+      const { refused } = guarded(commit, () => ({
+        committedMicros: (cap) => all[commit.guard!.caps.indexOf(cap as SpendingCap)]!,
         unseenMicros: () => unseen,
-      }))!;
+      }));
+      return refused!;
     }
     default:
       throw new RunUnknownError(commit.lease.runId, place);

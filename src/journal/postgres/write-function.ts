@@ -122,9 +122,9 @@ BEGIN${preamble}
         unseen_micros := unseen_micros + a.uncharged_micros + (SELECT coalesce(sum(held_micros + settled_micros), 0)
           FROM {s}.ledger WHERE account = r.account AND charged > v_wallet_mark);
       END IF;
+      committed := to_json(v_all_committed)::text;
       IF v_is_over OR unseen_micros > (c ->> 'most_unseen')::bigint THEN
         outcome := 'money';
-        committed := to_json(v_all_committed)::text;
         RETURN NEXT;
         CONTINUE;
       END IF;

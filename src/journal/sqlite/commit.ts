@@ -1,6 +1,6 @@
 import { encodeEvents } from "../event-codec.ts";
 import { leaseEvent, movedTo } from "../record.ts";
-import { refusalOf } from "../spend-guard.ts";
+import { guarded } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
 import { writeJobs } from "./deliveries.ts";
@@ -88,7 +88,7 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   if (!holdsLease(run, lease) || run.lastSeq !== afterSeq) return { committed: false, reason: "fenced" };
   if (park && hasOtherEntries(db, run.key, inbox)) return { committed: false, reason: "inbox" };
   const ledger = planLedger(db, run, commit.ledger ?? [], at);
-  const refused = refusalOf(commit, () => moneyAfter(db, run, ledger));
+  const { refused, committedMicros } = guarded(commit, () => moneyAfter(db, run, ledger));
   if (refused !== null) return refused;
 
   const lastSeq = afterSeq + events.length;
@@ -131,7 +131,7 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   if (snapshot !== undefined) writeSnapshot(db, run.key, snapshot, state);
   writeJobs(db, run, events, at);
   const held: Lease = { ...lease, expiresAt: run.leaseExpiresAt };
-  return { committed: true, lastSeq, tail: lastSeq - snapshotSeq, lease: park ? null : held };
+  return { committed: true, lastSeq, tail: lastSeq - snapshotSeq, lease: park ? null : held, committedMicros };
 }
 
 function writeSnapshot(db: Database, key: number, { foldVersion, seq }: FoldSnapshot, state: EncodedText | null): void {
