@@ -15,6 +15,7 @@ export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
 export type { BulkQuote, BulkRow } from "./engine/bulk/quote-each.ts";
 export type { RowOutcome } from "./engine/bulk/run-each.ts";
+export { changeableValue } from "./engine/change/changed-value.ts";
 export type { RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
 export type { RunUpdate } from "./engine/drive/updates.ts";
@@ -59,6 +60,7 @@ export {
   type FieldChange,
   type PlanDiff,
   planMermaid,
+  referencesOf,
   traitsOf,
 } from "./plan/index.ts";
 export type { Json, Reference } from "./plan/plan.ts";

@@ -35,7 +35,15 @@ export interface Candidate extends LocalFile {
 }
 
 /** Code that a run needs and no journal can hold; found again by the path of its step. */
-export type LocalFunction = { readonly version: string } & (
+export type LocalFunction = VersionedFunction | ReviseFunction;
+
+/** What a note changes in the input of a job or a chat. The plan knows nothing of it. */
+interface ReviseFunction {
+  readonly kind: "revise";
+  readonly revise: (input: unknown, note: string) => unknown;
+}
+
+type VersionedFunction = { readonly version: string } & (
   | {
       readonly kind: "task";
       readonly run: (input: unknown, context: TaskContext) => unknown;

@@ -17,6 +17,7 @@ export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export { fingerprint, plainJson } from "./plain-json.ts";
 export {
   type AppliedProfile,
+  editedFields,
   type Overlay,
   profileModels,
   profileProblems,

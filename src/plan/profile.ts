@@ -1,3 +1,4 @@
+import { own } from "../own.ts";
 import type { Catalog } from "./catalog-port.ts";
 import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";
@@ -45,6 +46,12 @@ export function withEdits(edits: StepEdits, later: StepEdits): StepEdits {
     return [path, { set: { ...Object.fromEntries(kept), ...change.set }, without: [...without, ...change.without] }];
   });
   return { ...edits, ...Object.fromEntries(merged) };
+}
+
+/** The fields of one step's input that somebody edited. */
+export function editedFields(edits: StepEdits | undefined, path: string): readonly string[] {
+  const edited = edits === undefined ? undefined : own(edits, path);
+  return edited === undefined ? [] : [...Object.keys(edited.set), ...edited.without];
 }
 
 /** What is laid over the drafts of a run: its profile, and above that what somebody edited. */

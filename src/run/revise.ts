@@ -10,6 +10,7 @@ type Replanned = RunEvent & { readonly type: "run.replanned" };
 export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
+  readonly note?: string;
 }
 
 /** The revision of a run. */

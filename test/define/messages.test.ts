@@ -98,7 +98,7 @@ const wrong: readonly (readonly [line: string, message: string])[] = [
   ],
   [
     `takes("26", models.image, { prompt: "x" }, { choose: "first" });`,
-    `Property 'count' is missing in type '{ choose: "first"; }' but required in type 'TakesOptions'.`,
+    `Property 'count' is missing in type '{ choose: "first"; }' but required in type 'TakesOptions<`,
   ],
   [
     `job("27", models.image, { prompt: "x" }, { when: equals(story.at("title"), 5) });`,

@@ -8,7 +8,7 @@ const size = { aspect_ratio: "9:16", resolution: "720p" } as const;
 
 pipeline("types", {
   input,
-  build({ input, job, upload }) {
+  build({ input, job, upload, takes, chat }) {
     test("the input is what the schema yields", () => {
       expectTypeOf(input.look).toEqualTypeOf<string>();
       expectTypeOf(input.sample.kind).toEqualTypeOf<"audio">();
@@ -49,6 +49,26 @@ pipeline("types", {
       job("all", models.image, { prompt, images: face.outputs() });
       // @ts-expect-error sound in a list of images
       job("mixed", models.image, { prompt, images: [face, speech] });
+    });
+
+    test("`revise` takes the input as it is sent, and returns fields of it", () => {
+      job(
+        "revised",
+        models.image,
+        { prompt, images: [face] },
+        { revise: ({ prompt }, note) => ({ prompt: prompt + note }) },
+      );
+      takes("revised-takes", models.image, { prompt }, { count: 2, choose: "first", revise: () => ({ prompt }) });
+      job("by-id", "image-1", { prompt }, { revise: (input, note) => ({ prompt: `${input.prompt} ${note}` }) });
+      chat("asked", "chat-1", { prompt }, { revise: ({ messages }) => ({ messages: messages.slice(1) }) });
+      const revise = (input: { readonly prompt: string }, note: string) => ({ prompt: input.prompt + note });
+      job("plain", models.image, { prompt }, { revise });
+      // @ts-expect-error there is no field propmt
+      job("misspelt", models.image, { prompt }, { revise: () => ({ propmt: "x" }) });
+      // @ts-expect-error no such quality
+      job("enum", models.image, { prompt }, { revise: () => ({ quality: "ultra" }) });
+      // @ts-expect-error text is no number
+      job("kind", models.image, { prompt }, { revise: (_, note) => ({ num_outputs: note }) });
     });
 
     test("missing, misspelt and impossible fields do not compile", () => {

@@ -71,7 +71,16 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
           started_at: iso(1),
           finished_at: iso(2),
         },
-        ...{ quote: null, attempts: [], outputs: [], value: null, chosen: null, approval: null, reused_from: null },
+        ...{
+          quote: null,
+          edited: [],
+          attempts: [],
+          outputs: [],
+          value: null,
+          chosen: null,
+          approval: null,
+          reused_from: null,
+        },
       },
     ],
   });

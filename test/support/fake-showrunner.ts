@@ -24,6 +24,7 @@ export async function openFakeShow(
     /** Shared with a Showrunner that is gone. */
     readonly mediaDir?: string;
     readonly notify?: NotifyOption;
+    readonly caps?: readonly string[];
     readonly inside?: readonly string[];
     readonly filesDir?: string;
   } = {},
@@ -39,6 +40,7 @@ export async function openFakeShow(
     mediaDir,
     clock,
     notify: options.notify ?? false,
+    caps: options.caps,
     inside: options.inside,
     filesDir: options.filesDir,
   });

@@ -207,6 +207,7 @@ declare const manifestSchema: z.ZodObject<{
     }>;
     model: z.ZodNullable<z.ZodString>;
     input: z.ZodType<Json, unknown, z.core.$ZodTypeInternals<Json, unknown>>;
+    edited: z.ZodOptional<z.ZodArray<z.ZodString>>;
     seed: z.ZodNullable<z.ZodNumber>;
     version: z.ZodNullable<z.ZodString>;
     attempts: z.ZodArray<z.ZodObject<{

@@ -25,6 +25,7 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly acceptChanges?: boolean;
   readonly edit?: readonly string[];
   readonly note?: string;
+  readonly redo?: string;
   readonly rerun?: readonly string[];
   readonly rerunFailed?: boolean;
   readonly requestId?: string;
@@ -34,27 +35,25 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
 
 /** `showrunner resume`: continues from the end of the journal; paid jobs are collected, and repeated only on request. */
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
-  const { waitForFunds, rerun, rerunFailed, accountMoved, requestId, budget, maxUnquoted } = flags;
+  const { waitForFunds, rerunFailed, accountMoved, requestId, budget, maxUnquoted } = flags;
   checkAmount("--budget", budget);
   checkAmount("--max-unquoted", maxUnquoted);
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkMovesAlone(runId, flags);
   const waits = { ...giveUpAfter(flags.giveUpAfter), ...waitForCap(flags.waitForCap) };
-  if (flags.note !== undefined && flags.edit === undefined)
-    throw new CliError("USAGE", "--note says why an input is edited; nothing is", {
-      next: "add --edit step:field=value",
-    });
-  const edit = await readEdits(flags.edit, context.io);
+  checkNote(runId, flags);
+  const edited = await readEdits(flags.edit, context.io);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const isCorrected = flags.input !== undefined || (flags.i ?? []).length > 0;
-    const isCompared = flags.acceptChanges === true || isCorrected || edit !== undefined;
+    const isCompared = flags.acceptChanges === true || isCorrected || edited !== undefined || flags.redo !== undefined;
     const loaded = named ?? (isCompared ? await ownCode(show, runId, context) : null);
+    const { edit = edited, rerun = flags.rerun } = await redoFor(show, runId, flags, { context, loaded });
     const input = isCorrected ? await correction(flags, context, loaded!) : undefined;
     const given = loaded?.pipeline ?? null;
-    const agreed = await agreeToChanges(show, context, { runId, given, input, edit, flags });
+    const agreed = await agreeToChanges(show, context, { runId, given, input, edit, rerun, flags });
     if ("refused" in agreed) return agreed.refused;
     const pipeline = given ?? (await codeOf(show, runId, context.io.cwd));
     return continueRun(show, context, runId, flags, {
@@ -77,11 +76,47 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   });
 }
 
+/** A note is for something that is made otherwise, and what a note asks for is not mixed with other changes. */
+function checkNote(runId: string, { note, redo, edit, rerun, rerunFailed, input, i }: ResumeFlags): void {
+  const command = `showrunner resume ${visible(runId)}`;
+  if (redo !== undefined && note === undefined)
+    throw new CliError("USAGE", "--redo needs a note that says what should be different", {
+      next: `${command} --redo ${visible(redo)} --note TEXT`,
+    });
+  if (redo !== undefined && [edit, rerun, rerunFailed, input, i].some((flag) => flag !== undefined))
+    throw new CliError("USAGE", "--redo goes alone, without other changes to the run", {
+      next: `${command} --redo ${visible(redo)} --note ${visible(note!)}`,
+    });
+  if (note === undefined || [redo, edit, rerun, rerunFailed].some((flag) => flag !== undefined)) return;
+  throw new CliError("USAGE", "--note says why something is made again; nothing is", {
+    next: "add --redo step, --rerun step or --edit step:field=value",
+  });
+}
+
+/** What `--redo` asks to be made again. */
+async function redoFor(
+  show: Showrunner,
+  runId: string,
+  { redo, note }: ResumeFlags,
+  { context, loaded }: { readonly context: Context; readonly loaded: LoadedPipeline | null },
+): Promise<Pick<ResumeOptions, "edit" | "rerun">> {
+  if (redo === undefined) return {};
+  const asked = await show.redo(runId, redo, note!, loaded?.pipeline);
+  const { output } = context;
+  if (asked.rerun !== undefined)
+    output.say(
+      `No \`revise\` of ${asked.rerun.map(visible).join(", ")} says what a note changes: the same is asked for again.`,
+    );
+  if (asked.edit === undefined && asked.rerun === undefined)
+    output.say(`What ${visible(redo)} is about is being made; the run continues, and the note changes nothing now.`);
+  return asked;
+}
+
 /** What changes is priced and agreed to in the run's own account: it moves there first. */
 function checkMovesAlone(runId: string, flags: ResumeFlags): void {
-  const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit } = flags;
+  const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i, edit, redo } = flags;
   if (!accountMoved) return;
-  if (![file, acceptChanges, rerun, rerunFailed, input, i, edit].some((flag) => flag !== undefined)) return;
+  if (![file, acceptChanges, rerun, rerunFailed, input, i, edit, redo].some((flag) => flag !== undefined)) return;
   const next = `showrunner resume ${visible(runId)} --account-moved`;
   throw new CliError("USAGE", "--account-moved goes first, without changes to the run", { next });
 }
@@ -152,6 +187,7 @@ interface ResumeRequest {
   readonly given: Pipeline | null;
   readonly input: ResumeOptions["input"];
   readonly edit: ResumeOptions["edit"];
+  readonly rerun: ResumeOptions["rerun"];
   readonly flags: ResumeFlags;
 }
 
@@ -159,7 +195,7 @@ type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
 
 /** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
-  const { runId, given, input, edit, flags } = requested;
+  const { runId, given, input, edit, rerun: named, flags } = requested;
   const drift = given === null ? null : await show.drift(runId, given, { input, edit });
   const isChanged = drift !== null && !drift.isSame;
   if (isChanged) {
@@ -168,8 +204,8 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   }
   const goOn = { accepted: isChanged || flags.acceptChanges === true };
   const { requestId, rerunFailed } = flags;
-  const isRerun = flags.rerun !== undefined || rerunFailed === true;
-  const rerun = isRerun ? await show.rerunQuote(runId, flags.rerun ?? [], { requestId, rerunFailed }) : null;
+  const isRerun = named !== undefined || rerunFailed === true;
+  const rerun = isRerun ? await show.rerunQuote(runId, named ?? [], { requestId, rerunFailed }) : null;
   for (const known of rerun?.inProgress ?? []) sayGoesOn(known, context);
   const rerunScope = largest(drift, rerun);
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
@@ -210,7 +246,8 @@ async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest
   return ExitCode.unfinished;
 }
 
-function wantedBy({ input, edit }: ResumeRequest): string {
+function wantedBy({ input, edit, flags }: ResumeRequest): string {
+  if (flags.redo !== undefined) return "--redo";
   if (edit !== undefined) return "--edit";
   return input === undefined ? "--file" : "-i";
 }

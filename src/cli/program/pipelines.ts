@@ -93,7 +93,11 @@ export function addRunning(program: Command, act: Act): void {
       "a field of a job's or chat's input, from now on; step:field:=json for anything but text, step:field=@file; repeatable",
       collect,
     )
-    .option("--note <text>", "with --edit: why, stored in the journal")
+    .option(
+      "--redo <step>",
+      "make again what this step is, or what an approval shows, as `revise` of the code changes it by --note",
+    )
+    .option("--note <text>", "with --edit: why, stored in the journal; with --redo: what should be different")
     .option(
       "--rerun <step>",
       "run this step and all that depend on it again; * matches any characters; repeatable",

@@ -5,6 +5,7 @@ import { valueHandle } from "../handle-value.ts";
 import type { UntypedValue } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
+import { bindRevise, type ReviseOption } from "./revise.ts";
 
 /** A question to a chat model: a prompt, or a whole conversation. Other fields are sent as they are. */
 export type ChatInput = ChatPrompt | ChatMessages;
@@ -33,7 +34,9 @@ interface ChatSettings {
   readonly [field: string]: UntypedValue | readonly ChatMessage[];
 }
 
-export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undefined> extends PaidOptions {
+export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undefined>
+  extends PaidOptions,
+    ReviseOption<ChatBody> {
   /** zod schema of the answer, which is then JSON; sent to the model as JSON Schema. Default: the answer is its text. */
   readonly schema?: S;
   /** How often an answer that does not meet the schema is sent back to be repaired, each at a price. Default 1. */
@@ -56,6 +59,12 @@ export interface ChatMethod {
   ): ValueHandle<AnswerOf<S>>;
 }
 
+/** The conversation as it is sent, settings beside it. */
+interface ChatBody {
+  readonly messages: readonly { readonly role: ChatMessage["role"]; readonly content: string }[];
+  readonly [setting: string]: unknown;
+}
+
 const ROLES = ["system", "user", "assistant", "developer", "tool"];
 
 export function chatMethod(recorder: Recorder): ChatMethod {
@@ -67,7 +76,7 @@ export function chatMethod(recorder: Recorder): ChatMethod {
   ) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a chat", [...PAID_OPTIONS, "schema", "repairs"]);
+    read.only("a chat", [...PAID_OPTIONS, "schema", "repairs", "revise"]);
     const report = (code: string, field: string, message: string) =>
       recorder.report({ code, step: path, field, message });
     if (typeof model !== "string" || model === "") report("unknown-model", "model", "give the id of a chat model");
@@ -82,6 +91,7 @@ export function chatMethod(recorder: Recorder): ChatMethod {
       after: read.after(),
       when: read.when(),
     });
+    bindRevise(recorder, path, read);
     return valueHandle<AnswerOf<S>>(path, recorder.build);
   };
 }

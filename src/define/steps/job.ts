@@ -6,8 +6,13 @@ import { jobHandle } from "../handle-value.ts";
 import { type InputOf, type MaxOutputsOf, MissingModel, type ModelOrId, type YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
+import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
 
-export interface JobOptions extends PaidOptions, MediaOptions {
+/** `M`: the model, whose input `revise` takes. */
+export interface JobOptions<M extends ModelOrId = never>
+  extends PaidOptions,
+    MediaOptions,
+    ReviseOption<SettledInput<M>> {
   /** Copy all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
   /**
@@ -26,14 +31,14 @@ export interface JobMethod {
     name: string,
     model: M,
     input: InputOf<M>,
-    options?: JobOptions,
+    options?: JobOptions<NoInfer<M>>,
   ): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
 
-export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect"];
+export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect", "revise"];
 
 export function jobMethod(recorder: Recorder): JobMethod {
-  return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: JobOptions) => {
+  return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: object) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
     read.only("a job", JOB_OPTIONS);
@@ -41,6 +46,7 @@ export function jobMethod(recorder: Recorder): JobMethod {
     const planned = recorder.json(input, { step: path, field: "input" });
     checkModel(recorder, path, model);
     addJob(recorder, { path, model, input: planned, policy: read.policy(), after, when, seed: null });
+    bindRevise(recorder, path, read);
     return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), recorder.build);
   };
 }

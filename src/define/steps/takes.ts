@@ -6,8 +6,11 @@ import type { Recorder } from "../recorder.ts";
 import { addChoice, type ChooseOptions } from "./choose.ts";
 import { addJob, checkModel, JOB_OPTIONS, type JobOptions, yieldOf } from "./job.ts";
 import { OptionReader } from "./options.ts";
+import { bindRevise } from "./revise.ts";
 
-export interface TakesOptions extends JobOptions, Pick<ChooseOptions, "version" | "message"> {
+export interface TakesOptions<M extends ModelOrId = never>
+  extends JobOptions<M>,
+    Pick<ChooseOptions, "version" | "message"> {
   /** How many. With `choose: "first"`, how many at most: a further one is made only when all before it failed. */
   readonly count: number;
   /** Who chooses: a person, the first good one, or a function that gives each one a score. */
@@ -19,14 +22,19 @@ export interface TakesMethod {
    * Several takes of one job, of which one is chosen: steps `<name>/1`, `<name>/2` … and `<name>/pick`. Each has a seed of
    * its own where the model takes one.
    */
-  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions): TakesHandle<YieldOf<M>>;
+  <M extends ModelOrId>(
+    name: string,
+    model: M,
+    input: InputOf<M>,
+    options: TakesOptions<NoInfer<M>>,
+  ): TakesHandle<YieldOf<M>>;
 }
 
 /** Seeds fit any model that takes one. */
 const SEEDS = 2 ** 31;
 
 export function takesMethod(recorder: Recorder): TakesMethod {
-  return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions) => {
+  return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: Omit<TakesOptions, "revise">) => {
     const path = recorder.path(name);
     const part = recorder.part(name);
     const read = new OptionReader(options, path, recorder);
@@ -46,6 +54,7 @@ export function takesMethod(recorder: Recorder): TakesMethod {
       const when = waits ? { failed: before } : firstWhen;
       const step = part.path(take + 1);
       addJob(part, { path: step, model, input: planned, policy, after, when, seed: (seed + take) % SEEDS });
+      bindRevise(part, step, read);
       takes.push(step);
     }
     const pick = part.path("pick");

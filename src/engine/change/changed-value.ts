@@ -17,7 +17,7 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
   const refuse = (why: string) => new InvalidOptionError("value", why, next);
   const shown = changeable(decision, chosen);
-  if (shown === null) throw refuse(`${decision.path} stands for no single value that could be changed.`);
+  if (shown === null) throw refuse(standsForNone(decision));
   if (!isPlain(value)) throw refuse("it is no plain JSON, which text, numbers, lists and objects of them are.");
   if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`it has more than ${MOST_CHARACTERS} characters.`);
   const before = referencedValue(state, shown);
@@ -33,6 +33,23 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
     throw refuse(`it does not meet the schema of ${shown.step}: ${said}.`);
   }
   return value;
+}
+
+/** The one value that a decision shows, and the schema that a change of it has to meet; null: only its type. */
+export interface ChangeableValue {
+  readonly value: Json;
+  readonly schema: Json | null;
+}
+
+/** What may be changed as it is approved; a text that says why nothing may. */
+export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
+  const shown = changeable(decision, undefined);
+  const value = shown === null ? undefined : referencedValue(state, shown);
+  return shown === null || value === undefined ? standsForNone(decision) : { value, schema: schemaOf(state, shown) };
+}
+
+function standsForNone({ path }: Decision): string {
+  return `${path} stands for no single value that could be changed.`;
 }
 
 /** The schema that the value was made by; null where nothing declares one. */

@@ -127,7 +127,7 @@ export async function revise(
     events: (now) =>
       revisionEvents(now, {
         replanned: replannedOf(now, replanned, rerunScope, how),
-        request,
+        request: request === null || how.note === undefined ? request : { ...request, note: how.note },
         roots,
         prices: rerunScope.prices,
       }),

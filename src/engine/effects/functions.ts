@@ -81,7 +81,9 @@ class BoundFunctions implements StepFunctions {
 }
 
 /** A function of another version would make something else than what was planned. */
-function otherVersion({ planned }: RunState, { version: is }: LocalFunction, path: string): string | null {
+function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
+  if (!("version" in code)) return null;
+  const { version: is } = code;
   const plan = stepNamed(planned.plan, path);
   const was = plan !== undefined && "version" in plan ? plan.version : null;
   if (was === is) return null;

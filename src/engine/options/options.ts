@@ -189,7 +189,7 @@ export interface ResumeOptions extends DriveOptions {
    * like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
-  /** Why, for the journal: stored with `edit`. */
+  /** Why, for the journal: stored with `edit` or `rerun`. */
   readonly note?: string | undefined;
   /** Reruns the steps that failed, completely or in part, with all that depend on them. Default false. See `rerun`. */
   readonly rerunFailed?: boolean | undefined;

@@ -42,6 +42,8 @@ const step = z.object({
    * stands as itself. Null for steps that ask for nothing.
    */
   input: json,
+  /** Fields of it that somebody edited for this run, or that a note changed. */
+  edited: z.array(z.string()).optional(),
   seed: z.number().nullable(),
   /** Of a local function, as its author counts it. */
   version: z.string().nullable(),

@@ -6,7 +6,7 @@ import { syncFolder, temporaryPath } from "../../durable-file.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
-import { referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
+import { editedFields, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
@@ -159,11 +159,13 @@ function stepsOfKinds(plan: Plan): StepsOfKinds {
 function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
   const step = state.steps[plan.path]!;
   const input = askedOf(state, plan);
+  const edited = editedFields(state.planned.edits, plan.path);
   return {
     path: plan.path,
     kind: plan.kind,
     model: "model" in plan ? plan.model : null,
     input,
+    ...(edited.length > 0 && { edited: [...edited] }),
     seed: seedOf(input),
     version: "version" in plan ? plan.version : null,
     attempts: attemptsOf(step),

@@ -6,6 +6,7 @@ import type { JournalStore } from "../../journal/store.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
 import { type Drift, type DriftOptions, driftOf, type RerunQuote } from "../change/drift.ts";
+import { type Redo, redoOf } from "../change/redo.ts";
 import { rerunQuote } from "../change/revision.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -130,6 +131,10 @@ export abstract class PlannedRuns extends StoredRuns {
 
   async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift> {
     return driftOf(await this.loadOurs(runId), pipeline, this.planner, options);
+  }
+
+  async redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo> {
+    return redoOf(await this.loadOurs(runId), step, note, pipeline);
   }
 
   async rerunQuote(

@@ -11,6 +11,7 @@ import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
 import type { Comparison } from "../change/compare.ts";
 import type { Drift, DriftOptions, RerunQuote } from "../change/drift.ts";
+import type { Redo } from "../change/redo.ts";
 import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
 import type { InvalidOptionError } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
@@ -121,6 +122,12 @@ export interface Showrunner {
    * how much. Spends nothing and changes nothing.
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift>;
+  /**
+   * What a person's note on a step, or on what an approval shows, asks to be made again: `revise` of the steps says what it
+   * changes in their inputs; those without one are asked for once more. Pass it to {@link drift} or {@link rerunQuote} for
+   * the price, and to `resume` to have it made. Empty while any of it is still being made. Spends nothing and changes nothing.
+   */
+  redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
    * What `resume` with `rerun: steps` (and `rerunFailed`) would make again, and for how much. Spends nothing and changes
    * nothing.

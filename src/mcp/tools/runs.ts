@@ -91,9 +91,13 @@ export const runTools = [
         .optional()
         .describe("Which one, where the step asks for a choice; from 1"),
       note: z.string().max(500).optional().describe("Why, for whoever reads the run later"),
+      value: z
+        .json()
+        .optional()
+        .describe("What is approved in place of the value that is shown: a text, or JSON of the same schema"),
     },
     isReadOnly: false,
-    async run({ run, step: path, decision, pick, note }, { session }) {
+    async run({ run, step: path, decision, pick, note, value }, { session }) {
       await session.state(run);
       const { allowApprove, show } = session.options;
       if (!allowApprove) {
@@ -103,7 +107,7 @@ export const runTools = [
         );
       }
       if (decision === "reject") await show.reject(run, path, { note });
-      else await show.approve(run, path, { note, ...(pick !== undefined && { pick: pick - 1 }) });
+      else await show.approve(run, path, { note, value, ...(pick !== undefined && { pick: pick - 1 }) });
       await session.resume(run);
       return json(summary(await session.report(run)));
     },

@@ -1,6 +1,7 @@
 import { activeMs } from "../../journal/active-time.ts";
 import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
+import { editedFields } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { projectedMicros } from "../headroom.ts";
 import type { NextCommand } from "../next-command.ts";
@@ -92,6 +93,8 @@ export interface StepReport {
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;
+  /** Fields of its input that somebody edited for this run, or that a note changed. */
+  readonly edited: readonly string[];
   /** Jobs, or requests to a chat model, or failed tries of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
@@ -196,6 +199,7 @@ function stepReport(state: RunState, plan: PlanStep): StepReport {
     started_at: instant(step.startedAt),
     finished_at: instant(step.finishedAt),
     quote: usd(step.quote?.costMicros ?? null),
+    edited: editedFields(state.planned.edits, step.path),
     attempts: step.attempts.map(attemptReport),
     outputs: outputReports(state, step),
     value: step.value,

@@ -86,6 +86,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
       ["still:", "picture:"],
       ["clip:duration_ms:=4000", "poster:seed:=4000"],
       ["clip:", "poster:"],
+      ["STEP", "picture"],
     ],
     // Changes wait for a yes, and nothing of the run has failed.
     exits: {

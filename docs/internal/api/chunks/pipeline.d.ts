@@ -284,6 +284,13 @@ type ModelOrId = Model | string;
 type InputOf<M extends ModelOrId> = M extends Model<infer I> ? I : UntypedInput;
 type YieldOf<M extends ModelOrId> = M extends Model<unknown, infer Y> ? Y : "unknown";
 type MaxOutputsOf<M extends ModelOrId> = M extends Model<unknown, Yield, infer N> ? N : number;
+type Settled<I> = unknown extends I ? unknown : I extends Value<infer T> ? T : I extends Handle | Media<never> | AllMedia<never> ? Json : I extends readonly (infer E)[] ? readonly Settled<E>[] : I extends object ? { readonly [K in keyof I]: Settled<I[K]> } : I;
+type SettledInput<M extends ModelOrId> = M extends string ? {
+  readonly [field: string]: Json | undefined;
+} : Settled<InputOf<M>>;
+interface ReviseOption<I> {
+  readonly revise?: ((input: I, note: string) => Partial<I>) | undefined;
+}
 type ChatInput = ChatPrompt | ChatMessages;
 interface ChatPrompt extends ChatSettings {
   readonly prompt: OrValue<string>;
@@ -304,13 +311,20 @@ interface ChatSettings {
   readonly max_tokens?: OrValue<number> | undefined;
   readonly [field: string]: UntypedValue | readonly ChatMessage[];
 }
-interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undefined> extends PaidOptions {
+interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undefined> extends PaidOptions, ReviseOption<ChatBody> {
   readonly schema?: S;
   readonly repairs?: number | undefined;
 }
 type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 interface ChatMethod {
   <S extends z.ZodType | undefined = undefined>(name: string, model: string, input: ChatInput, options?: ChatOptions<S>): ValueHandle<AnswerOf<S>>;
+}
+interface ChatBody {
+  readonly messages: readonly {
+    readonly role: ChatMessage["role"];
+    readonly content: string;
+  }[];
+  readonly [setting: string]: unknown;
 }
 type Scorer = (candidate: Candidate) => number | Promise<number>;
 type ChosenBy = "person" | "first" | Scorer;
@@ -428,19 +442,19 @@ interface Includable<S extends z.ZodType, R, M> {
 interface IncludeMethod<M> {
   <S extends z.ZodType, R extends Returns>(name: string, pipeline: Includable<S, R, M>, input: z.input<S>, options?: IncludeOptions): R;
 }
-interface JobOptions extends PaidOptions, MediaOptions {
+interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOptions, ReviseOption<SettledInput<M>> {
   readonly keep?: boolean | undefined;
   readonly consent?: string | undefined;
 }
 interface JobMethod {
-  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: JobOptions): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>>): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
-interface TakesOptions extends JobOptions, Pick<ChooseOptions, "version" | "message"> {
+interface TakesOptions<M extends ModelOrId = never> extends JobOptions<M>, Pick<ChooseOptions, "version" | "message"> {
   readonly count: number;
   readonly choose: ChooseOptions["by"];
 }
 interface TakesMethod {
-  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions): TakesHandle<YieldOf<M>>;
+  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions<NoInfer<M>>): TakesHandle<YieldOf<M>>;
 }
 interface FileInput<K extends MediaKind = MediaKind> {
   readonly path: string;

@@ -394,7 +394,8 @@ type ReusedOutput = OutputFacts & {
 type PlanEvent = RunPlanned | RunReplanned | ExpandPlanned | {
   readonly type: "rerun.requested";
   readonly requestId: string;
-  readonly steps: readonly string[];
+  readonly steps: readonly string[]; 
+  readonly note?: string;
 } | {
   readonly type: "step.reset";
   readonly step: string;
@@ -443,7 +444,7 @@ type RunLevelEvent = {
   readonly type: "run.budget.set";
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null;
-} | Paused | {
+} | SpendingReached | Paused | {
   readonly type: "run.resumed";
 }
 | {
@@ -460,6 +461,14 @@ type RunLevelEvent = {
 } | {
   readonly type: "run.reopened";
 };
+interface SpendingReached {
+  readonly type: "spending.reached";
+  readonly what: "budget" | "cap";
+  readonly limit: string;
+  readonly percent: number;
+  readonly limitMicros: number;
+  readonly committedMicros: number;
+}
 type StepEvent = {
   readonly type: "step.started";
   readonly step: string;
@@ -717,6 +726,7 @@ interface StepReport {
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;
+  readonly edited: readonly string[];
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
   readonly value: Json;
@@ -974,7 +984,8 @@ type CommitOutcome = {
   readonly committed: true;
   readonly lastSeq: number;
   readonly lease: Lease | null; 
-  readonly tail: number;
+  readonly tail: number; 
+  readonly committedMicros: readonly number[];
 } | {
   readonly committed: false;
   readonly reason: "fenced";
@@ -1400,6 +1411,11 @@ interface Drift extends PlanDiff, RerunScope {
   readonly isSame: boolean;
 }
 type DriftOptions = Pick<ResumeOptions, "input" | "edit">;
+interface Redo {
+  readonly edit?: NonNullable<ResumeOptions["edit"]>;
+  readonly rerun?: readonly string[];
+  readonly note?: string;
+}
 interface OpenJob {
   readonly step: string;
   readonly jobId: string | null;
@@ -1583,6 +1599,7 @@ interface Showrunner {
     readonly id: string;
   }>;
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift>;
+  redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
   expectedMs(step: PlanStep): number | null;
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;

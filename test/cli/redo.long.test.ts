@@ -1,0 +1,100 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { cli, startCli } from "./support/cli.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const PIPELINE = `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("cards", {
+  input: z.object({}),
+  build({ job, approve }) {
+    const revise = (input, note) => ({ prompt: input.prompt + ", " + note });
+    const card = job("card", "image-1", { prompt: "a card" }, { revise });
+    const plain = job("plain", "image-1", { prompt: "plain" });
+    return { fine: approve("fine", card), also: approve("also", plain) };
+  },
+});
+`;
+
+let service: LocalService;
+let folder: string;
+const env = () => ({ SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey });
+const here = (...args: readonly string[]) => cli(args, { cwd: folder, env: env() });
+
+beforeAll(async () => {
+  folder = await fastFolder("redo-");
+  service = await startLocalService({ renderer: "stub", speed: 50, balance: 25, dataDir: join(folder, "service") });
+  await writeFile(join(folder, "cards.ts"), PIPELINE);
+  const { code, stderr } = await here("run", "cards.ts", "--id", "c", "--budget", "5");
+  expect(code, stderr).toBe(3);
+});
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The prompts of `card`, in the order in which they were submitted. */
+async function submitted(): Promise<readonly unknown[]> {
+  const journal = await openSqliteJournal(join(folder, ".showrunner/journal.db"));
+  const events = await journal.read("c");
+  await journal.close();
+  return events.flatMap(({ event }) =>
+    event.type === "job.submit.intended" && event.step === "card"
+      ? [(event.input as { readonly prompt: string }).prompt]
+      : [],
+  );
+}
+
+describe("redo with a note, on the command line", () => {
+  test("shows what the note changes and costs, and changes nothing without a yes", async () => {
+    const { code, stderr } = await here("resume", "c", "--redo", "fine", "--note", "warmer");
+    expect(code, stderr).toBe(3);
+    expect(stderr).toContain('input.prompt: "a card" → "a card, warmer"');
+    expect(stderr).toContain("Nothing was spent or changed.");
+    expect(stderr).toContain("showrunner resume c --redo fine --note warmer --accept-changes");
+    expect(await submitted()).toEqual(["a card"]);
+  });
+
+  test("killed while it submits: typed again it goes on with the same, pays once, and asks anew", async () => {
+    const before = service.stats().jobs_created;
+    service.faults([{ kind: "delay", route: "POST /models/{model}", delay_ms: 600_000 }]);
+    const line = ["resume", "c", "--redo", "fine", "--note", "warmer", "--yes"];
+    const { child, end } = startCli(line, { cwd: folder, env: env() });
+    await vi.waitFor(async () => expect(await submitted()).toHaveLength(2), { timeout: 120_000, interval: 50 });
+    child.kill("SIGKILL");
+    await end;
+    service.faults([]);
+    const { code, stderr } = await here(...line);
+    expect(code, stderr).toBe(3);
+    expect(stderr).toContain("What fine is about is being made; the run continues");
+    expect((await submitted()).at(-1)).toBe("a card, warmer");
+    expect(service.stats().jobs_created).toBe(before + 1);
+    expect((await here("approve", "c")).stderr).toContain("fine");
+  });
+
+  test("without `revise` the same is asked for once more, and it is said", async () => {
+    const before = service.stats().jobs_created;
+    const { code, stderr } = await here("resume", "c", "--redo", "also", "--note", "warmer", "--yes");
+    expect(code, stderr).toBe(3);
+    expect(stderr).toContain("No `revise` of plain says what a note changes: the same is asked for again.");
+    expect(service.stats().jobs_created).toBe(before + 1);
+  });
+
+  test.each([
+    [["--redo", "fine"], "--redo needs a note"],
+    [["--note", "warmer"], "--note says why something is made again"],
+    [["--redo", "fine", "--note", "warmer", "--rerun", "card"], "--redo goes alone"],
+    [["--redo", "nothing", "--note", "warmer"], "has no step nothing"],
+    [["--redo", "fine", "--note", " "], "note: is empty"],
+  ])("resume c %j says what is wrong with it", async (flags, message) => {
+    const { code, stderr } = await here("resume", "c", ...flags);
+    expect(code, stderr).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});
