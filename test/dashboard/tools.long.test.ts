@@ -117,6 +117,8 @@ describe("a review", () => {
     const titles = new Set<string>();
     for (const index of [0, 1, 2]) {
       await page.locator(`.queue li:nth-child(${index + 1}) [aria-current]`).waitFor();
+      // With the focus it listens to keys.
+      await eventually(() => desk.locator("h2:focus").count()).toBe(1);
       titles.add((await desk.getByRole("heading").textContent()) ?? "");
       await page.keyboard.press("ArrowRight");
     }

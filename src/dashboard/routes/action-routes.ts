@@ -1,9 +1,9 @@
-import { openSteps, plannedStep, type Quote } from "../../internal.ts";
+import { changeableValue, type Json, openSteps, plannedStep, type Quote, traitsOf } from "../../internal.ts";
 import { optionalPosition, optionalText, textField } from "../http/body.ts";
-import { type Call, notFound, type Route } from "../http/route.ts";
+import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
-import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/action-wire.ts";
-import { inputForm } from "../views/input-form.ts";
+import type { CandidateView, OfferedView, PlanView, ShownValue, WhyView } from "../views/action-wire.ts";
+import { inputForm, valueControl } from "../views/input-form.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
@@ -23,10 +23,24 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     const body = await json();
     const step = textField(body, "step");
     const note = optionalText(body, "note", 2000);
-    if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
+    // Absent: as it is shown. Null is a value.
+    const value = body.value as Json | undefined;
+    if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note, value });
     else await context.show.reject(params.run!, step, { note });
     if (body.goOn === true) await goOnWhereParked(context, params.run!);
     return {};
+  };
+
+  const shownValue = async ({ params, query }: Call): Promise<ShownValue> => {
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
+    const plan = state.planned.plan.steps.find(({ path }) => path === query.get("step"));
+    const decision = plan === undefined ? null : traitsOf(plan).decision;
+    if (decision === null) throw notFound("This decision");
+    const shown = changeableValue(state, decision);
+    if (typeof shown === "string") throw badRequest(shown);
+    return { value: shown.value, control: valueControl(shown.value, shown.schema) };
   };
 
   const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
@@ -86,6 +100,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     { method: "POST", path: "/api/runs/:run/stop", handle: stop },
     { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decide(call, true) },
     { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
+    { method: "GET", path: "/api/runs/:run/shown-value", handle: shownValue },
     { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
     { method: "GET", path: "/api/runs/:run/why", handle: why },
     { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },

@@ -13,7 +13,7 @@ import type { DashboardContext } from "../options.ts";
 import type { PickedView } from "../views/action-wire.ts";
 
 /** Addresses of the page's screens; the page itself decides what it shows there. */
-const SCREENS = ["/", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
+const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
 
 export function pageRoutes(folder: string): readonly Route[] {
   const send = async ({ incoming, response }: Call, inFolder: string, name: string): Promise<void> => {
@@ -31,14 +31,16 @@ export function pageRoutes(folder: string): readonly Route[] {
 
 /** Bytes of outputs and uploads, by what the journal knows: no part of the address ever becomes part of a path. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
-  const send = async ({ params, incoming, response }: Call): Promise<void> => {
+  const send = async ({ params, query, incoming, response }: Call): Promise<void> => {
     const {
       view: { state },
     } = await cache.get(params.run!);
     const step = Object.hasOwn(state.steps, params.step!) ? state.steps[params.step!] : undefined;
-    const outputs = step === undefined ? [] : outputsOf(step);
+    const attempt = query.get("attempt");
+    const earlier = step?.attempts.find(({ n }) => String(n) === attempt)?.outputs;
+    const outputs = attempt === null ? step && outputsOf(step) : earlier;
     const copy =
-      params.index === "upload" ? step?.upload : outputs.find(({ index }) => String(index) === params.index)?.copy;
+      params.index === "upload" ? step?.upload : outputs?.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");
     await sendCopy({ incoming, response }, media, copy, "private, max-age=3600");
   };

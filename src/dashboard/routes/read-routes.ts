@@ -15,9 +15,17 @@ import type { KnownRun, RunCache } from "../runs/run-cache.ts";
 import { isBilled } from "../views/run-costs.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { summaryView, unreadable } from "../views/run-head.ts";
-import type { EventLine, GivenView, RunSummary, RunsPage, StepsPage, TimelineView } from "../views/run-wire.ts";
+import type {
+  EarlierView,
+  EventLine,
+  GivenView,
+  RunSummary,
+  RunsPage,
+  StepsPage,
+  TimelineView,
+} from "../views/run-wire.ts";
 import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
-import { stepView } from "../views/step-view.ts";
+import { earlierOf, stepView } from "../views/step-view.ts";
 import { cut, cutJson } from "../views/truncate.ts";
 
 export interface RunQuery {
@@ -158,11 +166,21 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
   };
 
-  const step = async ({ params, query }: Call) => {
+  const named = async ({ params, query }: Call) => {
     const { view } = await cache.get(params.run!);
     const path = query.get("path") ?? "";
     const found = view.step(path) ?? view.removed.find((one) => one.path === path);
     if (found === undefined) throw notFound("This step");
+    return { view, found };
+  };
+
+  const earlier = async (call: Call): Promise<readonly EarlierView[]> => {
+    const { view, found } = await named(call);
+    return earlierOf(view, found);
+  };
+
+  const step = async (call: Call) => {
+    const { view, found } = await named(call);
     const events = await eventsOf(journal, view.state, found);
     return stepDetail(view, found, { events: events.map(eventLine), usedBy: usersOf(view) });
   };
@@ -193,6 +211,7 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     { method: "GET", path: "/api/runs/:run/timeline", handle: timeline },
     { method: "GET", path: "/api/runs/:run/given", handle: given },
     { method: "GET", path: "/api/runs/:run/step", handle: step },
+    { method: "GET", path: "/api/runs/:run/earlier", handle: earlier },
     { method: "GET", path: "/api/runs/:run/steps", handle: steps },
     { method: "GET", path: "/api/live", handle: live },
   ];

@@ -8,7 +8,7 @@ import {
   statusNow,
   traitsOf,
 } from "../../internal.ts";
-import { optionalText, textList } from "../http/body.ts";
+import { optionalText, textField, textList } from "../http/body.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import type { DriftView, RerunView, ResumePreview, StepInputView } from "../views/action-wire.ts";
@@ -21,26 +21,23 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
 
   const resume = async ({ params, json }: Call) => {
     const body = await json();
-    const rerun = textList(body, "rerun");
-    const edit = editOf(body);
+    const { rerun, edit } = await remadeOf(context, params.run!, body);
     await goOn(context, params.run!, {
       budget: optionalText(body, "budget", 20),
       maxUnquoted: optionalText(body, "maxUnquoted", 20),
       ...(rerun.length > 0 && { rerun, requestId: optionalText(body, "requestId", 100) }),
       ...((body.acceptChanges === true || edit !== undefined) && { acceptChanges: true }),
-      ...(edit !== undefined && { edit, note: optionalText(body, "note", 2000) }),
+      edit,
+      note: optionalText(body, "note", 2000),
     });
     return {};
   };
 
   const preview = async ({ params, json }: Call) => {
     const body = await json();
+    const remade = await remadeOf(context, params.run!, body);
     const { view } = await cache.get(params.run!);
-    return resumePreview(context, view.state, {
-      rerun: textList(body, "rerun"),
-      requestId: optionalText(body, "requestId", 100),
-      edit: editOf(body),
-    });
+    return resumePreview(context, view.state, { ...remade, requestId: optionalText(body, "requestId", 100) });
   };
 
   const stepInput = async ({ params, query }: Call): Promise<StepInputView> => {
@@ -58,6 +55,25 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
 const MOST_EDITED = 200;
 const NEEDS_CODE =
   "Editing an input needs the run's code, which was not found: use showrunner resume with --file and --edit.";
+
+interface Remade extends Pick<ResumeOptions, "edit"> {
+  readonly rerun: readonly string[];
+}
+
+/** What is to be made again: the steps that are named, or what the note on a step asks for. @throws Refusal 400 */
+async function remadeOf(
+  context: DashboardContext,
+  runId: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Remade> {
+  const step = optionalText(body, "redo", 500);
+  if (step === undefined) return { rerun: textList(body, "rerun"), edit: editOf(body) };
+  const { view } = await context.cache.get(runId);
+  const code = await codeOf(context, view.state);
+  const { rerun = [], edit } = await context.show.redo(runId, step, textField(body, "note"), code ?? undefined);
+  if (rerun.length === 0 && edit === undefined) throw badRequest(`What ${step} is about is being made: wait for it.`);
+  return { rerun, edit };
+}
 
 /** Fields of steps' inputs as the page sends them, `null` for one that is left out. @throws Refusal 400 */
 function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
@@ -134,19 +150,19 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,
-  { rerun, requestId, edit }: Pick<ResumeOptions, "requestId" | "edit"> & { readonly rerun: readonly string[] },
+  { rerun, requestId, edit }: Remade & Pick<ResumeOptions, "requestId">,
 ): Promise<ResumePreview> {
   const { show } = context;
   const { runId } = state;
   if (edit === undefined && rerun.length > 0) {
-    return { drift: null, rerunScope: rerunView(await show.rerunQuote(runId, rerun, { requestId })) };
+    return { drift: null, rerunScope: rerunView(await show.rerunQuote(runId, rerun, { requestId })), edited: [] };
   }
   const code = await codeOf(context, state);
   if (code === null && edit !== undefined) throw badRequest(NEEDS_CODE);
   const drift = code === null ? null : await show.drift(runId, code, { edit });
   return drift === null || drift.isSame
-    ? { drift: null, rerunScope: null }
-    : { drift: driftView(drift), rerunScope: rerunView(drift) };
+    ? { drift: null, rerunScope: null, edited: [] }
+    : { drift: driftView(drift), rerunScope: rerunView(drift), edited: editedView(edit) };
 }
 
 const MOST_LISTED = 100;
@@ -168,6 +184,17 @@ function rerunView(rerunScope: RerunScope): RerunView {
       .slice(0, MOST_LISTED)
       .map(({ step, message }) => cut(step === null ? message : `${step}: ${message}`, 500)),
   };
+}
+
+function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
+  const fields = Object.entries(edit ?? {}).flatMap(([step, changed]) =>
+    Object.entries(changed).map(([field, value]) => ({ step, field, value })),
+  );
+  return fields.slice(0, MOST_LISTED).map(({ step, field, value }) => ({
+    step,
+    field,
+    value: value === undefined ? "left out" : cut(typeof value === "string" ? value : JSON.stringify(value), 2000),
+  }));
 }
 
 function driftView({ changed, added, removed, renamed }: Drift): DriftView {

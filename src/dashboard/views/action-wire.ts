@@ -61,6 +61,12 @@ export interface OfferedView {
   readonly fields: readonly FieldView[] | null;
 }
 
+/** A value that waits for a decision, and how it is changed. */
+export interface ShownValue {
+  readonly value: unknown;
+  readonly control: Control;
+}
+
 /** A named field of a pipeline's input. */
 export interface FieldView {
   readonly name: string;
@@ -129,6 +135,8 @@ export interface RerunView extends Omit<RerunScope, "problems"> {
 export interface ResumePreview {
   readonly drift: DriftView | null;
   readonly rerunScope: RerunView | null;
+  /** The fields that are replaced, each with what it is then. */
+  readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
 }
 
 export interface ErrorBody {

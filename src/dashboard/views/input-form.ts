@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Json } from "../../internal.ts";
 import { own } from "../../own.ts";
@@ -73,8 +74,20 @@ export function stepForm(
 
 const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
 
+/** How a value is entered that somebody changes; where no schema says more, what it is says it. */
+export function valueControl(value: Json, schema: Json | null): Control {
+  return controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS);
+}
+
 function schemaOf(value: Json): Schema {
-  return ["string", "number", "boolean"].includes(typeof value) ? { type: typeof value } : {};
+  if (["string", "number", "boolean"].includes(typeof value)) return { type: typeof value };
+  if (typeof value !== "object" || value === null) return {};
+  if (!Array.isArray(value)) {
+    const properties = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, schemaOf(item)]));
+    return { type: "object", properties, required: Object.keys(value) };
+  }
+  const [first = {}, ...others] = value.map(schemaOf);
+  return others.every((one) => isDeepStrictEqual(one, first)) ? { type: "array", items: first } : {};
 }
 
 function controlOf(schema: Schema, levels: number): Control {

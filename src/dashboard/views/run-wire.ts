@@ -44,6 +44,11 @@ export interface MediaView
   readonly file: string | null;
 }
 
+/** What an attempt made that was superseded since. */
+export interface EarlierView extends MediaView {
+  readonly attempt: number;
+}
+
 /** A run in the list. */
 export interface RunSummary extends Omit<Summary, "tags" | "unconfirmedMicros"> {
   /** `key=value` each. */
@@ -231,6 +236,8 @@ export interface StepDetail {
   /** The input as it was (or is to be) sent; long texts are cut. */
   readonly input: unknown;
   readonly inputIsCut: boolean;
+  /** The media that the input refers to. */
+  readonly uses: readonly Pick<MediaView, "step" | "index">[];
   readonly value: unknown;
   readonly needs: readonly string[];
   readonly usedBy: readonly string[];

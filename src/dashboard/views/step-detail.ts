@@ -9,11 +9,13 @@ import {
   traitsOf,
 } from "../../internal.ts";
 import type { EventLine, StepDetail } from "./run-wire.ts";
+import { usedMedia } from "./step-view.ts";
 import { cut, cutJson } from "./truncate.ts";
 
 const MOST_LINES = 100;
 const MOST_READ = 10_000;
 const MOST_NEIGHBOURS = 200;
+const MOST_USED = 24;
 
 /** What is said of one step beyond what every list says. `mostText`: characters of each text that are kept. */
 export function stepDetail(
@@ -30,6 +32,7 @@ export function stepDetail(
   return {
     input,
     inputIsCut: isCut,
+    uses: usedMedia(state, plan).slice(0, MOST_USED),
     value: cutJson(value, mostText).value,
     needs: plan.needs.slice(0, MOST_NEIGHBOURS),
     usedBy: (usedBy.get(path) ?? []).slice(0, MOST_NEIGHBOURS),

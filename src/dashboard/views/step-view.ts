@@ -4,13 +4,17 @@ import {
   outputsOf,
   type PlanStep,
   placedFile,
+  type Reference,
   type RunState,
+  type RunView,
+  referencedValue,
+  referencesOf,
   type StepView as Step,
   type StepState,
   traitsOf,
 } from "../../internal.ts";
 import { kindOfType } from "../http/send-file.ts";
-import type { AttemptView, DecisionView, MediaView, StepView } from "./run-wire.ts";
+import type { AttemptView, DecisionView, EarlierView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
 
 interface OutputRef {
@@ -36,7 +40,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
     chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
     shows: offered.map((ref) => viewAt(state, ref)),
-    values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref.step) : [])),
+    values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref) : [])),
     choose: isChoice,
     message: subject === null ? null : cut(subject, 2000),
     approved: approval?.approved ?? null,
@@ -51,9 +55,9 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
 }
 
 /** A value that a person reads before deciding; long texts are cut. */
-function valueView(state: RunState, step: string): DecisionView["values"] {
-  const value = state.steps[step]?.value;
-  return value === undefined ? [] : [{ step, value: cutJson(value, 8000).value }];
+function valueView(state: RunState, ref: Reference["$ref"]): DecisionView["values"] {
+  const value = referencedValue(state, ref);
+  return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
 }
 
 /** Available outputs, in the order in which a pick counts them; picks and approvals are resolved to their targets. */
@@ -156,6 +160,39 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
     .map((output) => outputView(state, step, output));
 }
 
+const MOST_EARLIER = 24;
+
+/** What was made before of what a decision shows, or of the step itself: the results of attempts that were superseded, newest first. */
+export function earlierOf(view: RunView, { path, plan }: Step): readonly EarlierView[] {
+  const { state } = view;
+  const { standsFor } = traitsOf(plan);
+  const paths = standsFor.length === 0 ? [path] : standsFor.flatMap(({ $ref }) => madeBy(state, $ref.step));
+  const found = [...new Set(paths)].flatMap((one) => {
+    const attempts = view.step(one)?.attempts.filter(({ isSuperseded }) => isSuperseded) ?? [];
+    return attempts.flatMap(({ n, outputs }) =>
+      outputs.flatMap(({ index, copy }): readonly EarlierView[] =>
+        copy === null ? [] : [{ ...blankMedia(one, index), ...stored(state, one, index, copy, n), attempt: n }],
+      ),
+    );
+  });
+  return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
+}
+
+/** The steps that made what a step passes on, or itself. */
+function madeBy(state: RunState, path: string): readonly string[] {
+  const plan = state.planned.plan.steps.find((step) => step.path === path);
+  const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
+  return passed.length === 0 ? [path] : passed.flatMap(({ $ref }) => madeBy(state, $ref.step));
+}
+
+/** The media that a step's input refers to. */
+export function usedMedia(state: RunState, plan: PlanStep): readonly Pick<MediaView, "step" | "index">[] {
+  const refs = "input" in plan ? referencesOf(plan.input) : [];
+  return refs.flatMap((ref): readonly Pick<MediaView, "step" | "index">[] =>
+    state.steps[ref.step]?.upload != null ? [{ step: ref.step, index: "upload" }] : outputsAt(state, ref),
+  );
+}
+
 export function outputView(state: RunState, { path }: StepState, output: OutputState): MediaView {
   const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
   const placed = placedFile(state, path, index);
@@ -200,7 +237,9 @@ function stored(
   step: string,
   index: MediaView["index"],
   { contentType, sizeBytes, sha256 }: Copy,
+  attempt?: number,
 ) {
-  const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?v=${sha256.slice(0, 12)}`;
+  const query = `v=${sha256.slice(0, 12)}${attempt === undefined ? "" : `&attempt=${attempt}`}`;
+  const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?${query}`;
   return { kind: kindOfType(contentType), contentType, sizeBytes, sha256, url };
 }

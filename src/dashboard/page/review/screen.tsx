@@ -98,8 +98,8 @@ function Reviewing({ route, queue, version }: ReviewingProps) {
         )}
         {last !== undefined && <Said verdict={last[1]} onUndo={undo} />}
         <p class="keys quiet">
-          Keys: 1 to 9 pick, A approves, R rejects, U undoes, arrows move, space plays, Z enlarges, D differences, C
-          comments
+          Keys: 1 to 9 pick, A approves, R rejects, U undoes, arrows move, space plays, Z enlarges, D differences, E
+          earlier attempts, C comments, M makes it again
         </p>
       </div>
       {isApprovingAll && (

@@ -1,14 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CommentView, MediaView, StepView } from "../../views/run-wire.ts";
 import { DecisionButtons, useDecision } from "../run/decision.tsx";
+import { ShownValue } from "../run/shown-value.tsx";
 import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { Link } from "../ui/bits.tsx";
 import { Comments } from "../ui/comments.tsx";
+import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { useKeys } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
-import { Data } from "../ui/panel.tsx";
 import { Differences } from "./differences.tsx";
 import { playOrPause, timeAt, usePlayersTogether } from "./players.ts";
 import { RemarkForm } from "./remark.tsx";
@@ -45,6 +46,9 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
   const stage = useRef<HTMLOListElement>(null);
   const [enlarged, enlarge] = useState<number | null>(null);
   const [isDifferent, showDifferent] = useState(false);
+  const earlier = useEarlier(runId, step);
+  const [isCompared, compare] = useState(true);
+  const before = isCompared ? earlier : [];
   const [added, add] = useState<readonly CommentView[]>([]);
   const takes = isChoice && canAct ? shows.slice(0, MOST_KEYS) : [];
   usePlayersTogether(stage);
@@ -61,10 +65,12 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
       playOrPause(stage.current);
     },
     z: () => shows.some(({ url }) => url !== null) && enlarge(chosen ?? 0),
+    e: () => compare(!isCompared),
     d: () => shows.length > 1 && showDifferent(!isDifferent),
     ...(canAct && {
       a: () => canApprove && deciding.approve(isParked),
       r: () => canReject && own.askSure(true),
+      m: act(() => (note.trim() === "" ? document.getElementById("note")?.focus() : own.openRedo(canReject))),
       c: act(() => document.getElementById("comment")?.focus()),
     }),
     ...Object.fromEntries(takes.map((_, index) => [String(index + 1), () => choose(index)])),
@@ -82,6 +88,17 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
         <Link href={runHref(runId, "graph", { step: step.path })}>
           {title}, {step.path}
         </Link>
+        {earlier.length > 0 && (
+          <button
+            type="button"
+            class="button small push"
+            aria-keyshortcuts="E"
+            aria-pressed={isCompared}
+            onClick={() => compare(!isCompared)}
+          >
+            Earlier attempts
+          </button>
+        )}
         {shows.length > 1 && (
           <button
             type="button"
@@ -94,12 +111,10 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
           </button>
         )}
       </header>
-      <ol ref={stage} class={shows.length > 4 ? "stage many" : "stage"}>
+      <ol ref={stage} class={shows.length + before.length > 4 ? "stage many" : "stage"}>
         {values.map(({ step: from, value }) => (
           <li key={from}>
-            <div class="read">
-              <Data value={value} />
-            </div>
+            <ShownValue runId={runId} step={step} value={value} deciding={canAct ? own : null} />
             <span class="quiet">{from}</span>
           </li>
         ))}
@@ -112,6 +127,12 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
                 {index + 1}
               </label>
             )}
+          </li>
+        ))}
+        {before.map((media) => (
+          <li key={media.url}>
+            <Player media={media} label={earlierLabel(media)} />
+            <span class="quiet">{earlierLabel(media)}</span>
           </li>
         ))}
       </ol>
@@ -137,13 +158,14 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
             <label class="note-field">
               <span class="unseen">Note (optional)</span>
               <input
+                id="note"
                 placeholder="Note with the decision (optional)"
                 maxLength={2000}
                 value={note}
                 onInput={(event) => setNote(event.currentTarget.value)}
               />
             </label>
-            <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked} />
+            <DecisionButtons runId={runId} step={step} deciding={deciding} goOn={isParked} onRedone={onDecided} />
           </div>
           {own.error !== null && (
             <p class="note bad" role="alert">

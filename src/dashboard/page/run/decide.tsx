@@ -10,8 +10,8 @@ import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
-import { Data } from "../ui/panel.tsx";
 import { DecisionButtons, useDecision } from "./decision.tsx";
+import { ShownValue } from "./shown-value.tsx";
 
 interface Props {
   readonly runId: string;
@@ -41,9 +41,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
         </p>
       )}
       {values.map(({ step: from, value }) => (
-        <div key={from} class="read">
-          <Data value={value} />
-        </div>
+        <ShownValue key={from} runId={runId} step={step} value={value} deciding={isOpen ? deciding : null} />
       ))}
       <ol class="takes">
         {shows.map((media, index) => (
@@ -89,7 +87,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
               once
             </label>
           )}
-          <DecisionButtons deciding={deciding} isChoice={isChoice} goOn={isParked && resumes} />
+          <DecisionButtons runId={runId} step={step} deciding={deciding} goOn={isParked && resumes} />
           <p role="status" class={deciding.error === null ? "quiet" : "note bad"}>
             {deciding.error ?? deciding.sent ?? ""}
           </p>

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { StepView } from "../../views/run-wire.ts";
 import { postLater, runPath } from "../state/api.ts";
 import { createStore, useStore } from "../state/store.ts";
+import { ResumeDialog } from "./dialogs.tsx";
 
 /** So long a decision can be taken back: what follows an approval is paid for, what a rejection ends is not made. */
 const UNDO_MS = 5000;
@@ -34,6 +35,8 @@ function record(key: string, verdict: Verdict | null): void {
 interface Draft {
   readonly chosen: number | null;
   readonly note: string;
+  /** What is approved in place of the value that is shown; absent: as it is. */
+  readonly value?: unknown;
 }
 
 /** What was chosen and written, kept until the tab is closed. */
@@ -54,6 +57,9 @@ export interface Deciding {
   readonly choose: (index: number | null) => void;
   readonly note: string;
   readonly setNote: (text: string) => void;
+  /** What is approved in place of the value that is shown; undefined: as it is. */
+  readonly changed: unknown;
+  readonly change: (value: unknown) => void;
   /** What became of it; null before it was sent. */
   readonly sent: string | null;
   readonly error: string | null;
@@ -63,6 +69,9 @@ export interface Deciding {
   /** A rejection asks once. */
   readonly isSure: boolean;
   readonly askSure: (asks: boolean) => void;
+  /** Whether a note says what should be different, and its price is looked at. */
+  readonly isRedoOpen: boolean;
+  readonly openRedo: (isOpen: boolean) => void;
   readonly approve: (goOn: boolean) => void;
   readonly reject: (goOn: boolean) => void;
   /** Takes the decision back; null where there is none, or it was sent. */
@@ -73,8 +82,9 @@ export interface Deciding {
 export function useDecision(runId: string, { path, decision, phase, startedAt }: StepView): Deciding {
   const { shows, choose: isChoice } = decision!;
   const key = decisionKey(runId, path, startedAt);
-  const [{ chosen, note }, change] = useDraft(key, { chosen: shows.length === 1 ? 0 : null, note: "" });
+  const [{ chosen, note, value }, change] = useDraft(key, { chosen: shows.length === 1 ? 0 : null, note: "" });
   const [isSure, askSure] = useState(false);
+  const [isRedoOpen, openRedo] = useState(false);
   const verdict = useStore(verdicts).get(key) ?? null;
   const post = (which: "approve" | "reject", said: string, fields: object) => {
     askSure(false);
@@ -93,30 +103,38 @@ export function useDecision(runId: string, { path, decision, phase, startedAt }:
     choose: (index) => change({ chosen: index }),
     note,
     setNote: (text) => change({ note: text }),
+    changed: value,
+    change: (to) => change({ value: to }),
     sent: verdict?.error === null ? verdict.said : null,
     error: verdict?.error ?? null,
     canApprove: isOpen && (!isChoice || chosen !== null),
     canReject: isOpen,
     isSure,
     askSure,
+    isRedoOpen,
+    openRedo,
     approve: (goOn) =>
       isChoice && chosen !== null
         ? post("approve", `Take ${chosen + 1} approved.`, { goOn, pick: chosen })
-        : post("approve", "Approved.", { goOn }),
+        : post("approve", value === undefined ? "Approved." : "Approved as changed.", { goOn, value }),
     reject: (goOn) => post("reject", "Rejected.", { goOn }),
     undo: verdict?.undo ?? null,
   };
 }
 
 interface ButtonsProps {
+  readonly runId: string;
+  readonly step: StepView;
   readonly deciding: Deciding;
-  readonly isChoice: boolean;
   readonly goOn: boolean;
+  /** What is shown is being made again. */
+  readonly onRedone?: () => void;
 }
 
 /** A rejection ends what needs the step, so it asks once. */
-export function DecisionButtons({ deciding, isChoice, goOn }: ButtonsProps) {
-  const { chosen, canApprove, canReject, isSure, askSure } = deciding;
+export function DecisionButtons({ runId, step, deciding, goOn, onRedone }: ButtonsProps) {
+  const { chosen, note, canApprove, canReject, isSure, askSure, isRedoOpen, openRedo } = deciding;
+  const { choose: isChoice } = step.decision!;
   if (isSure && canReject) {
     return (
       <div class="actions">
@@ -144,9 +162,32 @@ export function DecisionButtons({ deciding, isChoice, goOn }: ButtonsProps) {
       <button type="button" class="button danger" disabled={!canReject} onClick={() => askSure(true)}>
         Reject…
       </button>
-      <button type="button" class="button primary" disabled={!canApprove} onClick={() => deciding.approve(goOn)}>
-        {!isChoice ? "Approve" : chosen === null ? "Pick a take" : `Approve take ${chosen + 1}`}
+      <button
+        type="button"
+        class="button"
+        disabled={!canReject || note.trim() === ""}
+        title="Makes what is shown again, as the note says"
+        onClick={() => openRedo(true)}
+      >
+        Redo with the note…
       </button>
+      <button type="button" class="button primary" disabled={!canApprove} onClick={() => deciding.approve(goOn)}>
+        {!isChoice
+          ? deciding.changed === undefined
+            ? "Approve"
+            : "Approve as changed"
+          : chosen === null
+            ? "Pick a take"
+            : `Approve take ${chosen + 1}`}
+      </button>
+      {isRedoOpen && (
+        <ResumeDialog
+          head={{ id: runId, title: null }}
+          redo={{ step: step.path, note }}
+          {...(onRedone !== undefined && { onResumed: onRedone })}
+          onClose={() => openRedo(false)}
+        />
+      )}
     </div>
   );
 }

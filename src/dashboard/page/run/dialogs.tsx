@@ -30,19 +30,25 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
   );
 }
 
+/** Where a dialog stands without a run's money, the prices tell it. */
+type Resumed = Pick<RunHead, "id" | "title"> & Partial<Pick<RunHead, "budgetMicros" | "spentMicros">>;
+
 interface ResumeProps {
-  readonly head: RunHead;
+  readonly head: Resumed;
   /** Steps to rerun; none: only resume. */
   readonly rerun?: readonly string[];
   /** Whether the input of the one step to rerun can be edited. */
   readonly isEditable?: boolean;
+  /** What is to be different in what a step shows. */
+  readonly redo?: { readonly step: string; readonly note: string };
+  readonly onResumed?: () => void;
   readonly onClose: () => void;
 }
 
 /** Resumes a run: as planned, with the changes of its code, or with a rerun of steps, one perhaps edited. Priced first. */
-export function ResumeDialog({ head, rerun = [], isEditable = false, onClose }: ResumeProps) {
+export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onResumed, onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
-  const [note, setNote] = useState("");
+  const [note, setNote] = useState(redo?.note ?? "");
   const [fields, setFields] = useState<ChangedFields>({});
   const [takesUp, setTakesUp] = useState(false);
   // One request id per dialog: a click that is sent twice, or again after a lost answer, is the same request.
@@ -50,7 +56,12 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, onClose }: 
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
   // What is edited is made again by itself.
-  const wanted = isEdited ? { edit: { [first!]: fields } } : { rerun, requestId };
+  const wanted =
+    redo !== undefined
+      ? { redo: redo.step, note, requestId }
+      : isEdited
+        ? { edit: { [first!]: fields } }
+        : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
   const preview = useLoaded(
     async (signal) => ({
@@ -61,39 +72,43 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, onClose }: 
   );
   const isKnown = preview.state === "ready" && preview.value.of === JSON.stringify(wanted);
   const known = preview.state === "ready" ? preview.value.shown : null;
-  const isReplaced = rerun.length > 0 || takesUp;
+  const isRemade = rerun.length > 0 || redo !== undefined;
+  const isReplaced = isRemade || takesUp;
   const problems = isReplaced ? (known?.rerunScope?.problems ?? []) : [];
-  const resume = () => post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp });
-  const remade = rerun.length === 1 ? first : count(rerun.length, "step");
+  const resume = async () => {
+    await post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp });
+    onResumed?.();
+  };
+  const remade = redo?.step ?? (rerun.length === 1 ? first : count(rerun.length, "step"));
+  const isNoted = isEdited || redo !== undefined;
   return (
     <Dialog
-      title={first === undefined ? `Resume ${head.title ?? head.id}?` : `Make ${remade} again?`}
-      action={first === undefined ? "Resume" : "Rerun"}
-      ready={
-        rerun.length === 0 ? preview.state !== "loading" && problems.length === 0 : isKnown && problems.length === 0
-      }
+      title={isRemade ? `Make ${remade} again?` : `Resume ${head.title ?? head.id}?`}
+      action={isRemade ? "Rerun" : "Resume"}
+      ready={problems.length === 0 && (isRemade ? isKnown : preview.state !== "loading")}
       onAction={resume}
       onClose={onClose}
     >
-      {first === undefined && (
+      {!isRemade && (
         <p>The run continues where its journal ends. Jobs that were paid for are collected, never submitted again.</p>
       )}
       {isEditable && <StepInput runId={head.id} step={first!} onChange={setFields} />}
-      {isEdited && (
+      {isNoted && (
         <label class="field">
-          <span>Why</span>
+          <span>{redo === undefined ? "Why" : "What should be different"}</span>
           <input maxLength={2000} value={note} onInput={({ currentTarget }) => setNote(currentTarget.value)} />
-          <small>Stays in the run's history. Optional.</small>
+          <small>Stays in the run's history.{redo === undefined && " Optional."}</small>
         </label>
       )}
+      {redo !== undefined && known !== null && <Revised edited={known.edited} />}
       {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
       {preview.state === "failed" && <p class="note bad">{preview.error.message}</p>}
-      {known?.drift != null && rerun.length === 0 && (
-        <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />
+      {known?.drift != null && !isRemade && <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />}
+      {isNoted && known?.drift != null && isMoreChanged(known.drift, known.edited) && (
+        <AlsoChanged drift={known.drift} />
       )}
-      {isEdited && known?.drift != null && isMoreChanged(known.drift) && <AlsoChanged drift={known.drift} />}
       {isReplaced && known?.rerunScope != null && <Remade rerunScope={known.rerunScope} />}
-      <BudgetField head={head} value={budget} onChange={setBudget} />
+      <BudgetField head={{ ...known?.rerunScope, ...head }} value={budget} onChange={setBudget} />
     </Dialog>
   );
 }
@@ -109,9 +124,10 @@ interface DriftedProps {
   readonly onChange: (takesUp: boolean) => void;
 }
 
-/** Whether more than the one step that is edited changes. */
-function isMoreChanged({ changed, added, removed, renamed }: DriftView): boolean {
-  return changed.length + added.length + removed.length + renamed.length > 1;
+/** Whether more than what is edited changes. */
+function isMoreChanged({ changed, added, removed, renamed }: DriftView, edited: ResumePreview["edited"]): boolean {
+  const others = changed.filter((one) => !edited.some(({ step }) => step === one.step));
+  return others.length + added.length + removed.length + renamed.length > 0;
 }
 
 /** What changes with an edited input, since the code is another one too. */
@@ -187,24 +203,46 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
   );
 }
 
+/** What a note changes, by the author's `revise`. */
+function Revised({ edited }: Pick<ResumePreview, "edited">) {
+  if (edited.length === 0) {
+    return <p class="note ask">Its code does not say what a note changes (revise): the same is asked for again.</p>;
+  }
+  return (
+    <dl class="data">
+      {edited.map(({ step, field, value }) => (
+        <div key={`${step} ${field}`}>
+          <dt>
+            {step} {field}
+          </dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
 interface BudgetProps {
-  readonly head: RunHead;
+  readonly head: Partial<Pick<RunHead, "budgetMicros" | "spentMicros">>;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }
 
-export function BudgetField({ head, value, onChange }: BudgetProps) {
+function BudgetField({ head, value, onChange }: BudgetProps) {
   return (
     <label class="field">
       <span>New budget in dollars</span>
       <input
         inputMode="decimal"
         pattern="\d+(\.\d{1,6})?"
-        placeholder={head.budgetMicros === null ? "no budget" : (head.budgetMicros / 1e6).toFixed(2)}
+        placeholder={head.budgetMicros == null ? "no budget" : (head.budgetMicros / 1e6).toFixed(2)}
         value={value}
         onInput={(event) => onChange(event.currentTarget.value)}
       />
-      <small>Spent so far: {usd(head.spentMicros)}. Leave empty to keep the budget as it is.</small>
+      <small>
+        {head.spentMicros !== undefined && `Spent so far: ${usd(head.spentMicros)}. `}Leave empty to keep the budget as
+        it is.
+      </small>
     </label>
   );
 }

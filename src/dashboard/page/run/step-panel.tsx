@@ -1,21 +1,21 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../duration.ts";
 import type { WhyView } from "../../views/action-wire.ts";
-import type { AttemptView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
+import type { RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
 import { useCanAct } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
-import { clockTime, usd } from "../ui/format.ts";
+import { usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
-import { Data, Panel } from "../ui/panel.tsx";
+import { Panel } from "../ui/panel.tsx";
 import { Decide, Resolve } from "./decide.tsx";
 import { ResumeDialog } from "./dialogs.tsx";
+import { StepDetails } from "./step-details.tsx";
 
 interface Props {
   readonly runId: string;
@@ -86,7 +86,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           onClose={() => setRerunOpen(false)}
         />
       )}
-      {detail.state === "ready" && <Details step={step} detail={detail.value} model={model} onOpen={onOpen} />}
+      {detail.state === "ready" && <StepDetails step={step} detail={detail.value} model={model} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
       {enlarged !== null && (
         <Lightbox
@@ -150,131 +150,5 @@ function StepFacts({ step, head }: { readonly step: StepView; readonly head: Run
         </Fact>
       )}
     </dl>
-  );
-}
-
-interface DetailsProps extends Pick<Props, "step" | "model" | "onOpen"> {
-  readonly detail: StepDetail;
-}
-
-function Details({ step, model, detail, onOpen }: DetailsProps) {
-  const { input, inputIsCut, value, needs, usedBy, events } = detail;
-  const copies = step.media.filter(({ sha256, assetId }) => sha256 !== null || assetId !== null);
-  return (
-    <>
-      {value !== null && (
-        <Section title="Value">
-          <Data value={value} />
-        </Section>
-      )}
-      {input !== null && (
-        <Section title="Input">
-          <Data value={input} />
-          {inputIsCut && <p class="quiet">Long texts are cut here; the journal holds them whole.</p>}
-        </Section>
-      )}
-      <Section title="Links">
-        <Neighbours title="Needs" paths={needs} onOpen={onOpen} />
-        <Neighbours title="Used by" paths={usedBy} onOpen={onOpen} />
-        <Neighbours title="Made from" paths={ancestors(model, needs)} onOpen={onOpen} />
-      </Section>
-      {copies.length > 0 && (
-        <Section title="Provenance">
-          {copies.map(({ index, file, assetId, sha256 }) => (
-            <Data
-              key={index}
-              value={{
-                ...(file && { File: file }),
-                ...(assetId && { Asset: assetId }),
-                "SHA-256": sha256 ?? "no copy here",
-              }}
-            />
-          ))}
-        </Section>
-      )}
-      {step.attempts.length > 0 && (
-        <Section title="Attempts">
-          <ul class="attempts">
-            {step.attempts.map((attempt) => (
-              <Attempt key={`${attempt.kind} ${attempt.n}`} attempt={attempt} />
-            ))}
-          </ul>
-        </Section>
-      )}
-      <Section title="What happened">
-        <ol class="happened">
-          {events.map(({ seq, at, type, text }) => (
-            <li key={seq}>
-              <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time> <b>{type}</b> {text}
-            </li>
-          ))}
-        </ol>
-      </Section>
-    </>
-  );
-}
-
-/** What went into the steps that are needed, the nearest first. */
-function ancestors({ steps }: RunModel, needs: readonly string[]): readonly string[] {
-  const found = new Set(needs.flatMap((need) => steps.get(need)?.needs ?? []));
-  for (const path of found) for (const further of steps.get(path)?.needs ?? []) found.add(further);
-  return [...found].filter((path) => !needs.includes(path));
-}
-
-function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
-  return (
-    <section class="section">
-      <h3>{title}</h3>
-      {children}
-    </section>
-  );
-}
-
-function Neighbours({
-  title,
-  paths,
-  onOpen,
-}: {
-  readonly title: string;
-  readonly paths: readonly string[];
-  readonly onOpen: (step: string) => void;
-}) {
-  if (paths.length === 0) return null;
-  return (
-    <p class="links">
-      <span class="quiet">{title}</span>
-      {paths.slice(0, 12).map((path) => (
-        <button type="button" class="link" key={path} onClick={() => onOpen(path)}>
-          {path}
-        </button>
-      ))}
-      {paths.length > 12 && <span class="quiet">and {paths.length - 12} more</span>}
-    </p>
-  );
-}
-
-function Attempt({ attempt }: { readonly attempt: AttemptView }) {
-  const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
-  const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
-  return (
-    <li class={isSuperseded ? "superseded" : ""}>
-      <b>{n}</b>
-      <span>
-        {phase}
-        {isSuperseded && ", rerun since"}
-        {jobId !== null && (
-          <>
-            {" "}
-            <code>{jobId}</code>
-          </>
-        )}
-        {error !== null && (
-          <em>
-            {error.code}: {error.message}
-          </em>
-        )}
-      </span>
-      <span class="cost">{paid}</span>
-    </li>
   );
 }

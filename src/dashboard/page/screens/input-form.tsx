@@ -118,7 +118,7 @@ function hintOf(control: Control, required: boolean): string {
 }
 
 /** The control for one value. A cleared one that is optional is left out. */
-function Entry({ control, ...rest }: EntryProps) {
+export function Entry({ control, ...rest }: EntryProps) {
   switch (control.type) {
     case "text":
       return <TextEntry control={control} {...rest} />;

@@ -1,0 +1,72 @@
+import { useState } from "preact/hooks";
+import type { ShownValue as Shown } from "../../views/action-wire.ts";
+import type { StepView } from "../../views/run-wire.ts";
+import { Entry } from "../screens/input-form.tsx";
+import { get, runPath } from "../state/api.ts";
+import { useLoaded } from "../ui/hooks.ts";
+import { Data } from "../ui/panel.tsx";
+import type { Deciding } from "./decision.tsx";
+
+interface Props {
+  readonly runId: string;
+  readonly step: StepView;
+  /** As it was made; long texts are cut. */
+  readonly value: unknown;
+  /** Null where nobody decides here. */
+  readonly deciding: Deciding | null;
+}
+
+/** A value that a decision is about: to be read, or to be changed before it is approved. */
+export function ShownValue({ runId, step: { path, decision }, value, deciding }: Props) {
+  const { shows, values, choose: isChoice } = decision!;
+  const isOnly = shows.length === 0 && values.length === 1 && !isChoice;
+  const isOpen = deciding?.canApprove === true && isOnly;
+  const changed = deciding?.changed;
+  const [isEdited, edit] = useState(changed !== undefined);
+  return (
+    <>
+      <div class="read">
+        {isOpen && isEdited ? (
+          <ValueEntry runId={runId} step={path} label={values[0]!.step} changed={changed} onChange={deciding.change} />
+        ) : (
+          <Data value={changed === undefined ? value : changed} />
+        )}
+      </div>
+      {isOpen && (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => {
+            if (isEdited) deciding.change(undefined);
+            edit(!isEdited);
+          }}
+        >
+          {isEdited ? "Leave it as it was" : "Change it…"}
+        </button>
+      )}
+    </>
+  );
+}
+
+interface EntryProps {
+  readonly runId: string;
+  readonly step: string;
+  readonly label: string;
+  readonly changed: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+
+/** Loaded whole, since what is shown may be cut. */
+function ValueEntry({ runId, step, label, changed, onChange }: EntryProps) {
+  const path = `${runPath(runId)}/shown-value?step=${encodeURIComponent(step)}`;
+  const loaded = useLoaded((signal) => get<Shown>(path, signal), [path]);
+  if (loaded.state === "failed") return <p class="note bad">{loaded.error.message}</p>;
+  if (loaded.state === "loading") return null;
+  const { value, control } = loaded.value;
+  const now = changed === undefined ? value : changed;
+  return (
+    <div class="input-form">
+      <Entry control={control} required label={label} value={now} onChange={onChange} />
+    </div>
+  );
+}

@@ -1,0 +1,173 @@
+import type { ComponentChildren } from "preact";
+import type { AttemptView, StepDetail, StepView } from "../../views/run-wire.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { earlierLabel, useEarlier } from "../ui/earlier.ts";
+import { clockTime, usd } from "../ui/format.ts";
+import { Player, Thumb } from "../ui/media.tsx";
+import { Data } from "../ui/panel.tsx";
+
+interface Props {
+  readonly step: StepView;
+  readonly model: RunModel;
+  readonly onOpen: (step: string) => void;
+  readonly detail: StepDetail;
+}
+
+/** What is said of a step where it alone is looked at. */
+export function StepDetails({ step, model, detail, onOpen }: Props) {
+  const { input, inputIsCut, uses, value, needs, usedBy, events } = detail;
+  const copies = step.media.filter(({ sha256, assetId }) => sha256 !== null || assetId !== null);
+  return (
+    <>
+      {value !== null && (
+        <Section title="Value">
+          <Data value={value} />
+        </Section>
+      )}
+      {input !== null && (
+        <Section title="Input">
+          <Used model={model} uses={uses} onOpen={onOpen} />
+          <Data value={input} />
+          {inputIsCut && <p class="quiet">Long texts are cut here; the journal holds them whole.</p>}
+        </Section>
+      )}
+      <Section title="Links">
+        <Neighbours title="Needs" paths={needs} onOpen={onOpen} />
+        <Neighbours title="Used by" paths={usedBy} onOpen={onOpen} />
+        <Neighbours title="Made from" paths={ancestors(model, needs)} onOpen={onOpen} />
+      </Section>
+      {copies.length > 0 && (
+        <Section title="Provenance">
+          {copies.map(({ index, file, assetId, sha256 }) => (
+            <Data
+              key={index}
+              value={{
+                ...(file && { File: file }),
+                ...(assetId && { Asset: assetId }),
+                "SHA-256": sha256 ?? "no copy here",
+              }}
+            />
+          ))}
+        </Section>
+      )}
+      {step.attempts.length > 0 && (
+        <Section title="Attempts">
+          <Before runId={model.head.id} step={step} />
+          <ul class="attempts">
+            {step.attempts.map((attempt) => (
+              <Attempt key={`${attempt.kind} ${attempt.n}`} attempt={attempt} />
+            ))}
+          </ul>
+        </Section>
+      )}
+      <Section title="What happened">
+        <ol class="happened">
+          {events.map(({ seq, at, type, text }) => (
+            <li key={seq}>
+              <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time> <b>{type}</b> {text}
+            </li>
+          ))}
+        </ol>
+      </Section>
+    </>
+  );
+}
+
+/** What went into the steps that are needed, the nearest first. */
+function ancestors({ steps }: RunModel, needs: readonly string[]): readonly string[] {
+  const found = new Set(needs.flatMap((need) => steps.get(need)?.needs ?? []));
+  for (const path of found) for (const further of steps.get(path)?.needs ?? []) found.add(further);
+  return [...found].filter((path) => !needs.includes(path));
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="section">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Neighbours({
+  title,
+  paths,
+  onOpen,
+}: {
+  readonly title: string;
+  readonly paths: readonly string[];
+  readonly onOpen: (step: string) => void;
+}) {
+  if (paths.length === 0) return null;
+  return (
+    <p class="links">
+      <span class="quiet">{title}</span>
+      {paths.slice(0, 12).map((path) => (
+        <button type="button" class="link" key={path} onClick={() => onOpen(path)}>
+          {path}
+        </button>
+      ))}
+      {paths.length > 12 && <span class="quiet">and {paths.length - 12} more</span>}
+    </p>
+  );
+}
+
+/** The media that an input refers to. */
+function Used({ model, uses, onOpen }: Pick<StepDetail, "uses"> & Pick<Props, "model" | "onOpen">) {
+  const media = uses.flatMap((use) => {
+    const made = model.steps.get(use.step)?.media.find(({ index }) => index === use.index);
+    return made === undefined || made.url === null ? [] : [made];
+  });
+  if (media.length === 0) return null;
+  return (
+    <ol class="used">
+      {media.map((one) => (
+        <li key={`${one.step} ${one.index}`}>
+          <button type="button" title={one.step} onClick={() => onOpen(one.step)}>
+            <Thumb media={one} label={one.step} />
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** What attempts made that were superseded since. */
+function Before({ runId, step }: { readonly runId: string; readonly step: StepView }) {
+  return (
+    <ol class="takes">
+      {useEarlier(runId, step).map((media) => (
+        <li key={media.url}>
+          <Player media={media} label={earlierLabel(media)} />
+          <span class="quiet">attempt {media.attempt}, before</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Attempt({ attempt }: { readonly attempt: AttemptView }) {
+  const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
+  const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
+  return (
+    <li class={isSuperseded ? "superseded" : ""}>
+      <b>{n}</b>
+      <span>
+        {phase}
+        {isSuperseded && ", rerun since"}
+        {jobId !== null && (
+          <>
+            {" "}
+            <code>{jobId}</code>
+          </>
+        )}
+        {error !== null && (
+          <em>
+            {error.code}: {error.message}
+          </em>
+        )}
+      </span>
+      <span class="cost">{paid}</span>
+    </li>
+  );
+}

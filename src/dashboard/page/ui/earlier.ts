@@ -1,0 +1,16 @@
+import type { EarlierView, StepView } from "../../views/run-wire.ts";
+import { get, runPath } from "../state/api.ts";
+import { useLoaded } from "./hooks.ts";
+
+const none: readonly EarlierView[] = [];
+
+/** What was made before of what a step shows; a report does not hold it. */
+export function useEarlier(runId: string, { path, startedAt }: StepView): readonly EarlierView[] {
+  const address = `${runPath(runId)}/earlier?path=${encodeURIComponent(path)}`;
+  const loaded = useLoaded((signal) => get<readonly EarlierView[]>(address, signal), [address, startedAt]);
+  return loaded.state === "ready" ? loaded.value : none;
+}
+
+export function earlierLabel({ step, attempt }: EarlierView): string {
+  return `${step}, attempt ${attempt}, before`;
+}
