@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { chmod, lstat, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** A temporary file this old belongs to a process that is gone, milliseconds. */
@@ -53,12 +53,18 @@ export async function removeTemporaries(
 export async function writeDurably(path: string, content: string): Promise<void> {
   const before = await lstat(path).catch(() => null);
   if (before !== null && !before.isFile()) return writeFile(path, content);
+  await replaceDurably(path, (file) => file.writeFile(content));
+}
+
+/** Writes a plain file whole or not at all, in place of one that may stand there, whose mode it keeps. Throws Node's own errors. */
+export async function replaceDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+  const before = await lstat(path).catch(() => null);
   const folder = dirname(path);
   const tag = temporaryTag(path);
   await removeTemporaries(folder, new Set([tag]), { olderThanMs: LEFTOVER_MS });
   const tmp = temporaryPath(folder, tag);
   try {
-    await writeSynced(tmp, content);
+    await writeSynced(tmp, write);
     if (before !== null) await chmod(tmp, before.mode);
     await rename(tmp, path);
   } catch (error) {
@@ -69,10 +75,10 @@ export async function writeDurably(path: string, content: string): Promise<void>
   await syncFolder(folder);
 }
 
-async function writeSynced(path: string, content: string): Promise<void> {
+async function writeSynced(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const file = await open(path, "wx");
   try {
-    await file.writeFile(content);
+    await write(file);
     await file.sync();
   } finally {
     await file.close();

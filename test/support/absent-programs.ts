@@ -16,6 +16,12 @@ const programs: readonly (Absence & { readonly helper: string; readonly isHere: 
     cure: "apt-get install chromium, or its path in SHOWRUNNER_CHROMIUM",
   },
   { helper: "support/terminal.ts", isHere: isOnPath("tmux"), what: "tmux", cure: "apt-get install tmux" },
+  {
+    helper: "support/media-programs.ts",
+    isHere: isOnPath("ffmpeg") && isOnPath("exiftool"),
+    what: "ffmpeg or exiftool",
+    cure: "apt-get install ffmpeg libimage-exiftool-perl",
+  },
 ];
 
 /** Test files that import the helper of a program which is not here, with what they lack. In CI that is a failure. */

@@ -1,0 +1,2 @@
+export { readMarks } from "./file-marks.ts";
+export { markFile } from "./mark-file.ts";

@@ -1,0 +1,61 @@
+import { UnmarkableError } from "./unmarkable.ts";
+
+/** Of a file that a model made, and of one in which such media are joined with others. */
+export type DigitalSourceType = "trainedAlgorithmicMedia" | "compositeWithTrainedAlgorithmicMedia";
+
+/** IPTC NewsCodes, the vocabulary that the property's values are taken from. */
+const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
+
+/** A packet with more is none that we change. */
+export const MOST_XMP_BYTES = 1024 * 1024;
+
+/** An XMP packet's text. @throws UnmarkableError where it is no UTF-8 or far too long */
+export function xmpText(bytes: Uint8Array): string {
+  if (bytes.length > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnmarkableError("its XMP is not in UTF-8");
+  }
+}
+
+/** What a packet says of how its file came about: a URI of IPTC mostly, but any text. Null where it says nothing. */
+export function sourceTypeIn(packet: string): string | null {
+  const attribute = /[\s:]DigitalSourceType\s*=\s*["']([^"'<>]{1,500})["']/.exec(packet)?.[1];
+  const [, attributes = "", text = ""] =
+    /<(?:[\w.-]{1,64}:)?DigitalSourceType(?=[\s/>])([^<>]{0,1000})>([^<>]{0,500})/.exec(packet) ?? [];
+  const resource = /\bresource\s*=\s*["']([^"'<>]{1,500})["']/.exec(attributes)?.[1];
+  return [attribute, resource, text.trim()].find((said) => said !== undefined && said !== "") ?? null;
+}
+
+/** Whether a signed manifest that binds the file's bytes lies elsewhere, as C2PA has it. */
+export function linksManifest(packet: string): boolean {
+  return /<(?:[\w.-]{1,64}:)?provenance[\s>]|[\s:]provenance\s*=\s*["']/.test(packet);
+}
+
+/** The packet, or a new one, with this source type. @throws UnmarkableError where it has no place for one */
+export function withSourceType(packet: string | null, type: DigitalSourceType): string {
+  if (packet === null) return newPacket(description("", type));
+  const closing = [...packet.matchAll(/<\/(?:[\w.-]{1,64}:)?RDF\s{0,100}>/g)].at(-1)?.index;
+  if (closing === undefined) throw new UnmarkableError("its XMP cannot be read");
+  // All descriptions in a packet are about one thing, whose name is empty mostly.
+  const about = /\babout\s*=\s*["']([^"'<>&]{0,500})["']/.exec(packet)?.[1] ?? "";
+  return `${packet.slice(0, closing)}${description(about, type)}${packet.slice(closing)}`;
+}
+
+/** Declares its own prefixes, as a packet may have others. */
+function description(about: string, type: DigitalSourceType): string {
+  const property = `<Iptc4xmpExt:DigitalSourceType>${NEWS_CODES}${type}</Iptc4xmpExt:DigitalSourceType>`;
+  const names =
+    'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"';
+  return `<rdf:Description rdf:about="${about}" ${names}>${property}</rdf:Description>\n`;
+}
+
+function newPacket(descriptions: string): string {
+  return `<?xpacket begin="\uFEFF" id="W5M0MpCehiHzreSzNTczkc9d"?>
+<x:xmpmeta xmlns:x="adobe:ns:meta/">
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+${descriptions}</rdf:RDF>
+</x:xmpmeta>
+<?xpacket end="w"?>`;
+}
