@@ -21,6 +21,7 @@ export default defineConfig({
     alias: [
       { find: /^showrunner$/, replacement: at("./src/index.ts") },
       { find: /^showrunner\/client$/, replacement: at("./src/api/index.ts") },
+      { find: /^showrunner\/film$/, replacement: at("./src/film/index.ts") },
       { find: /^showrunner\/migrate$/, replacement: at("./src/migrate/index.ts") },
       { find: /^showrunner\/statecharts$/, replacement: at("./src/statecharts/index.ts") },
       { find: /^showrunner\/testing$/, replacement: at("./src/testing/index.ts") },

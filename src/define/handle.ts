@@ -1,4 +1,4 @@
-import type { MediaKind, Yield } from "../plan/plan.ts";
+import type { FileKind, MediaKind, Yield } from "../plan/plan.ts";
 
 declare const VALUE: unique symbol;
 
@@ -107,7 +107,7 @@ interface TaskParts<T, F extends TaskFiles> {
 }
 
 /** Files that a task declares: names to kinds. */
-export type TaskFiles = { readonly [name: string]: MediaKind };
+export type TaskFiles = { readonly [name: string]: FileKind };
 
 export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
   ? ValueTaskHandle<T>

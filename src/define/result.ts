@@ -70,6 +70,7 @@ interface ResultByYield {
   readonly image: ImageResult;
   readonly video: VideoResult;
   readonly audio: AudioResult;
+  readonly text: MediaResult;
   readonly voice: VoiceResult;
   readonly value: unknown;
   readonly unknown: UntypedResult;

@@ -1,4 +1,4 @@
-import type { FailurePolicy, Json, MediaKind, Plan, Problem, StepPolicy, Yield } from "./plan.ts";
+import type { FailurePolicy, FileKind, Json, MediaKind, Plan, Problem, StepPolicy, Yield } from "./plan.ts";
 
 /** A result of an earlier step as a local function sees it: a file on this machine, to be read and not changed. */
 export interface LocalFile {
@@ -29,6 +29,12 @@ export interface Isolation {
   readonly memoryMb: number;
 }
 
+/**
+ * Looks whether a machine has what a function needs: what is missing, with what to do; null when nothing is. Steps with the
+ * same function share one answer.
+ */
+export type Requirement = () => string | null | Promise<string | null>;
+
 /** One of several results, as a scoring function sees it. `index` counts from 0 in the order in which they were given. */
 export interface Candidate extends LocalFile {
   readonly index: number;
@@ -49,6 +55,7 @@ type VersionedFunction = { readonly version: string } & (
       readonly run: (input: unknown, context: TaskContext) => unknown;
       /** Absent: it runs in the process that drives the run. */
       readonly isolation?: Isolation;
+      readonly requires?: Requirement;
     }
   | { readonly kind: "score"; readonly score: (candidate: Candidate) => number | Promise<number> }
   /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
@@ -127,7 +134,7 @@ export interface TaskDraft extends DraftStepBase {
   readonly kind: "task";
   readonly input: DraftJson;
   readonly version: string;
-  readonly files: readonly { readonly name: string; readonly kind: MediaKind }[];
+  readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
   readonly policy: StepPolicy;
 }
 

@@ -1,11 +1,14 @@
 /** The kinds of media that a model takes or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
+/** The kinds of files that a local function writes; text is for people, and no model takes it. */
+export type FileKind = MediaKind | "text";
+
 /** JSON as the journal stores it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** What a step yields: media of a kind, a voice, or a JSON value. */
-export type Yield = MediaKind | "voice" | "value";
+/** What a step yields: files of a kind, a voice, or a JSON value. */
+export type Yield = FileKind | "voice" | "value";
 
 /**
  * A reference to another step's result, as it stands inside a planned input: `{ "$ref": … }`. `as` says what takes its
@@ -18,8 +21,8 @@ export type Reference = {
     readonly as: "asset" | "voice" | "upload" | "value";
     /** Which output; `all` spreads into a list, `chosen` is the picked take. */
     readonly output: number | "all" | "chosen";
-    /** Media kind that the referenced output has, where it is media. */
-    readonly kind?: MediaKind;
+    /** Kind that the referenced output has, where it is a file. */
+    readonly kind?: FileKind;
     /** A place inside a value: keys and list positions. Absent: the whole value. */
     readonly at?: readonly (string | number)[];
   };
@@ -111,8 +114,8 @@ export interface TaskStep extends StepBase {
   /** Changed by its author when the function's request changes; part of the fingerprint. */
   readonly version: string;
   /** Files that it writes, in output order. Without any it yields a value only. */
-  readonly files: readonly { readonly name: string; readonly kind: MediaKind }[];
-  readonly yields: MediaKind | "value";
+  readonly files: readonly { readonly name: string; readonly kind: FileKind }[];
+  readonly yields: FileKind | "value";
   readonly policy: StepPolicy;
 }
 

@@ -167,8 +167,11 @@ pipeline("words", {
       job("film-as-picture", models.image, { prompt: "x", images: [film] });
       // @ts-expect-error a value task has no files
       counted.file("film");
-      // @ts-expect-error no kind of media
-      task("text", {}, () => 1, { files: { notes: "text" } });
+      const lines = task("lines", {}, () => 1, { files: { "lines.srt": "text" } });
+      // @ts-expect-error text where a picture goes
+      job("text-as-picture", models.image, { prompt: "x", images: [lines] });
+      // @ts-expect-error no kind of file
+      task("notes", {}, () => 1, { files: { notes: "page" } });
     });
 
     test("an approval is the same kind of handle as what it shows", () => {

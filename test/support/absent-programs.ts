@@ -15,6 +15,12 @@ const programs: readonly (Absence & { readonly helper: string; readonly isHere: 
     what: "Chromium",
     cure: "apt-get install chromium, or its path in SHOWRUNNER_CHROMIUM",
   },
+  {
+    helper: "support/ffmpeg.ts",
+    isHere: isOnPath("ffmpeg") && isOnPath("ffprobe"),
+    what: "ffmpeg",
+    cure: "apt-get install ffmpeg",
+  },
   { helper: "support/terminal.ts", isHere: isOnPath("tmux"), what: "tmux", cure: "apt-get install tmux" },
   {
     helper: "support/media-programs.ts",

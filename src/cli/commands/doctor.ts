@@ -64,6 +64,7 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
     credential(context, flags),
     ...journal,
     ...media,
+    await filmFinding(),
     ...(isUsable ? await serviceFindings(context, flags, target) : []),
   ];
   if (flags.json) output.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
@@ -73,6 +74,13 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
   if (advice(true).length > 0) output.next(...advice(true));
   for (const text of advice(false)) output.say(`To know: ${text}`);
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
+}
+
+/** Only pipelines with steps of `showrunner/film` need it. */
+async function filmFinding(): Promise<Finding> {
+  const { ffmpegSummary } = await import("../../film/index.ts");
+  const ffmpeg = await ffmpegSummary();
+  return "found" in ffmpeg ? fine("ffmpeg", ffmpeg.found) : unknown("ffmpeg", ffmpeg.lacks);
 }
 
 function credential({ io }: Context, flags: ServiceFlags): Finding {

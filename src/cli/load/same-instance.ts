@@ -6,6 +6,7 @@ const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {
   showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
   "showrunner/client": new URL(`../../api/index.${extension}`, import.meta.url).href,
+  "showrunner/film": new URL(`../../film/index.${extension}`, import.meta.url).href,
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
 

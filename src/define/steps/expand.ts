@@ -50,7 +50,7 @@ export interface ExpandMethod<M> {
   ): Expanded<R>;
 }
 
-const YIELDS: readonly Yield[] = ["image", "video", "audio", "voice", "value"];
+const YIELDS: readonly Yield[] = ["image", "video", "audio", "text", "voice", "value"];
 
 export function expandMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): ExpandMethod<M> {
   return <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(

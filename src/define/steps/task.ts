@@ -1,5 +1,5 @@
-import type { Isolation, LocalFile, TaskContext } from "../../plan/draft.ts";
-import type { Json, MediaKind } from "../../plan/plan.ts";
+import type { Isolation, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
+import type { FileKind, Json } from "../../plan/plan.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
@@ -7,7 +7,7 @@ import { isStepName } from "../step-name.ts";
 import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
 
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
-  /** Files that the function writes, names to kinds: `{ film: "video" }`. Default none. */
+  /** Files that the function writes, names to kinds: `{ film: "video", "lines.srt": "text" }`. Default none. */
   readonly files?: F;
   /** Change it when the function does something else, so that the step runs again. Default `"1"`. */
   readonly version?: string | undefined;
@@ -16,6 +16,11 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
    * even while it computes without a pause. Default: in the process that drives the run.
    */
   readonly isolate?: IsolateOptions | undefined;
+  /**
+   * Looks whether the machine has what the function needs, such as a program: asked while the pipeline is planned, before
+   * anything is paid. Default: it needs nothing.
+   */
+  readonly requires?: Requirement | undefined;
 }
 
 /** Runs a task in a worker thread. */
@@ -70,7 +75,7 @@ export interface TaskMethod {
 /** What a function's result is once it is JSON: nothing becomes null. */
 export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
 
-const KINDS: readonly MediaKind[] = ["image", "video", "audio"];
+const KINDS: readonly FileKind[] = ["image", "video", "audio", "text"];
 
 export function taskMethod(recorder: Recorder): TaskMethod {
   return <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
@@ -81,7 +86,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
   ) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a task", [...WORK_OPTIONS, "files", "version", "isolate", "expect"]);
+    read.only("a task", [...WORK_OPTIONS, "files", "version", "isolate", "requires", "expect"]);
     const files = readFiles(read);
     checkFunction(run, "run", path, recorder);
     const version = read.string("version") ?? "1";
@@ -96,8 +101,10 @@ export function taskMethod(recorder: Recorder): TaskMethod {
       when: read.when(),
     });
     const isolation = readIsolation(read, run);
+    const requires = read.get("requires") as Requirement | undefined;
+    if (requires !== undefined) checkFunction(requires, "requires", path, recorder);
     const code = { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown, version } as const;
-    recorder.bind(path, isolation === null ? code : { ...code, isolation });
+    recorder.bind(path, { ...code, ...(isolation !== null && { isolation }), ...(requires && { requires }) });
     return taskHandle<ValueOf<R>, F>(path, files, recorder);
   };
 }
@@ -135,7 +142,7 @@ function readIsolation(read: OptionReader, run: unknown): Isolation | null {
   return { module: url, name, timeoutMs: limit("timeoutMs"), memoryMb: limit("memoryMb") };
 }
 
-type Files = readonly { readonly name: string; readonly kind: MediaKind }[];
+type Files = readonly { readonly name: string; readonly kind: FileKind }[];
 
 function readFiles(read: OptionReader): Files {
   const given = read.get("files") ?? {};

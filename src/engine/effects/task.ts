@@ -18,7 +18,7 @@ import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } f
 
 const MAX_VALUE_BYTES = 1024 * 1024;
 /** Endings of declared files that name none: many tools look at nothing else. */
-const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav" } as const;
+const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
 
 /** The function did not do what its step declares. */
 class TaskContractError extends Error {

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { own } from "../../own.ts";
 
 const load = createRequire(import.meta.url);
 
@@ -11,6 +12,9 @@ const preferred: { readonly [contentType: string]: string } = {
   "audio/vnd.wave": "wav",
   "audio/webm": "webm",
   "video/quicktime": "mov",
+  "application/x-subrip": "srt",
+  "text/vtt": "vtt",
+  "text/plain": "txt",
 };
 
 /** Drawn by a browser as a page, scripts and all. */
@@ -22,8 +26,10 @@ const ACTIVE = new Set(["image/svg+xml"]);
  */
 export function fileExtension(contentType: string): string {
   const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
+  const known = own(preferred, mediaType);
+  if (known !== undefined) return `.${known}`;
   if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
   // Its tables are large, and few programs name files.
-  const found = preferred[mediaType] ?? (load("mime") as typeof import("mime")).default.getExtension(mediaType);
+  const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

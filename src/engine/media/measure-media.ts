@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { MediaKind } from "../../define/index.ts";
+import type { FileKind } from "../../plan/plan.ts";
 import { type Answered, type Fault, type MediaFacts, mediaReader } from "./media-reader.ts";
 
 export type { MediaFacts };
@@ -8,7 +8,7 @@ export type { MediaFacts };
  * Reads the facts of a media file of the given kind from its header or container, without decoding it; or says why it is
  * not such a file, or that it could not be read in time. It is read in a thread of its own.
  */
-export async function measureMedia(path: string, kind: MediaKind): Promise<MediaFacts | Fault> {
+export async function measureMedia(path: string, kind: FileKind): Promise<MediaFacts | Fault> {
   const answered = await mediaReader.ask({ name: "facts", path, kind }, (await stat(path)).size);
   return "is" in answered ? answered.is : answered;
 }

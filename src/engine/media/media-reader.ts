@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { MediaKind } from "../../define/index.ts";
+import type { FileKind } from "../../plan/plan.ts";
 
 /** What a media file is, by its bytes. Pixels, milliseconds, frames a second. */
 export interface MediaFacts {
@@ -16,7 +16,7 @@ export type StatedFacts = { readonly [fact in keyof Omit<MediaFacts, "fps">]: Me
 /** What can be asked of a file, and the answer. */
 export interface MediaQuestions {
   readonly type: { readonly asks: { readonly path: string }; readonly answer: string | null };
-  readonly facts: { readonly asks: { readonly path: string; readonly kind: MediaKind }; readonly answer: MediaFacts };
+  readonly facts: { readonly asks: { readonly path: string; readonly kind: FileKind }; readonly answer: MediaFacts };
   /** Null for a file that is whole and what was stated. */
   readonly damage: {
     readonly asks: { readonly path: string; readonly stated: StatedFacts };

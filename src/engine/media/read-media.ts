@@ -1,4 +1,6 @@
-import type { MediaKind } from "../../define/index.ts";
+import { isUtf8 } from "node:buffer";
+import { extname } from "node:path";
+import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, Question, StatedFacts } from "./media-reader.ts";
 import { contradiction } from "./stated-facts.ts";
 import { Bytes } from "./whole/bytes.ts";
@@ -38,7 +40,8 @@ async function typeOf(path: string): Promise<string | undefined> {
   return (await fileTypeFromFile(path).catch(() => undefined))?.mime;
 }
 
-async function factsOf(path: string, kind: MediaKind): Promise<Facts> {
+async function factsOf(path: string, kind: FileKind): Promise<Facts> {
+  if (kind === "text") return textFacts(path);
   const contentType = await typeOf(path);
   if (contentType === undefined) return { fault: "its bytes are of no known media format" };
   const isKind = kind === "image" ? /^image\// : /^(?:video|audio)\//;
@@ -51,6 +54,18 @@ async function factsOf(path: string, kind: MediaKind): Promise<Facts> {
     return { fault: `it holds ${contentType} that cannot be read (${describedBy(error)})` };
   }
 }
+
+/** A file of text may be so large, bytes. */
+const TEXT_BYTES = 16 * 1024 * 1024;
+
+function textFacts(path: string): Facts {
+  using file = new Bytes(path);
+  const bytes = file.head(TEXT_BYTES);
+  if (!isUtf8(bytes) || bytes.includes(0)) return { fault: "its bytes are no UTF-8" };
+  return { is: { ...NONE, contentType: TEXT_TYPES[extname(path).toLowerCase()] ?? "text/plain" } };
+}
+
+const TEXT_TYPES: Readonly<Record<string, string>> = { ".srt": "application/x-subrip", ".vtt": "text/vtt" };
 
 async function imageFacts(path: string, contentType: string): Promise<Facts> {
   const { imageSize } = await import("image-size");

@@ -38,6 +38,7 @@ import {
 } from "./placeholder-input.ts";
 import { planBasis } from "./plan-basis.ts";
 import { pricePlan, type Quote } from "./quote.ts";
+import { missingRequirements } from "./requirements.ts";
 import { settleDoubts, unreadTables } from "./tables.ts";
 import type { PlanWarning, StepPrice } from "./totals.ts";
 
@@ -113,7 +114,8 @@ export class Planner {
     const profile = "problem" in chosen ? null : chosen.profile;
     const { basis, make } = await this.planFrom(drafted.draft, profile);
     const produced = await make();
-    const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems)];
+    const missing = await missingRequirements(drafted.draft.functions);
+    const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems), ...missing];
     return produced.ok && problems.length === 0
       ? { ...produced, draft: drafted.draft, basis: basis(), profile }
       : { ok: false, problems };

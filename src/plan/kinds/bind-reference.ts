@@ -184,7 +184,9 @@ function checkKind(source: StepFacts, step: string, { field, schema }: InputLoca
   const result = yields === "voice" ? "a voice" : phrase([yields as MediaKind]);
   switch (takes.what) {
     case "media":
-      if (takes.kinds.length === 0 ? yields !== "voice" : takes.kinds.some((kind) => kind === yields)) {
+      if (
+        takes.kinds.length === 0 ? yields !== "voice" && yields !== "text" : takes.kinds.some((kind) => kind === yields)
+      ) {
         if (sizeBytes === null || takes.maxBytes === null || sizeBytes <= takes.maxBytes) return;
         return report(
           "file-size",

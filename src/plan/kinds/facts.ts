@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../catalog-port.ts";
 import type { DraftReference } from "../draft.ts";
-import type { Json, MediaKind, Reference, Yield } from "../plan.ts";
+import type { FileKind, Json, Reference, Yield } from "../plan.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../schema/schema.ts";
 import { didYouMean } from "../suggest.ts";
 
@@ -82,9 +82,9 @@ export function completeRef(ref: DraftRef, source: StepFacts, report: Report): R
   const output = resolveIndex(ref, source, report);
   const { as, yields, kinds } = source;
   const outcome = kinds === undefined || typeof output !== "number" ? yields : (kinds[output] ?? null);
-  const isMedia = outcome === "image" || outcome === "video" || outcome === "audio";
+  const isFile = outcome === "image" || outcome === "video" || outcome === "audio" || outcome === "text";
   const picked = source.picks === true ? "chosen" : output;
-  return { step, as, output: picked, ...(isMedia && { kind: outcome }) };
+  return { step, as, output: picked, ...(isFile && { kind: outcome }) };
 }
 
 function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
@@ -139,7 +139,7 @@ export interface StepFacts {
   /** Size of an uploaded file, bytes. */
   readonly sizeBytes: number | null;
   /** Kinds of its outputs, where one step makes several. */
-  readonly kinds?: readonly MediaKind[];
+  readonly kinds?: readonly FileKind[];
   /** Whether its media are copied to this machine, where local functions can read them. */
   readonly keeps: boolean;
   /** Whether it yields a JSON value, beside its files or alone. */

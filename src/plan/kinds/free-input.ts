@@ -150,6 +150,13 @@ function bindMember(given: DraftReference, field: string, what: What, planning: 
 }
 
 function say(yields: Yield): string {
-  const nouns = { image: "an image", video: "a video", audio: "audio", voice: "a voice", value: "a value" };
+  const nouns = {
+    image: "an image",
+    video: "a video",
+    audio: "audio",
+    text: "text",
+    voice: "a voice",
+    value: "a value",
+  };
   return nouns[yields];
 }

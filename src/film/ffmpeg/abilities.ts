@@ -1,0 +1,71 @@
+import { stat } from "node:fs/promises";
+import { FilmError } from "./film-error.ts";
+import { findProgram, installCommand } from "./find-program.ts";
+import { runProgram } from "./run-program.ts";
+
+/** The ffmpeg of this machine, and what it was built with. */
+export interface Ffmpeg {
+  readonly path: string;
+  readonly probePath: string;
+  /** As it says it: `5.1.9-0+deb12u1`. */
+  readonly version: string;
+  readonly filters: ReadonlySet<string>;
+  readonly encoders: ReadonlySet<string>;
+}
+
+/** Of each program that was asked, until its file changes. */
+const known = new Map<string, Promise<Ffmpeg>>();
+
+/** Finds ffmpeg and asks what it can. Null where there is none, or no ffprobe beside it. */
+export async function findFfmpeg(): Promise<Ffmpeg | null> {
+  const [path, probePath] = await Promise.all([findProgram("ffmpeg"), findProgram("ffprobe")]);
+  if (path === null || probePath === null) return null;
+  const key = [path, probePath, (await stat(path)).mtimeMs].join("\0");
+  const found = known.get(key) ?? ask(path, probePath);
+  known.set(key, found);
+  return found.catch(() => {
+    known.delete(key);
+    return null;
+  });
+}
+
+/** {@link findFfmpeg}, where there has to be one. @throws FilmError */
+export async function requireFfmpeg(): Promise<Ffmpeg> {
+  const found = await findFfmpeg();
+  if (found === null) throw new FilmError("FFMPEG_MISSING", `${await whyMissing()}. ${toInstall()}`);
+  return found;
+}
+
+/** What there is none of here, in words. */
+export async function whyMissing(): Promise<string> {
+  const ffmpeg = await findProgram("ffmpeg");
+  if (ffmpeg === null && process.env.FFMPEG_PATH)
+    return `FFMPEG_PATH is ${process.env.FFMPEG_PATH}, which is no program`;
+  if (ffmpeg === null) return "ffmpeg is not on this machine: neither on PATH nor in FFMPEG_PATH";
+  if ((await findProgram("ffprobe")) === null) return `ffprobe is neither beside ${ffmpeg} nor on PATH`;
+  return `${ffmpeg} does not start`;
+}
+
+export function toInstall(): string {
+  return `Install it: ${installCommand()}; or name one in FFMPEG_PATH`;
+}
+
+async function ask(path: string, probePath: string): Promise<Ffmpeg> {
+  const says = async (...args: readonly string[]) => {
+    const { exitCode, stdout, stderr } = await runProgram(path, ["-hide_banner", ...args], { timeoutMs: 20_000 });
+    if (exitCode !== 0) throw new FilmError("FFMPEG_MISSING", `${path} ${args.join(" ")} failed: ${stderr.trim()}`);
+    return stdout;
+  };
+  const [version, filters, encoders] = await Promise.all([says("-version"), says("-filters"), says("-encoders")]);
+  return {
+    path,
+    probePath,
+    version: /^ffmpeg version (\S+)/.exec(version)?.[1] ?? "of unknown version",
+    filters: names(filters, /^ [T.][S.][C.]? +(\S+) +\S*->/gm),
+    encoders: names(encoders, /^ [VAS][A-Z.]{5} +([^\s=]+)/gm),
+  };
+}
+
+function names(text: string, line: RegExp): ReadonlySet<string> {
+  return new Set([...text.matchAll(line)].map(([, name]) => name!));
+}

@@ -1,0 +1,36 @@
+import type { Ffmpeg } from "./abilities.ts";
+import { FilmError } from "./film-error.ts";
+
+/** How pictures are coded. */
+export interface VideoEncoder {
+  readonly name: string;
+  /** Whether the same pictures give the same bytes, on any machine with this ffmpeg. */
+  readonly isExact: boolean;
+  readonly args: readonly string[];
+}
+
+/** Frame threads change what x264 writes: a set number gives the same bytes on machines of any size. */
+const THREADS = "8";
+
+/** In the order in which they are taken. */
+const VIDEO: readonly VideoEncoder[] = [
+  {
+    name: "libx264",
+    isExact: true,
+    args: ["-preset", "veryfast", "-crf", "18", "-threads:v", THREADS, "-x264-params", "cpu-independent=1"],
+  },
+  { name: "libopenh264", isExact: true, args: ["-b:v", "8M", "-threads:v", "1"] },
+  { name: "h264_videotoolbox", isExact: false, args: ["-q:v", "65", "-allow_sw", "1"] },
+  { name: "h264_mf", isExact: false, args: ["-b:v", "8M"] },
+  { name: "mpeg4", isExact: true, args: ["-q:v", "3", "-threads:v", "1"] },
+];
+
+/** The best encoder for pictures that this ffmpeg has. @throws FilmError */
+export function videoEncoder({ encoders, path }: Pick<Ffmpeg, "encoders" | "path">): VideoEncoder {
+  const found = VIDEO.find(({ name }) => encoders.has(name));
+  if (found !== undefined) return found;
+  const missing = `${path} has none of the encoders ${videoEncoders.join(", ")}`;
+  throw new FilmError("FFMPEG_MISSING", missing);
+}
+
+export const videoEncoders: readonly string[] = VIDEO.map(({ name }) => name);

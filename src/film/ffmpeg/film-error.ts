@@ -1,0 +1,21 @@
+/**
+ * Why a step of a film failed. `FFMPEG_MISSING`: there is no ffmpeg, or it lacks something; `CLIP_DAMAGED`: a file that was
+ * given cannot be read, or is of no kind that is read; `FFMPEG_FAILED`: it ended with an error; `FFMPEG_TIMEOUT`, `FFMPEG_TOO_LARGE`: it was
+ * ended at a limit; `FFMPEG_STOPPED`: the run was.
+ */
+export class FilmError extends Error {
+  readonly code:
+    | "FFMPEG_MISSING"
+    | "CLIP_DAMAGED"
+    | "FFMPEG_FAILED"
+    | "FFMPEG_TIMEOUT"
+    | "FFMPEG_TOO_LARGE"
+    | "FFMPEG_STOPPED"
+    | "FILM_INPUT";
+
+  constructor(code: FilmError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "FilmError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,89 @@
+import { stat } from "node:fs/promises";
+import { requireFfmpeg } from "./abilities.ts";
+import { FilmError } from "./film-error.ts";
+import { inputArgs } from "./input-args.ts";
+import { plainError } from "./probe.ts";
+import { DEFAULT_TIMEOUT_MS, runProgram } from "./run-program.ts";
+
+/** A file made may be so large, bytes. */
+const MOST_BYTES = 8 * 1024 ** 3;
+
+/** One call of ffmpeg. */
+export interface FfmpegCall {
+  /** Files that it opens, in the order in which filters count them; `name`: how errors call it. */
+  readonly inputs: readonly {
+    readonly path: string;
+    readonly name: string;
+    readonly args?: readonly string[] | undefined;
+  }[];
+  /** All between the inputs and the file made: filters, maps, encoders. */
+  readonly args: readonly string[];
+  /** Path of the file made; null: nothing is, it is called for what it says. */
+  readonly target: string | null;
+  /** How long that will be, seconds, for the progress. */
+  readonly seconds?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Milliseconds. Default half an hour. */
+  readonly timeoutMs?: number | undefined;
+  /** Bytes. Default 8 GiB. */
+  readonly maxBytes?: number | undefined;
+  /** Whether what filters say is wanted. Default: errors alone. */
+  readonly isVerbose?: boolean | undefined;
+  /** Whether a frame that cannot be decoded ends it. Default true. */
+  readonly isStrict?: boolean | undefined;
+}
+
+/** What makes the same inputs give the same bytes: nothing of this program, this time or the inputs' own titles is written. */
+const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags", "+bitexact"];
+
+/** A frame that is broken is an error, and no grey picture. */
+const STRICT = ["-err_detect", "explode"];
+
+/** Runs ffmpeg; answers what it said. @throws FilmError that names the input which could not be read */
+export async function runFfmpeg(call: FfmpegCall): Promise<string> {
+  const { path } = await requireFfmpeg();
+  const { inputs, target, isVerbose = false, isStrict = true, maxBytes = MOST_BYTES } = call;
+  const opened = await Promise.all(
+    inputs.map(async (input) => [...(isStrict ? STRICT : []), ...(input.args ?? []), ...(await inputArgs(input.path))]),
+  );
+  const args = [
+    ...["-hide_banner", "-nostdin", "-y", "-loglevel", isVerbose ? "info" : "error"],
+    ...["-nostats", "-progress", "pipe:1", ...(isStrict ? ["-xerror"] : [])],
+    ...opened.flat(),
+    ...call.args,
+    ...(target === null ? ["-f", "null", "-"] : [...EXACT, "-fs", String(maxBytes), `file:${target}`]),
+  ];
+  const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = call;
+  const onOutput = progressReader(call);
+  const { exitCode, stderr } = await runProgram(path, args, { signal, timeoutMs, onOutput });
+  if (exitCode !== 0) throw await failure(stderr, call, path);
+  if (target !== null && (await stat(target)).size >= maxBytes - SLACK_BYTES)
+    throw new FilmError("FFMPEG_TOO_LARGE", `what it made is larger than ${maxBytes} bytes`);
+  return stderr;
+}
+
+/** ffmpeg ends with the packet before its limit. */
+const SLACK_BYTES = 4096;
+
+function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) => void) | undefined {
+  if (seconds === undefined || !(seconds > 0) || onProgress === undefined) return undefined;
+  return (text) => {
+    const [, microseconds] = [...text.matchAll(/^out_time_us=(\d+)/gm)].at(-1) ?? [];
+    if (microseconds !== undefined) onProgress(Math.min(1, Number(microseconds) / 1e6 / seconds));
+  };
+}
+
+/**
+ * Which input is at fault. ffmpeg says so in words that change with its version, so each is decoded alone, to the one that
+ * fails.
+ */
+async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
+  for (const { path, name } of inputs) {
+    const args = [...STRICT, ...(await inputArgs(path)), "-f", "null", "-"];
+    const alone = await runProgram(ffmpeg, ["-v", "error", "-nostdin", "-xerror", ...args], { signal });
+    if (alone.exitCode !== 0)
+      return new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(alone.stderr, path)}`);
+  }
+  return new FilmError("FFMPEG_FAILED", `ffmpeg failed: ${plainError(stderr)}`);
+}

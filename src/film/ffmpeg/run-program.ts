@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { FilmError } from "./film-error.ts";
+import { keep } from "./keeper.ts";
+
+/** What is kept of what a program says, bytes: the end of it. */
+const KEPT_BYTES = 256 * 1024;
+/** A program that says nothing to the contrary may take so long, milliseconds. */
+export const DEFAULT_TIMEOUT_MS = 30 * 60_000;
+
+export interface ProgramOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds. Default half an hour. */
+  readonly timeoutMs?: number | undefined;
+  /** Called with each piece of its standard output; what is kept for the answer is kept all the same. */
+  readonly onOutput?: ((text: string) => void) | undefined;
+  /** Working directory. */
+  readonly cwd?: string | undefined;
+}
+
+export interface ProgramResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a program without a shell. It is killed at its time limit, by the signal, and when this process dies; the answer comes
+ * once it has ended, so that its files may be removed. @throws FilmError
+ */
+export async function runProgram(
+  path: string,
+  args: readonly string[],
+  { signal, timeoutMs = DEFAULT_TIMEOUT_MS, onOutput, cwd }: ProgramOptions = {},
+): Promise<ProgramResult> {
+  if (signal?.aborted) throw stopped();
+  const child = spawn(path, args, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true, ...(cwd && { cwd }) });
+  const forget = keep(child);
+  let ended: FilmError | null = null;
+  const end = (why: FilmError) => {
+    ended ??= why;
+    child.kill("SIGKILL");
+  };
+  const stop = () => end(stopped());
+  const late = `${path} took longer than its ${timeoutMs / 1000} s`;
+  const timer = setTimeout(() => end(new FilmError("FFMPEG_TIMEOUT", late)), timeoutMs);
+  signal?.addEventListener("abort", stop, { once: true });
+  const [stdout, stderr] = [new KeptText(), new KeptText()];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout.add(text);
+    onOutput?.(text);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => stderr.add(text));
+  try {
+    const exitCode = await new Promise<number>((resolve, reject) => {
+      child.on("error", (cause) =>
+        reject(new FilmError("FFMPEG_MISSING", `${path} could not be started: ${cause.message}`, { cause })),
+      );
+      child.on("close", (code) => resolve(code ?? -1));
+    });
+    if (ended !== null) throw ended;
+    return { exitCode, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+    forget();
+  }
+}
+
+function stopped(): FilmError {
+  return new FilmError("FFMPEG_STOPPED", "the run was stopped");
+}
+
+/** The end of a text that may be long. */
+class KeptText {
+  text = "";
+
+  add(text: string): void {
+    this.text += text;
+    if (this.text.length > 2 * KEPT_BYTES) this.text = this.text.slice(-KEPT_BYTES);
+  }
+}
