@@ -6,7 +6,7 @@ import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** Clears the screen, sets the title, rings, reorders, hides, and looks like markup. */
 const evil = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u202Etxt.exe\u2066 <script>alert(1)</script>\u0000\u0008\rfake`;

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** What a real bash offers for a line, after it has read the script. */
 async function offered(line: string, cwd = emptyFolder()): Promise<readonly string[]> {

@@ -5,7 +5,7 @@ import { cli, emptyFolder, root } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const recipe = join(root, "recipes/image-to-video.ts");
 let service: ServiceProcess;

@@ -7,7 +7,7 @@ import { runCli } from "../../src/cli/program.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fakeIo } from "./support/fake-io.ts";
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "device-targets-"));
 const pipeline = join(folder, "picture.ts");

@@ -6,7 +6,7 @@ import { cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 interface Finding {
   readonly check: string;

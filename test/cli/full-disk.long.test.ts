@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, emptyFolder, root, startCli } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const nodeFlags = ["--import", pathToFileURL(join(root, "test/cli/fixtures/full-disk.mjs")).href];
 let service: ServiceProcess;

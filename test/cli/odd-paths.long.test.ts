@@ -6,7 +6,7 @@ import { runCli } from "../../src/cli/program.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fakeIo } from "./support/fake-io.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "odd-paths-"));
 const pipeline = join(folder, "picture.ts");

@@ -6,7 +6,7 @@ import { type LocalService, startLocalService } from "../../src/local-service/in
 import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { cli, startCli } from "./support/cli.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const PIPELINE = `import { pipeline } from "showrunner";
 import { z } from "zod";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, startCli } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "schedule-"));
 let service: ServiceProcess;

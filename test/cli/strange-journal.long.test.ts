@@ -5,7 +5,7 @@ import { cli, emptyFolder, startCli } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let service: ServiceProcess;
 /** Where the journal and its pipeline lie, and where somebody looks at it from. */

@@ -6,7 +6,7 @@ import { root } from "./support/cli.ts";
 import { Stranger } from "./support/stranger.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const hourMs = 3_600_000;
 let me: Stranger;

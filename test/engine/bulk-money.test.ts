@@ -1,11 +1,19 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { pipeline, quoteEach, runEach } from "../../src/index.ts";
+import { createMemoryJournal, pipeline, quoteEach, runEach } from "../../src/index.ts";
 import { formatUsd } from "../../src/money.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { type CrashWorld, openProcess, untilEndOrDeath } from "../support/crash-process.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { isWhole } from "../support/sample.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
 
 /** Prices of speech and film are known once there is a text, and a sound. */
 const spoken = pipeline("spoken", {
@@ -41,22 +49,27 @@ const batch: fc.Arbitrary<Batch> = fc.record({
 
 const SAMPLE: Batch = { rows: 1, atOnce: 1, speech: 1, film: 1, texts: [10, 10, 10, 10, 10], raises: [] };
 
-async function open({ speech, film, texts }: Batch) {
+function paperService({ speech, film, texts }: Batch): FakePaidService {
   let said = 0;
-  const fake = await openFakeShow({
+  const paidService: FakePaidService = new FakePaidService({
+    catalog: builtInCatalog(),
     says: () => "x".repeat(texts[said++ % texts.length]!),
     chatMicros: 4_000,
     priceMicros: (model, input) => {
       const { text, audio } = input as { text?: string; audio?: { url?: string; asset_id?: string } };
       if (model === "speech-1") return text!.length * speech;
       if (model !== "avatar-1") return 50_000;
-      const bytes = (fake.paidService.uploads.get(audio?.url ?? "")?.length ?? 0) / 2;
+      const bytes = (paidService.uploads.get(audio?.url ?? "")?.length ?? 0) / 2;
       const ms = audio?.url === undefined ? 2000 + ((texts[0]! * 7919) % 118_000) : (bytes - 44) / 16;
       return Math.ceil(ms / 1000) * film;
     },
   });
-  return fake;
+  return paidService;
 }
+
+const open = (given: Batch) => openFakeShow({ paidService: paperService(given) });
+
+const chargedBy = ({ chargedMicros, chatChargedMicros }: FakePaidService) => chargedMicros + chatChargedMicros;
 
 test("a run whose budget is what its quote says at most never pauses, whatever comes", async () => {
   await fc.assert(
@@ -70,7 +83,7 @@ test("a run whose budget is what its quote says at most never pauses, whatever c
       const handle = await during(clock, show.run(spoken, { n: 0 }, { id: "x", budget: formatUsd(max!), outDir }));
       const { status, report } = await during(clock, handle.result());
       expect([status, report.message]).toEqual(["succeeded", null]);
-      expect(paidService.chargedMicros + paidService.chatChargedMicros).toBeLessThanOrEqual(max!);
+      expect(chargedBy(paidService)).toBeLessThanOrEqual(max!);
       const rows = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
       const batchQuote = await during(clock, quoteEach(show, spoken, rows));
       if (!batchQuote.ok) throw new Error(JSON.stringify(batchQuote.problems));
@@ -80,9 +93,9 @@ test("a run whose budget is what its quote says at most never pauses, whatever c
       expect(outcomes.filter((one) => one.status !== "succeeded")).toEqual([]);
       await show.close();
     }),
-    { numRuns: isWhole ? 200 : 5 },
+    { numRuns: isWhole ? 50 : 5 },
   );
-}, 120_000);
+}, 240_000);
 
 test("the wallet is read once for all rows that are priced and started together, and again when it seems too small", async () => {
   const { show, clock, paidService, outDir } = await open(SAMPLE);
@@ -134,33 +147,65 @@ test("what nothing bounds is open-ended by name, unless its maximum is set; what
   await show.close();
 });
 
-test("random batches: none stuck, never charged more than the budget of all, and what is advised helps", async () => {
+interface Lives {
+  readonly world: CrashWorld;
+  readonly clock: SimulatedClock;
+  /** At which commit or request each process dies; those after them live. */
+  readonly deaths: number[];
+}
+
+/** One command, typed again after each death of its process; null for the budget: only priced. */
+async function typed({ rows: count, atOnce }: Batch, { world, clock, deaths }: Lives, pot: number | null) {
+  const rows = Array.from({ length: count }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+  const before = chargedBy(world.paidService);
+  for (;;) {
+    const crashInjector = new CrashInjector(deaths.shift() ?? Number.POSITIVE_INFINITY);
+    const opening = openProcess(world, crashInjector.clock(clock), crashInjector);
+    const work = opening.then(async (show) => {
+      const quote = await quoteEach(show, spoken, rows);
+      if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+      const outDir = join(world.dir, "out");
+      const outcomes =
+        pot === null ? [] : await runEach(show, spoken, quote, { budget: formatUsd(pot), atOnce, outDir });
+      const max = quote.rows.reduce((sum, { maxMicros }) => sum + maxMicros!, 0);
+      return { outcomes, max, expected: quote.mostMicros };
+    });
+    const ended = await untilEndOrDeath(work, crashInjector, clock);
+    expect(chargedBy(world.paidService)).toBeLessThanOrEqual(Math.max(pot ?? 0, before));
+    if (ended !== null) return ended;
+  }
+}
+
+test("random batches, whose processes die: none stuck, nothing paid twice, never above the budget, and what is advised helps", async () => {
+  const deaths = fc.array(fc.integer({ min: 1, max: 250 }), { maxLength: 4 });
   await fc.assert(
-    fc.asyncProperty(batch, async (given) => {
-      const { show, clock, paidService, outDir } = await open(given);
-      const rows = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
-      const charged = () => paidService.chargedMicros + paidService.chatChargedMicros;
-      const run = async (pot: number | null) => {
-        const quote = await during(clock, quoteEach(show, spoken, rows));
-        if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
-        if (pot === null) return { advised: quote.mostMicros, left: rows.length };
-        const budget = formatUsd(pot);
-        const before = charged();
-        const outcomes = await during(clock, runEach(show, spoken, quote, { budget, atOnce: given.atOnce, outDir }));
-        // A budget may be lowered below what is spent.
-        expect(charged()).toBeLessThanOrEqual(Math.max(pot, before));
-        const left = outcomes.filter(({ status }) => status !== "succeeded");
-        expect(left.filter(({ status }) => status !== "paused" && status !== "waiting")).toEqual([]);
-        return { advised: outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0), left: left.length };
-      };
-      let { advised, left } = await run(null);
-      for (const share of given.raises) ({ advised, left } = await run(Math.round(advised * share)));
-      for (let tries = 0; left > 0; tries++) {
-        expect(tries).toBeLessThan(20);
-        ({ advised, left } = await run(advised));
+    fc.asyncProperty(batch, deaths, fc.boolean(), async (given, dying, isEnough) => {
+      const dir = await mkdtemp(join(tmpdir(), "bulk-deaths-"));
+      const clock = new SimulatedClock();
+      const journal = createMemoryJournal({ now: () => clock.now() });
+      const lives: Lives = { world: { paidService: paperService(given), journal, dir }, clock, deaths: [] };
+      const { max, expected } = await typed(given, lives, null);
+      // A chat whose answer a death took is asked again: its most is put aside.
+      const lost = dying.length * given.atOnce * 10_000;
+      lives.deaths.push(...dying);
+      if (isEnough) {
+        const { outcomes } = await typed(given, lives, max + lost);
+        expect(outcomes.filter(({ status }) => status !== "succeeded")).toEqual([]);
+      } else {
+        let advised = expected;
+        for (let tries = 0; ; tries++) {
+          expect(tries).toBeLessThan(20);
+          const share = given.raises[tries] ?? 1;
+          const { outcomes } = await typed(given, lives, Math.round(advised * share));
+          const left = outcomes.filter(({ status }) => status !== "succeeded");
+          expect(left.filter(({ status }) => status !== "paused" && status !== "waiting")).toEqual([]);
+          if (left.length === 0) break;
+          advised = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);
+        }
       }
-      await show.close();
+      expect(lives.world.paidService.jobs.size).toBe(3 * given.rows);
+      await rm(dir, { recursive: true, force: true });
     }),
     { numRuns: isWhole ? 200 : 6 },
   );
-}, 120_000);
+}, 240_000);

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { LOCAL_STARTER, starterSource } from "../../src/cli/project/starter.ts";
 import { install, packages, root } from "./support/packed.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-compilers-"));
 

@@ -7,7 +7,7 @@ import { FILM, WALKS } from "../docs/support/walks.ts";
 import { type Installed, installed, makeProject, writeInto } from "./support/project.ts";
 import { filesOf, typePage } from "./support/type-page.ts";
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 180_000 });
 
 const walks = Object.entries(WALKS).filter(([, { isInClone = false }]) => !isInClone);
 let packages: Installed;

@@ -11,7 +11,7 @@ import { cli, emptyFolder } from "../cli/support/cli.ts";
 import { install, packages, root } from "./support/packed.ts";
 import { writeInto } from "./support/project.ts";
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const base = mkdtempSync(join(tmpdir(), "showrunner-init-"));
 const modules = join(base, "node_modules");

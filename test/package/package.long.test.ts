@@ -9,7 +9,7 @@ import { FILM } from "../../src/local-service/stub.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
 import { install, packages, root } from "./support/packed.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-package-"));
 const command = join(folder, "node_modules/showrunner/bin/showrunner.js");

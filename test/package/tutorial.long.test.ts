@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { blocksOf } from "../docs/support/code-blocks.ts";
 import { type PackageName, type Packed, packages, root } from "./support/packed.ts";
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const blocks = blocksOf("docs/tutorial.md", readFileSync(join(root, "docs/tutorial.md"), "utf8"));
 let packed: ReadonlyMap<PackageName, Packed>;

@@ -11,7 +11,7 @@ import { startLocalService } from "../../src/local-service/index.ts";
 import { describeNeeding } from "../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../support/postgres.ts";
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const root = join(import.meta.dirname, "..", "..");
 const recipe = join(root, "recipes", "distributed");

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Clock } from "../../src/api/index.ts";
 import { type JournalStore, openShowrunner, type RunResult, type Showrunner } from "../../src/index.ts";
 import type { CrashInjector } from "../../src/testing/crash-injector.ts";
 import type { FakePaidService } from "./fake-paid-service.ts";
@@ -23,7 +24,7 @@ export async function inProcess(
 
 export function openProcess(
   { paidService, journal, dir }: CrashWorld,
-  clock: SimulatedClock,
+  clock: Clock,
   crashInjector: CrashInjector,
 ): Promise<Showrunner> {
   return openShowrunner({
@@ -35,11 +36,11 @@ export function openProcess(
 }
 
 /** Advances the clock until the work has ended; null when its process died. */
-export async function untilEndOrDeath(
-  work: Promise<RunResult>,
+export async function untilEndOrDeath<T>(
+  work: Promise<T>,
   crashInjector: CrashInjector,
   clock: SimulatedClock,
-): Promise<RunResult | null> {
+): Promise<T | null> {
   let over = false;
   const ended = Promise.race([work, crashInjector.died.then(() => null)]).finally(() => {
     over = true;

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
 import { asServer, type PostgresCluster } from "./postgres.ts";
+import { serverUp, withSecondTry } from "./server-up.ts";
 
 const program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].find(existsSync);
 
@@ -14,7 +14,11 @@ export const lacksPgbouncer = (): Absence | null =>
   program === undefined ? { what: "pgbouncer", cure: "apt-get install pgbouncer" } : null;
 
 /** The pooler in transaction mode before a cluster, with fewer connections to it than it takes itself. */
-export async function startPgbouncer(cluster: PostgresCluster, connections: number) {
+export function startPgbouncer(cluster: PostgresCluster, connections: number) {
+  return withSecondTry(() => start(cluster, connections));
+}
+
+async function start(cluster: PostgresCluster, connections: number) {
   const port = await freePort();
   const settings = join(cluster.folder, "pgbouncer.ini");
   const users = join(cluster.folder, "users.txt");
@@ -35,11 +39,12 @@ max_client_conn = 200
 `,
   );
   if (process.getuid?.() === 0) execFileSync("chown", ["postgres", settings, users]);
-  const server = spawn(...asServer(program!, ["-q", settings]), { stdio: "ignore" });
-  for (let tries = 0; !(await answers(port)); tries += 1) {
-    if (tries > 200) throw new Error("pgbouncer did not start");
-    await sleep(50);
-  }
+  const server = spawn(...asServer(program!, ["-q", settings]), { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  server.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await serverUp({ name: "pgbouncer", child: server, answers: () => answers(port), log: () => said });
   return {
     port,
     async stop() {

@@ -18,9 +18,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
+import { serverUp, withSecondTry } from "./server-up.ts";
 
 /** Folder of the server's programs, which SHOWRUNNER_TEST_POSTGRES names where another than the newest is tried; null: none. */
 export function postgresBin(): string | null {
@@ -69,7 +69,11 @@ export class PostgresCluster {
     this.#options = options;
   }
 
-  static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
+  static start(options: ClusterOptions = {}): Promise<PostgresCluster> {
+    return withSecondTry(() => PostgresCluster.#start(options));
+  }
+
+  static async #start(options: ClusterOptions): Promise<PostgresCluster> {
     const bin = options.bin ?? postgresBin();
     if (bin === null) throw new Error("PostgreSQL is not installed");
     const folder = mkdtempSync(join(tmpdir(), "postgres-"));
@@ -81,7 +85,12 @@ export class PostgresCluster {
       options.password === true ? ["-A", "scram-sha-256", "--pwfile", join(folder, "password")] : ["-A", "trust"];
     const args = ["-D", join(folder, "data"), "-U", "tester", "-E", "UTF8", "--no-locale", "--no-sync", ...auth];
     execFileSync(...asServer(join(bin, "initdb"), args), { stdio: ["ignore", "ignore", "pipe"] });
-    await cluster.startServer();
+    try {
+      await cluster.startServer();
+    } catch (error) {
+      await cluster.remove();
+      throw error;
+    }
     return cluster;
   }
 
@@ -145,15 +154,12 @@ export class PostgresCluster {
     const server = spawn(...program, { stdio: ["ignore", log, log] });
     closeSync(log);
     this.#server = server;
-    for (let tries = 0; ; tries += 1) {
-      try {
-        this.psql("SELECT 1", "postgres");
-        return;
-      } catch (error) {
-        if (tries > 600 || server.exitCode !== null) throw new Error("PostgreSQL did not start", { cause: error });
-        await sleep(50);
-      }
-    }
+    await serverUp({
+      name: "PostgreSQL",
+      child: server,
+      answers: () => this.psql("SELECT 1", "postgres") === "1",
+      log: () => this.log(),
+    });
   }
 
   /** `immediate`: as when the machine loses power. */

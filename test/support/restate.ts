@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
+import { serverUp, withSecondTry } from "./server-up.ts";
 
 const folderOfPackage = join(import.meta.dirname, "../worker/restate");
 const program = join(
@@ -47,10 +47,19 @@ export class RestateServer {
   }
 
   /** With further settings of the server, by their names in its environment. */
-  static async start(settings: NodeJS.ProcessEnv = {}): Promise<RestateServer> {
+  static start(settings: NodeJS.ProcessEnv = {}): Promise<RestateServer> {
+    return withSecondTry(() => RestateServer.#start(settings));
+  }
+
+  static async #start(settings: NodeJS.ProcessEnv): Promise<RestateServer> {
     const ports = await Promise.all([freePort(), freePort(), freePort()]);
     const server = new RestateServer(mkdtempSync(join(tmpdir(), "restate-")), ports, settings);
-    await server.startServer();
+    try {
+      await server.startServer();
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
     return server;
   }
 
@@ -61,15 +70,13 @@ export class RestateServer {
     closeSync(log);
     this.#server = child;
     process.once("exit", () => child.kill("SIGKILL"));
-    for (let tries = 0; ; tries += 1) {
-      const answers = await Promise.allSettled([
-        fetch(`${this.admin}/health`),
-        fetch(`${this.ingress}/restate/health`),
-      ]);
-      if (answers.every((answer) => answer.status === "fulfilled" && answer.value.ok)) return;
-      if (tries > 1_200 || child.exitCode !== null) throw new Error(`Restate did not start:\n${this.log()}`);
-      await sleep(50);
-    }
+    const health = [`${this.admin}/health`, `${this.ingress}/restate/health`];
+    await serverUp({
+      name: "Restate",
+      child,
+      answers: async () => (await Promise.all(health.map((at) => fetch(at)))).every(({ ok }) => ok),
+      log: () => this.log(),
+    });
   }
 
   /** As when its machine loses power, or in good order. */

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
+import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
 let isFiltered = false;
 
@@ -22,5 +22,21 @@ export const skippedTests = (files: ReadonlyMap<string, string>): Reporter => ({
 function reasonOf(one: TestCase): string {
   const result = one.result();
   const note = result.state === "skipped" ? result.note : undefined;
-  return one.meta().lacks ?? note ?? `a reason: ${one.module.relativeModuleId} > ${one.fullName}`;
+  return (
+    one.meta().lacks ??
+    note ??
+    (setupFailed(one) ? `a setup: that of ${one.module.relativeModuleId} failed` : unsaid(one))
+  );
+}
+
+/** A failed `beforeAll` is an error of its suite, or of its file, and leaves the tests below it skipped. */
+function setupFailed(one: TestCase): boolean {
+  for (let around: TestSuite | TestModule = one.parent; ; around = around.parent) {
+    if (around.errors().length > 0) return true;
+    if (around.type === "module") return false;
+  }
+}
+
+function unsaid(one: TestCase): string {
+  return `a reason: ${one.module.relativeModuleId} > ${one.fullName}`;
 }

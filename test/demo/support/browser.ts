@@ -4,11 +4,17 @@ import type { AddressInfo } from "node:net";
 import { extname } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 import { chromium as executablePath } from "../../support/absent-programs.ts";
+import { SERVER_UP_MS, withSecondTry } from "../../support/server-up.ts";
 
 /** Debian's Chromium, without a sandbox (it may run as root) and without calling home. */
 export function startBrowser(): Promise<Browser> {
+  return withSecondTry(launch);
+}
+
+function launch(): Promise<Browser> {
   return chromium.launch({
     executablePath,
+    timeout: SERVER_UP_MS,
     args: [
       "--no-sandbox",
       "--disable-gpu",

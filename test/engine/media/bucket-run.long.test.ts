@@ -19,9 +19,9 @@ import { type LocalService, startLocalService } from "../../../src/local-service
 import { plainWav } from "../../../src/placeholder-media.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { type HttpProxy, startProxy } from "../../support/proxy.ts";
-import { lacksS3Server, type S3Server, startS3Server } from "../../support/s3-server.ts";
+import { lacksS3Server, S3_START_MS, type S3Server, startS3Server } from "../../support/s3-server.ts";
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: S3_START_MS + 60_000 });
 
 const one = pipeline("one", {
   input: z.object({}),

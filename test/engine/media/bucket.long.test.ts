@@ -13,9 +13,9 @@ import { S3Bucket } from "../../../src/engine/media/bucket/s3-bucket.ts";
 import { connectS3, type Timeouts } from "../../../src/engine/media/bucket/s3-client.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { type Fault, type HttpProxy, startProxy } from "../../support/proxy.ts";
-import { lacksS3Server, type S3Server, startS3Server } from "../../support/s3-server.ts";
+import { lacksS3Server, S3_START_MS, type S3Server, startS3Server } from "../../support/s3-server.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: S3_START_MS + 60_000 });
 
 const MB = 2 ** 20;
 const PART = 5 * MB;
