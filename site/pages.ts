@@ -28,6 +28,7 @@ export const GROUPS: readonly Group[] = [
       ["bulk", "Bulk starts"],
       ["schedules", "Schedules"],
       ["monitoring", "Monitoring"],
+      ["marks", "Marks"],
       ["scaling", "Beyond one process"],
       ["postgres", "A journal on PostgreSQL"],
       ["shared-media", "Shared media"],

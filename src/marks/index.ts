@@ -1,2 +1,3 @@
-export { readMarks } from "./file-marks.ts";
-export { markFile } from "./mark-file.ts";
+export { type FileMarks, readMarks } from "./file-marks.ts";
+export { type Mark, type MarkPreview, markFile, previewMark, writeMarked } from "./mark-file.ts";
+export type { DigitalSourceType } from "./xmp.ts";

@@ -6,6 +6,8 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { temporaryPath, temporaryTag } from "../../src/durable-file.ts";
 import { pipeline } from "../../src/index.ts";
+import { readMarks } from "../../src/marks/index.ts";
+import { greyPng } from "../../src/placeholder-media.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** Calls on paths in `folder`: from the `dieAt`-th on, counted before and after each, nothing is done any more. */
@@ -49,34 +51,46 @@ const two = pipeline("two", {
 const namesIn = (folder: string) => readdirSync(folder).sort();
 
 /** A run that dies at a moment of placing, counted from 1, and is then resumed. */
-async function lifeWithDeathAt(dieAt: number) {
+async function lifeWithDeathAt(dieAt: number, marks = false) {
   const world = await openFakeShow();
   const { show, clock, outDir, paidService } = world;
+  if (marks) paidService.picture = (bytes) => greyPng(8, bytes.charCodeAt(0));
   Object.assign(disk, { folder: outDir, dieAt, count: 0, points: [] });
-  const run = await during(clock, show.run(two, {}, { id: "x", outDir }));
+  const run = await during(clock, show.run(two, {}, { id: "x", outDir, marks }));
   const first = await during(clock, run.result()).catch((error: Error) => error);
   const { points } = disk;
   const killed = first instanceof Error ? namesIn(outDir) : [];
   Object.assign(disk, { folder: "", dieAt: Number.POSITIVE_INFINITY });
   const done = first instanceof Error ? await during(clock, (await show.resume("x")).result()) : first;
-  return { done, points, killed, names: namesIn(outDir), jobs: paidService.jobs.size };
+  const says = await Promise.all(["one.png", "two.png"].map((name) => readMarks(join(outDir, name)).catch(() => null)));
+  return { done, points, killed, names: namesIn(outDir), jobs: paidService.jobs.size, says };
 }
 
-test("killed at any moment of placing and resumed, a run leaves nothing in its folder but named files and manifests", async () => {
-  const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY);
-  expect(calm.names).toEqual(["one.png", "one.png.json", "two.png", "two.png.json"]);
-  expect(calm.points.length).toBeGreaterThan(20);
-  let leftBehind = 0;
-  for (let at = 1; at <= calm.points.length; at++) {
-    const { done, names, jobs, killed } = await lifeWithDeathAt(at);
-    const where = `killed at ${at}, ${calm.points[at - 1]}`;
-    expect(done.status, where).toBe("succeeded");
-    expect(names, where).toEqual(calm.names);
-    expect(jobs, where).toBe(2);
-    if (killed.some((name) => name.endsWith(".part"))) leftBehind += 1;
-  }
-  expect(leftBehind, "deaths that left a temporary file").toBeGreaterThan(5);
-}, 120_000);
+test.each([
+  ["as they came", false],
+  ["marked", true],
+])(
+  "killed at any moment of placing and resumed, a run leaves nothing but named files, %s, and manifests",
+  async (_, marks) => {
+    const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY, marks);
+    const marked = expect.stringContaining("/trainedAlgorithmicMedia");
+    for (const file of calm.says) expect(file?.digitalSourceType).toEqual(marks ? marked : null);
+    expect(calm.names).toEqual(["one.png", "one.png.json", "two.png", "two.png.json"]);
+    expect(calm.points.length).toBeGreaterThan(20);
+    let leftBehind = 0;
+    for (let at = 1; at <= calm.points.length; at++) {
+      const { done, names, jobs, killed, says } = await lifeWithDeathAt(at, marks);
+      const where = `killed at ${at}, ${calm.points[at - 1]}`;
+      expect(done.status, where).toBe("succeeded");
+      expect(names, where).toEqual(calm.names);
+      expect(says, where).toEqual(calm.says);
+      expect(jobs, where).toBe(2);
+      if (killed.some((name) => name.endsWith(".part"))) leftBehind += 1;
+    }
+    expect(leftBehind, "deaths that left a temporary file").toBeGreaterThan(5);
+  },
+  120_000,
+);
 
 /** A finished run, and in its folders: its own old and young remains, and an old one of somebody else. */
 async function withRemains({ show, clock, outDir, journal }: FakeShow) {

@@ -62,6 +62,8 @@ export class FakePaidService {
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: FakeServiceOptions;
+  /** What is downloaded for an output's text; null: that text, which is no picture. */
+  picture: ((bytes: string) => Uint8Array) | null = null;
   balanceMicros: number;
   submits = 0;
   polls = 0;
@@ -126,7 +128,7 @@ export class FakePaidService {
       download: ({ jobId, outputIndex }: { jobId: string; outputIndex: number }, path: string) =>
         talk("download", async () => {
           const { bytes } = this.jobs.get(jobId)!.outputs[outputIndex]!;
-          await writeFile(path, bytes);
+          await writeFile(path, this.picture?.(bytes) ?? bytes);
           return { path, sha256: "", sizeBytes: bytes.length, contentType: "image/png" };
         }),
       balance: () =>

@@ -24,6 +24,7 @@ export interface RunFlags extends QuoteFlags {
   readonly onExisting?: "resume" | "fail";
   readonly startAnyway?: boolean;
   readonly out?: string;
+  readonly marks?: boolean;
   readonly giveUpAfter?: string;
   readonly waitForCap?: string;
   readonly tag?: readonly string[];
@@ -96,6 +97,7 @@ export function runOptions(
     id: flags.id,
     onExisting: flags.onExisting,
     outDir: flags.out,
+    marks: flags.marks,
   };
 }
 

@@ -37,6 +37,7 @@ export function addRunning(program: Command, act: Act): void {
     .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
+    .option("--marks", "let returned files say that a machine made them; see docs/marks.md")
     .option("--reuse", "reuse results of earlier runs with identical inputs, at no cost")
     .option(
       "--give-up-after <duration>",
@@ -186,6 +187,11 @@ export function addInspecting(program: Command, act: Act): void {
     .description("say why a step runs, or reuses the result of an earlier run")
     .option("--profile <name>", "one of the pipeline's profiles")
     .action(act(async () => (await import("../commands/explain.ts")).explain));
+  program
+    .command("marks <files...>")
+    .description("say what files state of how they came about: source type, content credentials, manifest beside them")
+    .option("--json", "one JSON document")
+    .action(act(async () => (await import("../commands/marks.ts")).marks));
   withService(program.command("gc"))
     .description("remove old finished runs, the media that no run names any more, and what killed processes left")
     .option("--older-than <duration>", "how long ago a run must have ended", "30d")

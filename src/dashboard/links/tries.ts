@@ -1,4 +1,4 @@
-import { Refusal } from "../../served/index.ts";
+import { Refusal } from "../http/route.ts";
 
 const WINDOW_MS = 600_000;
 const MOST_OF_ONE = 20;

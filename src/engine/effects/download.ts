@@ -11,6 +11,7 @@ import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { RETENTION_MS } from "../../run/retention.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { damageOf } from "../media/output-damage.ts";
+import { plannedMark } from "../provenance/planned-mark.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 import { judge } from "../service/service-answers.ts";
 import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
@@ -134,13 +135,12 @@ export const place: Effect<"place"> = async (_command, context) => {
     if (rest.end === "done" && lacks !== null) rest = lacks;
     if (lacks === null) ready.push(unplaced);
   }
-  const named = ready.map(({ name, output: { copy } }) => {
-    return { sha256: copy!.sha256, name: `${name}${fileExtension(copy!.contentType)}` };
-  });
+  const named: Awaited<ReturnType<typeof namedCopy>>[] = [];
+  for (const unplaced of ready) named.push(await namedCopy(unplaced, context));
   const folder = await folderFor(state, named);
   const copies = named.map((one) => ({ ...one, name: `${folder}${one.name}` }));
   const files = await media.place(copies, outDir, tag);
-  const placed = ready.map((unplaced, at) => ({ ...unplaced, file: files[at]! }));
+  const placed = ready.map((unplaced, at) => ({ ...unplaced, marked: named[at]!.marked, file: files[at]! }));
   if (manifests !== false) await placeManifests(outDir, placed, (named) => manifestOf(state, named, ownVersion()), tag);
   const events = placed.map(({ name, step, output: { index }, file }): RunEvent => {
     const event = { type: "file.placed", name, step, index, file } as const;
@@ -152,3 +152,11 @@ export const place: Effect<"place"> = async (_command, context) => {
   }
   return { ...rest, events: [...events, ...rest.events] };
 };
+
+async function namedCopy({ name, step, output: { copy } }: UnplacedOutput, { state, media }: EffectContext) {
+  const { sha256, contentType } = copy!;
+  const marked = await plannedMark(state, { step, copy: copy! }, media);
+  const placedSha256 = marked?.preview.status === "marked" ? marked.preview.sha256 : sha256;
+  const file = `${name}${fileExtension(contentType)}`;
+  return { sha256, name: file, placedSha256, marked, ...(marked && { mark: marked.mark }) };
+}

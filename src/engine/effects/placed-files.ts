@@ -4,24 +4,30 @@ import { outputsOf, type RunState } from "../../journal/state.ts";
 import { measureBytes } from "../media/media-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { openNamedFile } from "../media/open-file.ts";
-import type { NamedCopy } from "../media/place-file.ts";
+import { plannedMark } from "../provenance/planned-mark.ts";
 import { manifestName } from "../provenance/provenance.ts";
+
+interface ExpectedFile {
+  readonly name: string;
+  /** Of the file once it is placed; a mark makes it another than that of its output. */
+  readonly placedSha256: string;
+}
 
 /**
  * The folder below `outDir` that the run's files go to: none, or one of its own name where files of somebody else have these
  * names, as their manifests say, or other bytes where there is none.
  */
-export async function folderFor(state: RunState, copies: readonly NamedCopy[]): Promise<string> {
+export async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
   const own = `${runId}/`;
   if (files.some(({ file }) => file.startsWith(own))) return own;
   const placed = new Set(files.map(({ file }) => file));
-  for (const { name } of copies) {
+  for (const { name, placedSha256 } of copies) {
     const maker = await makerOf(planned.outDir, name);
     if (maker !== null && maker !== runId) return own;
     if (maker !== null || placed.has(name)) continue;
     const there = await hashOf(planned.outDir, name);
-    if (there !== null && !isOfRun(state, there)) return own;
+    if (there !== null && there !== placedSha256 && !isOfRun(state, there)) return own;
   }
   return "";
 }
@@ -65,6 +71,8 @@ export async function placeAgain(state: RunState, media: MediaStore): Promise<vo
     const made = state.steps[step];
     const copy = made === undefined ? null : (outputsOf(made)[index]?.copy ?? null);
     if (copy === null || (await media.verify(copy.sha256)) !== "intact") continue;
-    await media.place([{ sha256: copy.sha256, name: file }], outDir, temporaryTag(nonce));
+    const marked = await plannedMark(state, { step, copy }, media);
+    const named = { sha256: copy.sha256, name: file, ...(marked && { mark: marked.mark }) };
+    await media.place([named], outDir, temporaryTag(nonce));
   }
 }

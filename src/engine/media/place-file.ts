@@ -16,6 +16,7 @@ import { basename, dirname, extname, isAbsolute, join, posix, relative } from "n
 import PQueue from "p-queue";
 import { safeFileName } from "../../api/index.ts";
 import { removeTemporaries, syncFolder, temporaryPath } from "../../durable-file.ts";
+import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
 
@@ -23,6 +24,8 @@ import { isDiskError, MediaPathError } from "./media-errors.ts";
 export interface NamedCopy {
   readonly sha256: string;
   readonly name: string;
+  /** What the copy is to say of how it came about; absent: it is the bytes as they are. */
+  readonly mark?: Mark;
 }
 
 /** Where copies come from and go. */
@@ -55,7 +58,7 @@ export async function placeFiles(files: readonly NamedCopy[], placing: Placing):
     const placed: string[] = [];
     for (const [below, copies] of byFolder) {
       const folder = await makeFolder(placing.outDir, join(placing.outDir, below));
-      const requested = copies.map(({ sha256, segments }) => ({ sha256, name: segments.at(-1)! }));
+      const requested = copies.map(({ segments, ...copy }) => ({ ...copy, name: segments.at(-1)! }));
       const names = await inTurn(folder, () => placeInFolder(requested, folder, placing));
       for (const [at, { index }] of copies.entries()) placed[index] = posix.join(below, names[at]!);
     }
@@ -100,12 +103,12 @@ async function placeInFolder(
   const others = new NamesInFolder(await readdir(folder));
   const names = files.map(({ name }) => others.add(name));
   // Of two copies for one name the later one stays.
-  const last = new Map(names.map((name, at) => [name, files[at]!.sha256]));
+  const last = new Map(names.map((name, at) => [name, files[at]!]));
   const queue = new PQueue({ concurrency: COPIES_AT_ONCE });
   const copies = [...last].map(
-    ([name, sha256]) =>
+    ([name, copy]) =>
       () =>
-        placeCopy(sha256, join(folder, name), placing),
+        placeCopy(copy, join(folder, name), placing),
   );
   try {
     await queue.addAll(copies);
@@ -117,11 +120,11 @@ async function placeInFolder(
   return names;
 }
 
-async function placeCopy(sha256: string, target: string, placing: Placing): Promise<void> {
+async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Promise<void> {
   await checkReplaceable(target, "a file");
   const tmp = temporaryPath(dirname(target), placing.tag);
   try {
-    await copyDurably(sha256, tmp, placing);
+    await copyDurably(copy, tmp, placing);
     await rename(tmp, target);
   } catch (error) {
     await rm(tmp, { force: true });
@@ -137,12 +140,16 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
 }
 
-async function copyDurably(sha256: string, target: string, { hold }: Placing): Promise<void> {
+async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
   await using held = await hold(sha256);
   // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
-  const mode = await withFile(target, "wx", async (file) => (await file.stat()).mode);
+  let isWritten = false;
+  const mode = await withFile(target, "wx", async (file) => {
+    if (mark !== undefined) isWritten = (await writeMarked(held.path(sha256), file, mark)).status === "marked";
+    return (await file.stat()).mode;
+  });
   // Shares the blocks on file systems that can, which costs neither time nor room.
-  await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
+  if (!isWritten) await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
 }

@@ -141,6 +141,11 @@ export interface RunOptions extends DriveOptions {
   readonly reuse?: boolean | undefined;
   /** Whether each named file gets a manifest beside it, `<file>.json`. Default true. */
   readonly manifests?: boolean | undefined;
+  /**
+   * Puts IPTC's digital source type into each named file, as XMP; see docs/marks.md. One that has such a mark, or is signed,
+   * stays as it is; the manifest says what was done. Default false: named files are the service's byte for byte.
+   */
+  readonly marks?: boolean | undefined;
 }
 
 export interface PlanOptions {

@@ -76,6 +76,19 @@ export const manifestSchema = z.object({
     duration_ms: z.number().nullable(),
     fps: z.number().nullable(),
   }),
+  /** Of a file that was to say that a machine made it: what was done. Absent: it is the output byte for byte. */
+  mark: z
+    .discriminatedUnion("status", [
+      z.object({
+        status: z.literal("marked"),
+        digital_source_type: z.string(),
+        /** Of the output itself; `file` has what it became. */
+        output_sha256: sha256,
+      }),
+      z.object({ status: z.literal("kept"), digital_source_type: z.string() }),
+      z.object({ status: z.literal("left"), reason: z.string() }),
+    ])
+    .optional(),
   made_by: z.object({ step: z.string(), output: z.int().nonnegative() }),
   created_at: instant,
   pipeline: z.string(),

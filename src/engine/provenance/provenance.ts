@@ -12,6 +12,7 @@ import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import { checkReplaceable } from "../media/place-file.ts";
 import { cleanJson, cleanText } from "./clean-json.ts";
+import type { PlannedMark } from "./planned-mark.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
 
 const FILES_AT_ONCE = 8;
@@ -63,6 +64,8 @@ export interface NamedOutput {
   /** The step that really made it. */
   readonly step: string;
   readonly output: OutputState;
+  /** Null: it was to have none. */
+  readonly marked: PlannedMark | null;
 }
 
 /**
@@ -74,20 +77,23 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
   const { copy, width, height, durationMs, fps, index } = named.output;
   const steps = ancestors(state, { step: named.step, index });
   const produced = state.steps[named.step]!;
+  const { marked } = named;
+  const { sha256, sizeBytes } = marked?.preview.status === "marked" ? marked.preview : copy!;
   const models = steps.flatMap((step) => ("model" in step ? [step.model] : []));
   return {
     manifest: 1,
     showrunner: version,
     file: {
       name: named.file,
-      sha256: copy!.sha256,
-      size_bytes: copy!.sizeBytes,
+      sha256,
+      size_bytes: sizeBytes,
       content_type: copy!.contentType,
       width,
       height,
       duration_ms: durationMs,
       fps,
     },
+    ...(marked !== null && { mark: markOf(marked, copy!.sha256) }),
     made_by: { step: named.step, output: index },
     created_at: instant(produced.reusedFrom?.completedAt ?? produced.finishedAt ?? state.createdAt)!,
     pipeline: planned.plan.pipeline,
@@ -100,6 +106,13 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
     cost: formatUsd(steps.reduce((sum, { path }) => sum + costOf(state.steps[path]!), 0)),
     voice_consent: consentOf(state, steps),
   };
+}
+
+function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Manifest["mark"]> {
+  const { status } = preview;
+  if (status === "left") return { status, reason: preview.reason };
+  if (status === "kept") return { status, digital_source_type: cleanText(preview.digitalSourceType) };
+  return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
 /** The step and all that led to it, each after what it used. Of what was chosen among, only the chosen. */

@@ -147,6 +147,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
     ...(options.reuse && { reuse: true }),
     ...(produced.profile !== null && { profile: produced.profile }),
     ...(options.manifests === false && { manifests: false as const }),
+    ...(options.marks === true && { marks: true as const }),
     ...(pipeline.consent != null && { consent: pipeline.consent }),
     basis: produced.basis,
     program: ownVersion(),

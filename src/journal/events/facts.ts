@@ -142,6 +142,8 @@ export interface RunPlanned {
   readonly edits?: StepEdits;
   /** Whether named files get a manifest beside them. Absent: yes. */
   readonly manifests?: false;
+  /** Whether named files say that a machine made them. Absent: as the service made them. */
+  readonly marks?: true;
   /** What people call it, one line. Absent: its id. */
   readonly title?: string;
   /** Absent: none. */

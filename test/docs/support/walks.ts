@@ -74,6 +74,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
     serves: { "--http --port 8789": "Bearer" },
   },
   "docs/bulk.md": { files: { "cards.ts": CARDS, "rows.csv": "slogan\nGood\nBetter\n" } },
+  "docs/marks.md": {},
   "docs/caps.md": {},
   "docs/changing-a-run.md": {
     before: [

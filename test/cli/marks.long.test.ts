@@ -1,0 +1,72 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { exiftool } from "../support/media-programs.ts";
+import { cli } from "./support/cli.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const PIPELINE = `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("card", {
+  input: z.object({}),
+  build({ job }) {
+    return { card: job("card", "image-1", { prompt: "a card" }) };
+  },
+});
+`;
+
+let service: LocalService;
+let folder: string;
+const here = (...args: readonly string[]) =>
+  cli(args, { cwd: folder, env: { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey } });
+
+beforeAll(async () => {
+  folder = await fastFolder("marks-");
+  service = await startLocalService({ renderer: "stub", speed: 50, balance: 25, dataDir: join(folder, "service") });
+  await writeFile(join(folder, "card.ts"), PIPELINE);
+  for (const [id, ...flags] of [["marked", "--marks"], ["plain"]] as const) {
+    const { code, stderr } = await here("run", "card.ts", "--id", id, "--budget", "5", ...flags);
+    expect(code, stderr).toBe(0);
+  }
+});
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("marks, on the command line", () => {
+  test("a run with --marks returns files that say a machine made them, which exiftool reads; one without does not", async () => {
+    const { stdout } = await here("marks", "--json", "out/marked/card.png", "out/plain/card.png");
+    const source = "http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia";
+    const manifest = { step: "card", models: ["image-1"], matches: true };
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        file: "out/marked/card.png",
+        content_type: "image/png",
+        digital_source_type: source,
+        content_credentials: null,
+        problem: null,
+        manifest: { run: "marked", ...manifest },
+      },
+      expect.objectContaining({ digital_source_type: null, manifest: { run: "plain", ...manifest } }),
+    ]);
+    const [marked, plain] = await exiftool(join(folder, "out/marked/card.png"), join(folder, "out/plain/card.png"));
+    expect(marked?.["XMP-iptcExt:DigitalSourceType"]).toBe(source);
+    expect(plain?.["XMP-iptcExt:DigitalSourceType"]).toBeUndefined();
+  });
+
+  test("a changed file no longer fits its manifest; a file that is none says so", async () => {
+    await writeFile(join(folder, "out/plain/card.png"), await readFile(join(folder, "out/marked/card.png")));
+    const changed = await here("marks", "out/plain/card.png");
+    expect(changed.stdout).toContain("run plain, step card, made with image-1; the file was changed since");
+    const text = await here("marks", "card.ts");
+    expect(text.stdout).toContain("Its marks cannot be read: it is not PNG, JPEG, WebP, MP4, MOV, WAV or MP3.");
+    const none = await here("marks", "none.png");
+    expect(none.code).toBe(2);
+    expect(none.stderr).toContain("none.png cannot be read");
+  });
+});
