@@ -1,2 +1,16 @@
+export type { TimedWord } from "./captions/align.ts";
+export type { LetterStyle } from "./captions/ass.ts";
 export { FilmError } from "./ffmpeg/film-error.ts";
 export { ffmpegSummary } from "./ffmpeg/summary.ts";
+export type { Fit } from "./graph/fit.ts";
+export type { Format, Size } from "./graph/size.ts";
+export { named } from "./named.ts";
+export { type AudiogramOptions, audiogram } from "./steps/audiogram.ts";
+export { type CaptionOptions, caption, type SpokenLine } from "./steps/caption.ts";
+export { type JoinOptions, join } from "./steps/join.ts";
+export { type MixOptions, mix, type Sound } from "./steps/mix.ts";
+export { type OverlayOptions, overlay } from "./steps/overlay.ts";
+export { type ReframeOptions, reframe } from "./steps/reframe.ts";
+export { type SlideshowOptions, slideshow } from "./steps/slideshow.ts";
+export { type ThumbnailOptions, thumbnail } from "./steps/thumbnail.ts";
+export { type TrimOptions, trim } from "./steps/trim.ts";

@@ -94,7 +94,7 @@ export function plainError(stderr: string, path?: string): string {
     .filter((line) => line !== "");
   const last = lines.at(-1) ?? "no reason was given";
   const plain = path === undefined ? last : last.replaceAll(`file:${path}`, "it").replaceAll(path, "it");
-  return plain.slice(0, 300);
+  return plain.replace(/^it: /, "").slice(0, 300);
 }
 
 function videoFacts(stream: Stream, whole: number, isStill: boolean): ProbedVideo {

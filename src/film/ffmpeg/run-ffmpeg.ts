@@ -15,6 +15,8 @@ export interface FfmpegCall {
     readonly path: string;
     readonly name: string;
     readonly args?: readonly string[] | undefined;
+    /** Of a file that we wrote. Default: by its first bytes. */
+    readonly demuxer?: string | undefined;
   }[];
   /** All between the inputs and the file made: filters, maps, encoders. */
   readonly args: readonly string[];
@@ -24,6 +26,8 @@ export interface FfmpegCall {
   readonly seconds?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Working directory. */
+  readonly cwd?: string | undefined;
   /** Milliseconds. Default half an hour. */
   readonly timeoutMs?: number | undefined;
   /** Bytes. Default 8 GiB. */
@@ -45,7 +49,11 @@ export async function runFfmpeg(call: FfmpegCall): Promise<string> {
   const { path } = await requireFfmpeg();
   const { inputs, target, isVerbose = false, isStrict = true, maxBytes = MOST_BYTES } = call;
   const opened = await Promise.all(
-    inputs.map(async (input) => [...(isStrict ? STRICT : []), ...(input.args ?? []), ...(await inputArgs(input.path))]),
+    inputs.map(async (input) => [
+      ...(isStrict ? STRICT : []),
+      ...(input.args ?? []),
+      ...(await inputArgs(input.path, input.demuxer)),
+    ]),
   );
   const args = [
     ...["-hide_banner", "-nostdin", "-y", "-loglevel", isVerbose ? "info" : "error"],
@@ -56,7 +64,7 @@ export async function runFfmpeg(call: FfmpegCall): Promise<string> {
   ];
   const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = call;
   const onOutput = progressReader(call);
-  const { exitCode, stderr } = await runProgram(path, args, { signal, timeoutMs, onOutput });
+  const { exitCode, stderr } = await runProgram(path, args, { signal, timeoutMs, onOutput, cwd: call.cwd });
   if (exitCode !== 0) throw await failure(stderr, call, path);
   if (target !== null && (await stat(target)).size >= maxBytes - SLACK_BYTES)
     throw new FilmError("FFMPEG_TOO_LARGE", `what it made is larger than ${maxBytes} bytes`);
@@ -79,8 +87,8 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
  * fails.
  */
 async function failure(stderr: string, { inputs, signal }: FfmpegCall, ffmpeg: string): Promise<FilmError> {
-  for (const { path, name } of inputs) {
-    const args = [...STRICT, ...(await inputArgs(path)), "-f", "null", "-"];
+  for (const { path, name, demuxer } of inputs) {
+    const args = [...STRICT, ...(await inputArgs(path, demuxer)), "-f", "null", "-"];
     const alone = await runProgram(ffmpeg, ["-v", "error", "-nostdin", "-xerror", ...args], { signal });
     if (alone.exitCode !== 0)
       return new FilmError("CLIP_DAMAGED", `${name} is damaged: ${plainError(alone.stderr, path)}`);

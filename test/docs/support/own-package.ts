@@ -4,6 +4,7 @@ import { registerHooks } from "node:module";
 const entries: Readonly<Record<string, string>> = {
   showrunner: "../../../src/index.ts",
   "showrunner/client": "../../../src/api/index.ts",
+  "showrunner/film": "../../../src/film/index.ts",
   "showrunner/migrate": "../../../src/migrate/index.ts",
   "showrunner/statecharts": "../../../src/statecharts/index.ts",
   "showrunner/testing": "../../../src/testing/index.ts",

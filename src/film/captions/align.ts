@@ -1,0 +1,114 @@
+import type { Span } from "./speech.ts";
+
+/** A word with when it is said. */
+export interface TimedWord extends Span {
+  readonly text: string;
+}
+
+/** How long a text takes to say, next to others: its letters, and more for signs that are words. */
+export function weightOf(text: string): number {
+  let weight = 0;
+  for (const sign of text) {
+    if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(sign)) weight += 2.5;
+    else if (/\p{N}/u.test(sign)) weight += 2.5;
+    else if (/\p{L}/u.test(sign)) weight += 1;
+  }
+  return Math.max(1, weight);
+}
+
+/** A pause this long is worth a boundary that lies off by as much as the second, in seconds. */
+const PAUSE_WORTH = 1.2;
+
+/**
+ * When each line is said. A line ends at a pause of the speech wherever there is one near to where its length puts its end;
+ * of all ways to lay the lines over the pauses, in order, the one with the least shift.
+ */
+export function alignLines(lines: readonly string[], speech: readonly Span[]): readonly Span[] {
+  if (speech.length === 0 || lines.length === 0) return [];
+  const total = spoken(speech);
+  const expected = cumulative(lines.map(weightOf), total);
+  const pauses = pausesOf(speech);
+  const chosen = chooseEnds(expected.slice(0, -1), pauses);
+  const all = [...chosen, { at: total, pause: null }];
+  return all.map((end, index) => {
+    const before = all[index - 1];
+    const start = before === undefined ? speech[0]!.start : (before.pause?.end ?? clock(before.at, speech));
+    return { start, end: end.pause?.start ?? clock(end.at, speech) };
+  });
+}
+
+interface Pause extends Span {
+  /** Seconds of speech before it. */
+  readonly at: number;
+}
+
+type End = { readonly at: number; readonly pause: Pause | null };
+
+/** For each expected end a pause, or the expected place itself, in order and without the same one twice. */
+function chooseEnds(expected: readonly number[], pauses: readonly Pause[]): readonly End[] {
+  type Way = { readonly cost: number; readonly ends: readonly End[] };
+  let ways: readonly Way[] = [{ cost: 0, ends: [] }];
+  for (const place of expected) {
+    const candidates: readonly End[] = [
+      { at: place, pause: null },
+      ...pauses.filter(({ at }) => Math.abs(at - place) < 6).map((pause) => ({ at: pause.at, pause })),
+    ];
+    ways = candidates.flatMap((end) => {
+      const before = ways.filter(({ ends }) => (ends.at(-1)?.at ?? 0) < end.at - 0.05 || ends.length === 0);
+      const best = before.reduce<Way | null>(
+        (least, way) => (least === null || way.cost < least.cost ? way : least),
+        null,
+      );
+      if (best === null) return [];
+      const worth = end.pause === null ? 0 : PAUSE_WORTH * Math.min(1, (end.pause.end - end.pause.start) / 0.4);
+      return [{ cost: best.cost + Math.abs(end.at - place) - worth, ends: [...best.ends, end] }];
+    });
+  }
+  return ways.toSorted((a, b) => a.cost - b.cost)[0]?.ends ?? expected.map((at) => ({ at, pause: null }));
+}
+
+/** Words of a line, each for as long as its letters take within the speech of the line. */
+export function alignWords(line: string, span: Span, speech: readonly Span[]): readonly TimedWord[] {
+  const words = line.split(/\s+/).filter((word) => word !== "");
+  const within = speech
+    .map(({ start, end }) => ({ start: Math.max(start, span.start), end: Math.min(end, span.end) }))
+    .filter(({ start, end }) => end > start);
+  const parts = within.length === 0 ? [span] : within;
+  const ends = cumulative(words.map(weightOf), spoken(parts));
+  return words.map((text, index) => ({
+    text,
+    start: index === 0 ? span.start : clock(ends[index - 1]!, parts, true),
+    end: index === words.length - 1 ? span.end : clock(ends[index]!, parts),
+  }));
+}
+
+function spoken(spans: readonly Span[]): number {
+  return spans.reduce((sum, { start, end }) => sum + end - start, 0);
+}
+
+function cumulative(weights: readonly number[], total: number): readonly number[] {
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  let sum = 0;
+  return weights.map((weight) => {
+    sum += weight;
+    return (sum / all) * total;
+  });
+}
+
+function pausesOf(speech: readonly Span[]): readonly Pause[] {
+  let at = 0;
+  return speech.slice(0, -1).map((span, index) => {
+    at += span.end - span.start;
+    return { at, start: span.end, end: speech[index + 1]!.start };
+  });
+}
+
+/** The second at which so much has been spoken; `isNext`: at a pause, its end. */
+function clock(at: number, speech: readonly Span[], isNext = false): number {
+  let rest = at;
+  for (const { start, end } of speech) {
+    if (rest < end - start - (isNext ? 1e-6 : -1e-6)) return start + rest;
+    rest -= end - start;
+  }
+  return speech.at(-1)!.end;
+}

@@ -1,0 +1,113 @@
+import { FilmError } from "../ffmpeg/film-error.ts";
+import type { Pixels } from "../graph/size.ts";
+import type { Cue } from "./cues.ts";
+
+/** How letters look. */
+export interface LetterStyle {
+  /** Family, as fontconfig finds it, or as `fontFile` says. Default `DejaVu Sans`, else what fontconfig has for it. */
+  readonly font?: string;
+  /** Path of a font file: the same letters on every machine. */
+  readonly fontFile?: string;
+  /** Height of letters as a part of the shorter side. Default 0.05. */
+  readonly size?: number;
+  /** `#rrggbb`. Default white. */
+  readonly color?: string;
+  /** `#rrggbb` of the edge or the box. Default black. */
+  readonly outline?: string;
+  /** A box behind the letters instead of an edge. Default false. */
+  readonly box?: boolean;
+  /** `#rrggbb` of the word that is being said. Default: words are not marked. */
+  readonly highlight?: string;
+  /** Default `bottom`. */
+  readonly position?: "top" | "middle" | "bottom";
+}
+
+export const DEFAULT_FONT = "DejaVu Sans";
+
+/** Text that stands for a while: cues, or a lower third. */
+export interface Lettering {
+  readonly pixels: Pixels;
+  readonly style: LetterStyle;
+  /** Where it stands: beside the usual place in the middle, at the left. */
+  readonly isLeft?: boolean;
+}
+
+const ALIGNMENT = { bottom: 2, middle: 5, top: 8 } as const;
+
+/** A script for the filter `ass`, with a line of events for each of the texts. */
+export function ass(events: readonly string[], { pixels, style, isLeft = false }: Lettering): string {
+  const { font = DEFAULT_FONT, size = 0.05, color = "#ffffff", outline = "#000000", box = false } = style;
+  const { position = "bottom" } = style;
+  const short = Math.min(pixels.width, pixels.height);
+  const height = Math.round(short * size * 1.35);
+  const edge = box ? Math.round(height * 0.2) : Math.max(1, Math.round(height * 0.07));
+  const portrait = pixels.height > pixels.width;
+  const margin = Math.round(pixels.height * (portrait ? 0.16 : 0.07));
+  const side = Math.round(pixels.width * 0.06);
+  const alignment = ALIGNMENT[position] - (isLeft ? 1 : 0);
+  const name = font.replace(/[,\r\n]/g, " ");
+  const colors = `${assColor(color)},${assColor(color)},${assColor(outline)},${assColor(outline, box ? "40" : "80")}`;
+  return [
+    "[Script Info]",
+    "ScriptType: v4.00+",
+    `PlayResX: ${pixels.width}`,
+    `PlayResY: ${pixels.height}`,
+    "WrapStyle: 0",
+    "ScaledBorderAndShadow: yes",
+    "[V4+ Styles]",
+    "Format: Name,Fontname,Fontsize,PrimaryColour,SecondaryColour,OutlineColour,BackColour,Bold,Italic,BorderStyle,Outline,Shadow,Alignment,MarginL,MarginR,MarginV,Encoding",
+    `Style: Main,${name},${height},${colors},-1,0,${box ? 3 : 1},${edge},0,${alignment},${side},${side},${margin},1`,
+    "[Events]",
+    "Format: Layer,Start,End,Style,MarginL,MarginR,MarginV,Effect,Text",
+    ...events,
+    "",
+  ].join("\n");
+}
+
+/** Cues as events; with a colour for the word that is said, one for each word. */
+export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): readonly string[] {
+  return cues.flatMap((cue) => {
+    if (highlight === undefined) return [assEvent(cue, assText(cue.text))];
+    return cue.words.map((word, index) => {
+      const start = index === 0 ? cue.start : word.start;
+      const end = cue.words[index + 1]?.start ?? cue.end;
+      return assEvent({ start, end }, marked(cue, index, highlight));
+    });
+  });
+}
+
+/** The cue's text with one word in another colour; its line break stands where it stood. */
+function marked({ text, words }: Cue, index: number, highlight: string): string {
+  const firstLine = text.split("\n")[0]!;
+  let length = 0;
+  return words
+    .map((word, at) => {
+      const before = at === 0 ? "" : length === firstLine.length && text.includes("\n") ? "\\N" : " ";
+      length += word.text.length + (at === 0 ? 0 : 1);
+      const shown = assText(word.text);
+      return before + (at === index ? `{\\c${assColor(highlight, "")}&}${shown}{\\r}` : shown);
+    })
+    .join("");
+}
+
+export function assEvent({ start, end }: { readonly start: number; readonly end: number }, text: string): string {
+  return `Dialogue: 0,${assTime(start)},${assTime(end)},Main,0,0,0,,${text}`;
+}
+
+/** Text in which nothing is a command. */
+export function assText(text: string): string {
+  return text.replaceAll("\\", "\\\u2060").replaceAll("{", "\\{").replaceAll("}", "\\}").replaceAll(/\r?\n/g, "\\N");
+}
+
+function assTime(seconds: number): string {
+  const hundredths = Math.max(0, Math.round(seconds * 100));
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  return `${Math.floor(hundredths / 360_000)}:${two((hundredths / 6000) % 60)}:${two((hundredths / 100) % 60)}.${two(hundredths % 100)}`;
+}
+
+/** `#rrggbb` as `&HAABBGGRR`. */
+function assColor(color: string, alpha = "00"): string {
+  const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
+  if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is no colour; give #rrggbb`);
+  return `&H${alpha}${blue}${green}${red}`;
+}

@@ -1,0 +1,22 @@
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import type { LetterStyle } from "./ass.ts";
+
+/** The filter that draws a script; its files are named from the working directory, so that no path has to be escaped. */
+export async function assFilter(script: string, { fontFile }: LetterStyle, folder: string): Promise<string> {
+  await writeFile(join(folder, "letters.ass"), script);
+  if (fontFile === undefined) return "ass=letters.ass";
+  const fonts = join(folder, "fonts");
+  await mkdir(fonts, { recursive: true });
+  await copyFile(fontFile, join(fonts, `font${extname(fontFile)}`)).catch((cause: Error) => {
+    throw new FilmError("FILM_INPUT", `the font file ${fontFile} cannot be read: ${cause.message}`, { cause });
+  });
+  return "ass=letters.ass:fontsdir=fonts";
+}
+
+/** The fonts that letters were drawn with, as libass said it. */
+export function fontsDrawn(said: string): readonly string[] {
+  const found = [...said.matchAll(/fontselect: \([^)]*\) -> ([^,\n]+)/g)].map(([, name]) => name!.trim());
+  return [...new Set(found.map((name) => name.slice(name.lastIndexOf("/") + 1)))].toSorted();
+}

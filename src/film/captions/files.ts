@@ -1,0 +1,20 @@
+import type { Cue } from "./cues.ts";
+
+/** The cues as SubRip. */
+export function srt(cues: readonly Cue[]): string {
+  return cues
+    .map(({ start, end, text }, index) => `${index + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${text}\n`)
+    .join("\n");
+}
+
+/** The cues as WebVTT. */
+export function vtt(cues: readonly Cue[]): string {
+  const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return `WEBVTT\n\n${cues.map(({ start, end, text }) => `${stamp(start, ".")} --> ${stamp(end, ".")}\n${escaped(text)}\n`).join("\n")}`;
+}
+
+function stamp(seconds: number, point: "," | "."): string {
+  const ms = Math.max(0, Math.round(seconds * 1000));
+  const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
+  return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${point}${String(ms % 1000).padStart(3, "0")}`;
+}

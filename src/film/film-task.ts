@@ -1,0 +1,76 @@
+import type { TaskFiles, TaskHandle } from "../define/handle.ts";
+import type { AllMedia, LocalFile, Media, MediaKind, MediaList, TaskContext } from "../define/index.ts";
+import type { LocalInput, TaskMethod, TaskOptions } from "../define/steps/task.ts";
+import { markFile } from "../marks/index.ts";
+import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
+
+/** The method of `build` that adds local functions: every step of a film is one. */
+export type Task = TaskMethod;
+
+/** Options of the step that all steps of a film have beside their own. */
+export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect">;
+
+const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect"] as const;
+
+/** What of the options is the step's, and what is its function's. */
+export function splitOptions<O extends StepFields>(
+  options: O,
+): { readonly step: StepFields; readonly own: Omit<O, keyof StepFields> } {
+  const own: Partial<O> = { ...options };
+  const step: { [field: string]: unknown } = {};
+  for (const field of STEP_FIELDS) {
+    if (options[field] !== undefined) step[field] = options[field];
+    delete own[field];
+  }
+  return { step, own: own as Omit<O, keyof StepFields> };
+}
+
+/** What a step of a film is beside its input. */
+interface FilmTask<I, V, F extends TaskFiles> {
+  readonly files: F;
+  /** Changed whenever the same input makes other bytes, so that drift is seen and nothing stale is reused. */
+  readonly version: string;
+  readonly needs?: readonly Need[];
+  readonly step: StepFields;
+  readonly make: (input: LocalInput<I>, context: TaskContext) => Promise<V>;
+}
+
+/**
+ * Adds a step that makes files by ffmpeg. Pictures, films and sounds that it made say that they hold what a machine made; the
+ * plan says it where the ffmpeg of this machine lacks what the step needs.
+ */
+export function filmTask<I, V, F extends TaskFiles>(
+  task: Task,
+  name: string,
+  input: I,
+  { files, version, needs = [], step, make }: FilmTask<I, V, F>,
+): TaskHandle<V, F> {
+  const run = async (given: LocalInput<I>, context: TaskContext): Promise<V> => {
+    const value = await make(given, context);
+    for (const [file, kind] of Object.entries(files)) {
+      if (kind === "text") continue;
+      await markFile(context.file(file), { digitalSourceType: "compositeWithTrainedAlgorithmicMedia" });
+    }
+    return value;
+  };
+  const options = { ...step, files, version, requires: ffmpegWith(...needs) };
+  return task(name, input, run, options) as unknown as TaskHandle<V, F>;
+}
+
+/** How errors call the files of a list, by the handles that it was given. */
+export function clipNames(handles: readonly { readonly step: string }[]): (index: number, count: number) => string {
+  return (index, count) => {
+    const from = handles.length === count ? handles[index]?.step : handles.length === 1 ? handles[0]?.step : undefined;
+    return `clip ${index + 1} of ${count}${from === undefined ? "" : ` (${from})`}`;
+  };
+}
+
+/** Handles as they were given, in a list. */
+export function listOf<K extends MediaKind>(media: MediaList<K>): readonly (Media<K> | AllMedia<K>)[] {
+  return "step" in media ? [media] : media;
+}
+
+/** Files of such a list, where those of one handle may be several. */
+export function flatFiles(files: readonly unknown[]): readonly LocalFile[] {
+  return files.flat() as readonly LocalFile[];
+}

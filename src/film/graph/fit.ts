@@ -1,0 +1,41 @@
+import { even, type Pixels } from "./size.ts";
+
+/**
+ * How pictures of another shape fill the frame: `crop` cuts what is beyond it, `pad` leaves bars, `blur` fills these with
+ * the picture itself, blurred.
+ */
+export type Fit = "crop" | "pad" | "blur";
+
+/** A shape this close to the other fills the frame; the difference is below what is seen. */
+const ALIKE = 0.01;
+
+/**
+ * Filters that fit pictures of one size, as they are shown, into a frame. `label` is for the names of what is between them,
+ * and is of this graph alone.
+ */
+export function fitFilter(
+  from: Pixels,
+  to: Pixels,
+  { fit, label }: { readonly fit: Fit; readonly label: string },
+): string {
+  const frame = `${to.width}:${to.height}`;
+  const [is, shall] = [from.width / from.height, to.width / to.height];
+  if (Math.abs(is / shall - 1) < ALIKE) return `scale=${frame},setsar=1`;
+  const inside = scaled(from, Math.min(to.width / from.width, to.height / from.height), to);
+  const around = scaled(from, Math.max(to.width / from.width, to.height / from.height), null);
+  if (fit === "crop") return `scale=${around.width}:${around.height},crop=${frame},setsar=1`;
+  const small = `scale=${inside.width}:${inside.height},setsar=1`;
+  if (fit === "pad") return `${small},pad=${frame}:(ow-iw)/2:(oh-ih)/2`;
+  // Blurred at an eighth of the size, which looks the same and takes a fraction of the time.
+  const [wide, high] = [even(to.width / 8), even(to.height / 8)];
+  const back = scaled(from, Math.max(wide / from.width, high / from.height), null);
+  const blurred = `scale=${back.width}:${back.height},crop=${wide}:${high},boxblur=4:2,eq=brightness=-0.08,scale=${frame},setsar=1`;
+  const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => `[${label}${one}]`);
+  return `split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
+}
+
+function scaled(from: Pixels, factor: number, most: Pixels | null): Pixels {
+  const [width, height] = [even(from.width * factor), even(from.height * factor)];
+  if (most === null) return { width: Math.max(width, even(from.width * factor)), height };
+  return { width: Math.min(width, most.width), height: Math.min(height, most.height) };
+}

@@ -1,0 +1,35 @@
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { SAMPLE_RATE } from "./output.ts";
+
+/** Loudness of a whole sound after EBU R 128. */
+export interface Loudness {
+  /** LUFS; null for silence. */
+  readonly integrated: number | null;
+  /** dBTP. */
+  readonly truePeak: number;
+}
+
+/** The first pass of loudnorm, which measures. */
+export async function measureLoudness(path: string, name: string, signal?: AbortSignal): Promise<Loudness> {
+  const args = ["-map", "0:a:0", "-af", "loudnorm=print_format=json"];
+  const said = await runFfmpeg({ inputs: [{ path, name }], args, target: null, signal, isVerbose: true });
+  const [, json = "{}"] = /(\{[^{}]*"input_i"[^{}]*\})/.exec(said) ?? [];
+  const { input_i = "-inf", input_tp = "-inf" } = JSON.parse(json) as { input_i?: string; input_tp?: string };
+  const integrated = Number(input_i);
+  return { integrated: integrated > -70 ? integrated : null, truePeak: Number(input_tp.replace("inf", "99")) };
+}
+
+/** The peak that a sound is limited to before it is coded, which makes peaks a little higher, dBTP. */
+const CEILING = -1.5;
+
+/**
+ * The second pass: one gain for all of it, and a limiter where its peaks would come too high. loudnorm itself would move the
+ * gain of short sounds while they play.
+ */
+export function loudnessFilter({ truePeak }: Loudness, gain: number): string {
+  const raised = `volume=${gain.toFixed(3)}dB`;
+  if (truePeak + gain <= CEILING) return raised;
+  // Peaks between samples are seen at four times the rate.
+  const limit = (10 ** (CEILING / 20)).toFixed(4);
+  return `${raised},aresample=${4 * SAMPLE_RATE},alimiter=limit=${limit}:level=0:attack=2:release=40,aresample=${SAMPLE_RATE}`;
+}

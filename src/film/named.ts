@@ -1,0 +1,40 @@
+import { FilmError } from "./ffmpeg/film-error.ts";
+
+/**
+ * Names files by a template, for what a pipeline returns: `named("{client}-{sku}-{format}", { client, sku }, reframed)` gives
+ * the handles under names such as `acme-mug-9x16`, which their files get. `{format}` is the key of each handle, with `x` for
+ * its colon. @throws FilmError for a field that has no value
+ */
+export function named<H>(
+  template: string,
+  values: { readonly [field: string]: string | number },
+  handles: { readonly [format: string]: H },
+): { readonly [name: string]: H } {
+  const entries = Object.entries(handles).map(([key, handle]) => {
+    const all: { readonly [field: string]: string | number } = { ...values, format: key.replace(":", "x") };
+    const name = template.replace(/\{(\w+)\}/g, (_, field: string) => {
+      const value = Object.hasOwn(all, field) ? String(all[field]) : "";
+      if (value !== "") return plain(value);
+      const known = Object.keys(all).sort().join(", ");
+      throw new FilmError(
+        "FILM_INPUT",
+        `the template ${JSON.stringify(template)} has {${field}}, and there is ${known}`,
+      );
+    });
+    return [name, handle] as const;
+  });
+  const names = new Set(entries.map(([name]) => name));
+  if (names.size === entries.length) return Object.fromEntries(entries);
+  throw new FilmError(
+    "FILM_INPUT",
+    `the template ${JSON.stringify(template)} gives one name to several files; add {format}`,
+  );
+}
+
+/** What may stand in the name of a file anywhere. */
+function plain(value: string): string {
+  return value
+    .normalize("NFC")
+    .trim()
+    .replace(/[^\p{L}\p{N}\p{M}._-]+/gu, "-");
+}

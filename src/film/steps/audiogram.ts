@@ -1,0 +1,85 @@
+import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import { probe } from "../ffmpeg/probe.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { fitFilter } from "../graph/fit.ts";
+import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
+import { type Format, pixelsOf, type Size } from "../graph/size.ts";
+
+export interface AudiogramOptions extends StepFields {
+  /** Behind the wave, cut to the frame. */
+  readonly picture: Media<"image">;
+  /** Default `1080p`. */
+  readonly size?: Size;
+  /** Default 1:1. */
+  readonly format?: Format;
+  /** `#rrggbb` of the wave. Default white. */
+  readonly color?: string;
+}
+
+/** A sound as a film: its wave moves over a picture. */
+export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
+  const { step, own } = splitOptions(options);
+  return filmTask(
+    task,
+    name,
+    { sound, ...own },
+    {
+      files: { film: "video" },
+      version: "1",
+      needs: ["waves"],
+      step,
+      make: (given, context) => audiogramFile(given as unknown as Given, context),
+    },
+  );
+}
+
+interface Given {
+  readonly sound: LocalFile;
+  readonly picture: LocalFile;
+  readonly size?: Size;
+  readonly format?: Format;
+  readonly color?: string;
+}
+
+const FPS = 25;
+
+async function audiogramFile(given: Given, { signal, progress, file }: TaskContext) {
+  const { size = "1080p", format = "1:1", color = "#ffffff" } = given;
+  if (!/^#[0-9a-f]{6}$/i.test(color))
+    throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is no colour; give #rrggbb`);
+  const [sound, picture] = await Promise.all([
+    probe(given.sound.path, { name: "the sound", signal }),
+    probe(given.picture.path, { name: "the picture", signal }),
+  ]);
+  if (sound.audio === null) throw new FilmError("CLIP_DAMAGED", "the sound holds none");
+  if (picture.video === null) throw new FilmError("CLIP_DAMAGED", "the picture holds none");
+  const pixels = pixelsOf(size, format, picture.video);
+  const frames = Math.round(sound.audio.seconds * FPS);
+  const seconds = frames / FPS;
+  const [wide, high] = [pixels.width, Math.round(pixels.height / 5)];
+  const graph = [
+    `[1:V:0]fps=${FPS}:start_time=0,${fitFilter(picture.video, pixels, { fit: "crop", label: "p" })},format=yuv420p,tpad=stop_mode=clone:stop_duration=${seconds + 1},trim=end_frame=${frames}[back]`,
+    `[0:a:0]${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)},asplit[sound][shown]`,
+    `[shown]pan=mono|c0=0.5*c0+0.5*c1,volume=6dB,showwaves=s=${wide}x${high}:mode=cline:rate=${FPS}:colors=${color.replace("#", "0x")}:draw=full:scale=sqrt,format=rgba[wave]`,
+    `[back][wave]overlay=0:H*0.78-h/2:shortest=0:eof_action=repeat,trim=end_frame=${frames}[film]`,
+  ];
+  await runFfmpeg({
+    inputs: [
+      { path: sound.path, name: "the sound" },
+      { path: picture.path, name: "the picture" },
+    ],
+    args: [
+      ...["-filter_complex", graph.join(";"), "-map", "[film]", "-map", "[sound]"],
+      ...SOUND_ARGS,
+      ...(await filmArgs()).args,
+      ...["-r", String(FPS)],
+    ],
+    target: file("film"),
+    seconds,
+    signal,
+    onProgress: progress,
+  });
+  return { seconds, ...pixels };
+}

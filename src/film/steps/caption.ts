@@ -1,0 +1,184 @@
+import { writeFile } from "node:fs/promises";
+import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import { alignLines, alignWords, type TimedWord } from "../captions/align.ts";
+import { ass, cueEvents, type LetterStyle } from "../captions/ass.ts";
+import { assFilter, fontsDrawn } from "../captions/burn.ts";
+import { type Cue, cuesOf, limitsFor } from "../captions/cues.ts";
+import { srt, vtt } from "../captions/files.ts";
+import { readSpeech, type Span } from "../captions/speech.ts";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import { probe } from "../ffmpeg/probe.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { type Clip, openClip } from "../graph/clip.ts";
+import { filmArgs } from "../graph/output.ts";
+
+/** What is said, and where it is heard. */
+export interface SpokenLine {
+  readonly text: OrValue<string>;
+  /** The sound in which it is said. Default: that of the film, in which the lines follow one another. */
+  readonly voice?: Media<"audio">;
+  /** Second of the film at which `voice` begins. Default: the end of the voice before, at first 0. */
+  readonly at?: OrValue<number>;
+  /** When each word is said, in seconds of `voice`, where that is known. Default: by the length of words between pauses. */
+  readonly words?: OrValue<readonly TimedWord[]>;
+}
+
+export interface CaptionOptions extends StepFields {
+  /** The script: its lines, or one text, of which each sentence is a line. */
+  readonly lines: OrValue<string> | readonly SpokenLine[];
+  readonly style?: LetterStyle;
+  /** Drawn into the pictures; false: a track of the film, which players show on request. Default true. */
+  readonly burn?: boolean;
+  /** Letters of a line at most; two lines are shown at once. Default: by the shape of the film. */
+  readonly letters?: number;
+}
+
+export interface Captioned {
+  readonly cues: readonly Cue[];
+  /** Fonts that were drawn with. */
+  readonly fonts: readonly string[];
+}
+
+/**
+ * Captions of a known script, timed by the speech itself: a line begins and ends with its voice. The film with them, and the
+ * same as SRT and VTT.
+ */
+export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
+  const { step, own } = splitOptions(options);
+  const lines = Array.isArray(own.lines) ? own.lines : [{ text: own.lines as OrValue<string>, isScript: true }];
+  const made = filmTask(
+    task,
+    name,
+    { film, ...own, lines },
+    {
+      files: { film: "video", "captions.srt": "text", "captions.vtt": "text" },
+      version: "1",
+      needs: ["lettering"],
+      step,
+      make: (given, context) => captionFile(given as unknown as Given, context),
+    },
+  );
+  return {
+    film: made.file("film"),
+    srt: made.file("captions.srt"),
+    vtt: made.file("captions.vtt"),
+    value: made.value,
+  };
+}
+
+interface GivenLine {
+  readonly text: string;
+  readonly voice?: LocalFile;
+  readonly at?: number;
+  readonly words?: readonly TimedWord[];
+  readonly isScript?: boolean;
+}
+
+interface Given {
+  readonly film: LocalFile;
+  readonly lines: readonly GivenLine[];
+  readonly style?: LetterStyle;
+  readonly burn?: boolean;
+  readonly letters?: number;
+}
+
+async function captionFile(given: Given, context: TaskContext): Promise<Captioned> {
+  const film = await openClip(given.film.path, "the film", context.signal);
+  const timed = await timeLines(given.lines, film, context);
+  const limits = given.letters === undefined ? limitsFor(film.video) : { letters: given.letters };
+  const cues = timed.flatMap((words) => cuesOf(words, limits));
+  if (cues.length === 0) throw new FilmError("FILM_INPUT", "there is nothing to caption: the script is empty");
+  await writeFile(context.file("captions.srt"), srt(cues));
+  await writeFile(context.file("captions.vtt"), vtt(cues));
+  const { style = {}, burn = true } = given;
+  return { cues, fonts: burn ? await burned(film, cues, style, context) : await asTrack(film, context) };
+}
+
+/** The words of each line, with when they are said in the film. */
+async function timeLines(lines: readonly GivenLine[], film: Clip, context: TaskContext) {
+  const sentences = lines.flatMap((line) =>
+    line.isScript === true ? sentencesOf(line.text).map((text) => ({ text })) : [line],
+  );
+  const inFilm = sentences.filter(({ voice, words }: GivenLine) => voice === undefined && words === undefined);
+  const speech = inFilm.length === 0 ? [] : await speechOf({ path: film.path, name: "the film" }, context);
+  const spans = alignLines(
+    inFilm.map(({ text }) => text),
+    speech,
+  );
+  const timed: (readonly TimedWord[])[] = [];
+  let [end, next] = [0, 0];
+  for (const [index, line] of (sentences as readonly GivenLine[]).entries()) {
+    const name = `voice ${index + 1}`;
+    const at = line.at ?? end;
+    const voice = line.voice === undefined ? null : { path: line.voice.path, name };
+    if (voice !== null) end = at + ((await probe(voice.path, { name, signal: context.signal })).audio?.seconds ?? 0);
+    if (line.words !== undefined) timed.push(line.words.map((word) => moved(word, at)));
+    else if (voice === null) timed.push(alignWords(line.text, spans[next++]!, speech));
+    else {
+      const heard = (await speechOf(voice, context)).map((span) => moved(span, at));
+      timed.push(alignWords(line.text, { start: heard[0]!.start, end: heard.at(-1)!.end }, heard));
+    }
+  }
+  return timed;
+}
+
+function moved<S extends Span>(span: S, by: number): S {
+  return { ...span, start: span.start + by, end: span.end + by };
+}
+
+async function speechOf(file: { readonly path: string; readonly name: string }, { folder, signal }: TaskContext) {
+  const { audio } = await probe(file.path, { name: file.name, signal });
+  const speech = audio === null ? [] : await readSpeech(file, folder, signal);
+  if (speech.length === 0)
+    throw new FilmError("FILM_INPUT", `nobody is heard in ${file.name}, so its lines have no time`);
+  return speech;
+}
+
+/** Sentences of a script, each a line. */
+export function sentencesOf(script: string): readonly string[] {
+  return (script.match(/[^.!?…。！？\n]+(?:[.!?…。！？]+["'”’)]*|\n|$)/gu) ?? [])
+    .map((one) => one.trim())
+    .filter((one) => one !== "");
+}
+
+async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, context: TaskContext) {
+  const { folder, signal, progress, file } = context;
+  const script = ass(cueEvents(cues, style), { pixels: film.video, style });
+  const filter = await assFilter(script, style, folder);
+  const said = await runFfmpeg({
+    inputs: [film],
+    args: ["-vf", `setsar=1,${filter}`, "-map", "0:V:0", "-map", "0:a:0?", "-c:a", "copy", ...(await filmArgs()).args],
+    target: file("film"),
+    seconds: film.seconds,
+    signal,
+    onProgress: progress,
+    cwd: folder,
+    isVerbose: true,
+  });
+  return fontsDrawn(said);
+}
+
+/** Nothing is drawn; the pictures stay as they are coded. */
+async function asTrack(film: Clip, { file, signal }: TaskContext): Promise<readonly string[]> {
+  await runFfmpeg({
+    inputs: [film, { path: file("captions.srt"), name: "the captions", demuxer: "srt" }],
+    args: [
+      "-map",
+      "0:V:0",
+      "-map",
+      "0:a:0?",
+      "-map",
+      "1:s:0",
+      "-c",
+      "copy",
+      "-c:s",
+      "mov_text",
+      "-movflags",
+      "+faststart",
+    ],
+    target: file("film"),
+    signal,
+  });
+  return [];
+}

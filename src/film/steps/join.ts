@@ -1,0 +1,117 @@
+import type { MediaList, TaskContext } from "../../define/index.ts";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import { probe } from "../ffmpeg/probe.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { clipNames, filmTask, flatFiles, listOf, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { type Clip, openClip } from "../graph/clip.ts";
+import type { Fit } from "../graph/fit.ts";
+import { joinGraph } from "../graph/join-graph.ts";
+import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
+import { rateOf } from "../graph/rate.ts";
+import { type Format, pixelsOf, type Size } from "../graph/size.ts";
+
+/** How clips become one film. */
+export interface JoinOptions extends StepFields {
+  /** Default: that of the first clip; with `format` alone, the shorter side of the first clip. */
+  readonly size?: Size;
+  /** Default: that of `size`, which is 16:9 where it is only a number of lines. */
+  readonly format?: Format;
+  /** How clips of another shape fill the frame. Default `blur`. */
+  readonly fit?: Fit;
+  /** Frames a second. Default: that of the first clip. */
+  readonly fps?: number;
+  /** Seconds for which a clip is blended into the next. Each blend makes the film shorter by so much. Default 0: cuts. */
+  readonly fade?: number;
+  /** Seconds from black at the beginning. Default 0. */
+  readonly fadeIn?: number;
+  /** Seconds to black at the end. Default 0. */
+  readonly fadeOut?: number;
+}
+
+/** What was made. */
+export interface Joined {
+  readonly seconds: number;
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number;
+  /** Second at which each clip begins. */
+  readonly starts: readonly number[];
+  /** Name of the encoder that was taken. */
+  readonly encoder: string;
+}
+
+/**
+ * One film of several clips, in order: of any size, rate, coding and turn, with sound or without. Where one has sound, the
+ * others are silent; where none has, neither has the film.
+ */
+export function join(task: Task, name: string, clips: MediaList<"video">, options: JoinOptions = {}) {
+  const { step, own } = splitOptions(options);
+  const list = listOf(clips);
+  const named = clipNames(list);
+  return filmTask(
+    task,
+    name,
+    { clips: list, ...own },
+    {
+      files: { film: "video" },
+      version: "1",
+      step,
+      make: ({ clips, ...asked }, context) => {
+        const files = flatFiles(clips as readonly unknown[]);
+        return joinFiles(
+          files.map(({ path }, index) => ({ path, name: named(index, files.length) })),
+          asked as JoinOptions,
+          context,
+        );
+      },
+    },
+  );
+}
+
+interface Source {
+  readonly path: string;
+  readonly name: string;
+}
+
+async function joinFiles(sources: readonly Source[], options: JoinOptions, context: TaskContext): Promise<Joined> {
+  if (sources.length === 0) throw new FilmError("FILM_INPUT", "there is no clip to join");
+  const clips: Clip[] = [];
+  for (const { path, name } of sources) clips.push(await openClip(path, name, context.signal));
+  const still = clips.find(({ video }) => video.isStill);
+  if (still !== undefined)
+    throw new FilmError("FILM_INPUT", `${still.name} is a picture; make a film of it by slideshow`);
+  return writeJoined(clips, options, context);
+}
+
+/** Writes the film of clips, or of pictures that are given a length. */
+export async function writeJoined(
+  clips: readonly Clip[],
+  options: JoinOptions & { readonly zoom?: number },
+  { signal, progress, file }: TaskContext,
+): Promise<Joined> {
+  const { size, format, fit = "blur", fps, fade = 0, fadeIn = 0, fadeOut = 0, zoom = 0 } = options;
+  const pixels = pixelsOf(size, format, clips[0]!.video);
+  const rate = rateOf(fps ?? clips[0]!.video.fps);
+  const graph = joinGraph(clips, { pixels, rate, fit, fade, fadeIn, fadeOut, zoom });
+  const { args, encoder } = await filmArgs();
+  const sound = graph.hasSound ? ["-map", "[sound]", ...SOUND_ARGS] : [];
+  await runFfmpeg({
+    inputs: clips,
+    args: ["-filter_complex", graph.text, "-map", "[film]", ...sound, ...args, "-r", rate.text],
+    target: file("film"),
+    seconds: graph.seconds,
+    signal,
+    onProgress: progress,
+  });
+  await checkLength(file("film"), graph.seconds, signal);
+  return { seconds: graph.seconds, ...pixels, fps: rate.fps, starts: graph.starts, encoder };
+}
+
+/** Where ffmpeg writes less without an error, nobody would know before the film is seen, seconds. */
+const MOST_OFF = 0.1;
+
+async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {
+  const { seconds } = await probe(path, { name: "the film", signal });
+  if (Math.abs(seconds - shall) <= MOST_OFF) return;
+  throw new FilmError("FFMPEG_FAILED", `ffmpeg wrote ${seconds.toFixed(2)} s of a film of ${shall.toFixed(2)} s`);
+}

@@ -1,0 +1,178 @@
+import { join as joinPath } from "node:path";
+import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import { type Probed, probe } from "../ffmpeg/probe.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { openClip } from "../graph/clip.ts";
+import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudness.ts";
+import { type Layer, mixGraph } from "../graph/mix-graph.ts";
+import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
+
+/** A sound, or one with its place and level. */
+export type Sound =
+  | Media<"audio">
+  | {
+      readonly sound: Media<"audio">;
+      /** Second at which it begins. Default 0; of voices in a list, the end of the one before. */
+      readonly at?: number;
+      /** Decibels. Default 0; of music -8. */
+      readonly volume?: number;
+    };
+
+export interface MixOptions extends StepFields {
+  /** What is said: one sound, or several. The film is held at its last picture where a voice lasts longer. */
+  readonly voice?: Sound | readonly Sound[];
+  /** Repeated to the end, where it fades. */
+  readonly music?: Sound;
+  readonly effects?: readonly Sound[];
+  /** Decibels of the film's own sound; null: it is left out. Default 0. */
+  readonly own?: number | null;
+  /** Decibels by which music and the film's own sound step back under the voice, about. Default 12; 0: they do not. */
+  readonly duck?: number;
+  /** LUFS of the whole: -14 is what video sites play at, -16 podcasts; null: as it comes. Its true peak stays below -1 dB. Default -14. */
+  readonly loudness?: number | null;
+}
+
+export interface Mixed {
+  readonly seconds: number;
+  /** Second at which each voice begins. */
+  readonly voices: readonly number[];
+  /** LUFS of what was made; null for silence, and where none was asked for. */
+  readonly loudness: number | null;
+  /** dBTP, as `loudness`. */
+  readonly truePeak: number | null;
+}
+
+interface Placed {
+  readonly sound: LocalFile;
+  readonly at?: number;
+  readonly volume?: number;
+}
+
+interface Given extends Omit<MixOptions, "voice" | "music" | "effects" | keyof StepFields> {
+  readonly film: LocalFile;
+  readonly voice: readonly Placed[];
+  readonly music: readonly Placed[];
+  readonly effects: readonly Placed[];
+}
+
+/** Voice, music and effects under a film, at one loudness. Its pictures are copied as they are coded. */
+export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
+  const { step, own } = splitOptions(options);
+  const { voice, music, effects = [], ...rest } = own;
+  const input = { film, voice: placed(voice), music: placed(music), effects: placed(effects), ...rest };
+  return filmTask(task, name, input, {
+    files: { film: "video" },
+    version: "1",
+    needs: ["loudness"],
+    step,
+    make: (given, context) => mixFiles(given as unknown as Given, context),
+  });
+}
+
+function placed(sounds: Sound | readonly Sound[] | undefined) {
+  if (sounds === undefined) return [];
+  const list = Array.isArray(sounds) ? (sounds as readonly Sound[]) : [sounds as Sound];
+  return list.map((one) => ("sound" in one ? one : { sound: one }));
+}
+
+const MUSIC_VOLUME = -8;
+const MUSIC_FADE = 1.5;
+
+async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
+  const { signal } = context;
+  const { duck = 12, loudness = -14, own = 0 } = given;
+  const film = await openClip(given.film.path, "the film", signal);
+  const inputs: { path: string; name: string; args?: readonly string[] }[] = [{ path: film.path, name: film.name }];
+  const layers: Layer[] = [];
+  const add = (role: Layer["role"], probed: Probed & { readonly name: string }, at: number, volume: number) => {
+    const args = role === "music" ? ["-stream_loop", "-1"] : [];
+    layers.push({ input: inputs.push({ path: probed.path, name: probed.name, args }) - 1, role, at, volume });
+  };
+  if (film.audio !== null && own !== null) layers.push({ input: 0, role: "film", at: 0, volume: own });
+  let [end, last] = [0, 0];
+  const voices: number[] = [];
+  for (const [index, one] of given.voice.entries()) {
+    const sound = await openSound(one, `voice ${index + 1}`, signal);
+    const at = one.at ?? end;
+    add("voice", sound, at, one.volume ?? 0);
+    voices.push(at);
+    end = at + sound.audio!.seconds;
+    last = Math.max(last, end);
+  }
+  for (const one of given.music)
+    add("music", await openSound(one, "the music", signal), one.at ?? 0, one.volume ?? MUSIC_VOLUME);
+  for (const [index, one] of given.effects.entries())
+    add("effect", await openSound(one, `effect ${index + 1}`, signal), one.at ?? 0, one.volume ?? 0);
+  if (layers.length === 0)
+    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
+  const seconds = Math.max(film.seconds, last);
+  const mixed = joinPath(context.folder, "mixed.wav");
+  const graph = mixGraph(layers, { seconds, duck, musicFade: Math.min(MUSIC_FADE, seconds / 4) });
+  await runFfmpeg({
+    inputs,
+    args: ["-filter_complex", graph, "-map", "[mixed]", "-c:a", "pcm_f32le", "-rf64", "auto"],
+    target: mixed,
+    seconds,
+    signal,
+    onProgress: (fraction) => context.progress(fraction / 2),
+  });
+  const isHeld = seconds > film.seconds + 0.02;
+  const held = isHeld
+    ? { pictures: ["-vf", `tpad=stop_mode=clone:stop_duration=${seconds - film.seconds}`, ...(await filmArgs()).args] }
+    : {};
+  const pictures = held.pictures ?? ["-c:v", "copy", "-movflags", "+faststart"];
+  const write = (filter: string) =>
+    runFfmpeg({
+      inputs: [inputs[0]!, { path: mixed, name: "the mix" }],
+      args: ["-map", "0:V:0", "-map", "1:a:0", "-af", filter, ...pictures, ...SOUND_ARGS],
+      target: context.file("film"),
+      seconds,
+      signal,
+      onProgress: (fraction) => context.progress(0.5 + fraction / 2),
+    });
+  const made = await levelled(mixed, loudness, { write, target: context.file("film"), signal });
+  return { seconds, voices, loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
+}
+
+async function openSound(
+  { sound }: Placed,
+  name: string,
+  signal: AbortSignal,
+): Promise<Probed & { readonly name: string }> {
+  const probed = await probe(sound.path, { name, signal });
+  if (probed.audio === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no sound`);
+  return { ...probed, name };
+}
+
+/** A limiter takes loudness away again: that much is given back, so often. */
+const PASSES = 3;
+const CLOSE_ENOUGH = 0.4;
+
+interface Levelling {
+  readonly write: (filter: string) => Promise<unknown>;
+  readonly target: string;
+  readonly signal: AbortSignal;
+}
+
+/** Writes what was mixed at a loudness, and measures what was written. */
+export async function levelled(
+  mixed: string,
+  loudness: number | null,
+  { write, target, signal }: Levelling,
+): Promise<Loudness | null> {
+  const before = loudness === null ? null : await measureLoudness(mixed, "the mix", signal);
+  if (loudness === null || before === null || before.integrated === null) {
+    await write("anull");
+    return before;
+  }
+  let gain = loudness - before.integrated;
+  for (let pass = 1; ; pass++) {
+    await write(loudnessFilter(before, gain));
+    const made = await measureLoudness(target, "the mix", signal);
+    const off = loudness - (made.integrated ?? loudness);
+    if (pass === PASSES || Math.abs(off) <= CLOSE_ENOUGH) return made;
+    gain += off;
+  }
+}

@@ -1,0 +1,49 @@
+import type { LocalFile, MediaList, TaskContext } from "../../define/index.ts";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import { clipNames, filmTask, flatFiles, listOf, splitOptions, type Task } from "../film-task.ts";
+import { openClip } from "../graph/clip.ts";
+import { type JoinOptions, writeJoined } from "./join.ts";
+
+export interface SlideshowOptions extends JoinOptions {
+  /** For which each picture is shown, blends included. Default 3. */
+  readonly seconds?: number;
+  /** How much larger a picture gets while it is shown, as a part of its size; 0: it stands. Default 0.08. */
+  readonly zoom?: number;
+}
+
+/** A silent film of pictures, in order. Default: 16:9 at 1080p, each moving slowly, with blends of half a second. */
+export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
+  const { step, own } = splitOptions(options);
+  const list = listOf(pictures);
+  const named = clipNames(list);
+  return filmTask(
+    task,
+    name,
+    { pictures: list, ...own },
+    {
+      files: { film: "video" },
+      version: "1",
+      step,
+      make: async ({ pictures, ...asked }, context) => {
+        const files = flatFiles(pictures as readonly unknown[]);
+        if (files.length === 0) throw new FilmError("FILM_INPUT", "there is no picture to show");
+        return showFiles(
+          files.map(({ path }, index) => ({ path, name: named(index, files.length) })),
+          asked as SlideshowOptions,
+          context,
+        );
+      },
+    },
+  );
+}
+
+async function showFiles(
+  sources: readonly (Pick<LocalFile, "path"> & { readonly name: string })[],
+  { seconds = 3, zoom = 0.08, fade = 0.5, size = "1080p", fps = 30, fit = "crop", ...rest }: SlideshowOptions,
+  context: TaskContext,
+) {
+  const clips = await Promise.all(
+    sources.map(async ({ path, name }) => ({ ...(await openClip(path, name, context.signal)), seconds, audio: null })),
+  );
+  return writeJoined(clips, { ...rest, size, fps, fade, zoom, fit }, context);
+}

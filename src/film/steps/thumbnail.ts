@@ -1,0 +1,61 @@
+import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
+import { openClip } from "../graph/clip.ts";
+import { type Fit, fitFilter } from "../graph/fit.ts";
+import { type Format, type Pixels, pixelsOf, type Size } from "../graph/size.ts";
+
+export interface ThumbnailOptions extends StepFields {
+  /** Second of the film. Default: the picture that is most like the others of its first ten seconds, so none of a blend or a black. */
+  readonly at?: OrValue<number>;
+  readonly size?: Size;
+  readonly format?: Format;
+  /** Default `crop`. */
+  readonly fit?: Fit;
+}
+
+/** A picture of a film, as PNG. */
+export function thumbnail(task: Task, name: string, film: Media<"video">, options: ThumbnailOptions = {}) {
+  const { step, own } = splitOptions(options);
+  return filmTask(
+    task,
+    name,
+    { film, ...own },
+    {
+      files: { picture: "image" },
+      version: "1",
+      step,
+      make: (given, context) => pictureFile(given as unknown as Given, context),
+    },
+  );
+}
+
+interface Given {
+  readonly film: LocalFile;
+  readonly at?: number;
+  readonly size?: Size;
+  readonly format?: Format;
+  readonly fit?: Fit;
+}
+
+const LOOKED_AT = 10;
+
+async function pictureFile(given: Given, { signal, file }: TaskContext): Promise<Pixels> {
+  const { film, at, size, format, fit = "crop" } = given;
+  const clip = await openClip(film.path, "the film", signal);
+  const pixels = pixelsOf(size, format, clip.video);
+  // The last frame begins a little before the end.
+  const start = at === undefined ? 0 : Math.max(0, Math.min(at, clip.seconds - 1.5 / (clip.video.fps || 30)));
+  const frames = Math.max(1, Math.floor(Math.min(LOOKED_AT, clip.seconds) * clip.video.fps));
+  const best = at === undefined ? `thumbnail=n=${Math.min(frames, 300)},` : "";
+  await runFfmpeg({
+    inputs: [{ ...clip, args: start > 0 ? ["-ss", String(start)] : [] }],
+    args: [
+      ...["-filter_complex", `[0:V:0]${best}${fitFilter(clip.video, pixels, { fit, label: "f" })}[picture]`],
+      ...["-map", "[picture]", "-frames:v", "1", "-update", "1", "-c:v", "png"],
+    ],
+    target: file("picture"),
+    signal,
+  });
+  return pixels;
+}

@@ -1,0 +1,182 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join as at } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { alignLines, alignWords } from "../../src/film/captions/align.ts";
+import { assText } from "../../src/film/captions/ass.ts";
+import { cuesOf } from "../../src/film/captions/cues.ts";
+import { srt, vtt } from "../../src/film/captions/files.ts";
+import { findSpeech } from "../../src/film/captions/speech.ts";
+import { type CaptionOptions, caption } from "../../src/film/index.ts";
+import { sentencesOf } from "../../src/film/steps/caption.ts";
+import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
+import { fileOf, make } from "./support/film-step.ts";
+import { colorAt } from "./support/measure.ts";
+
+const folder = mkdtempSync(at(tmpdir(), "caption-"));
+const path = (name: string) => at(folder, name);
+const voice = at(import.meta.dirname, "../../recipes/assets/voice-sample.wav");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("a script over its speech", () => {
+  const RATE = 16_000;
+  /** A voice that speaks in these stretches, as a tone, in a room that is not quite silent. */
+  const spoken = (spans: readonly (readonly [number, number])[], seconds: number) =>
+    Int16Array.from({ length: seconds * RATE }, (_, index) => {
+      const isSpoken = spans.some(([start, end]) => index >= start * RATE && index < end * RATE);
+      return (isSpoken ? 8000 : 12) * Math.sin(index / 7);
+    });
+
+  test("speech is found to the hundredth of a second, and no pause within a word", () => {
+    const found = findSpeech(spoken([[0.3, 1.2], [1.28, 2], [2.6, 3.1]], 4)); // biome-ignore format: one line
+    expect(found.map(({ start, end }) => [start.toFixed(2), end.toFixed(2)])).toEqual([
+      ["0.30", "2.00"],
+      ["2.60", "3.10"],
+    ]);
+    expect(findSpeech(new Int16Array(RATE))).toEqual([]);
+  });
+
+  test("a line ends at the pause that is nearest to its length, though there are others", () => {
+    const speech = [
+      { start: 0.2, end: 1 },
+      { start: 1.3, end: 2.4 },
+      { start: 2.9, end: 4.1 },
+      { start: 4.5, end: 5 },
+    ];
+    const lines = ["This one, with a comma, takes so long.", "And this one is as long as the other.", "Short."];
+    expect(alignLines(lines, speech)).toEqual([
+      { start: 0.2, end: 2.4 },
+      { start: 2.9, end: 4.1 },
+      { start: 4.5, end: 5 },
+    ]);
+  });
+
+  test("lines and words lie in order within the speech, whatever both are", () => {
+    const spans = fc
+      .array(fc.tuple(fc.double({ min: 0.13, max: 1, noNaN: true }), fc.double({ min: 0.1, max: 3, noNaN: true })), {
+        minLength: 1,
+        maxLength: 12,
+      })
+      .map((all) => {
+        let clock = 0;
+        return all.map(([pause, length]) => {
+          const start = clock + pause;
+          clock = start + length;
+          return { start, end: clock };
+        });
+      });
+    const lines = fc.array(fc.stringMatching(/^[a-z]{1,9}( [a-z]{1,9}){0,12}$/), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(lines, spans, (texts, speech) => {
+        const timed = alignLines(texts, speech);
+        expect(timed).toHaveLength(texts.length);
+        expect(timed[0]!.start).toBe(speech[0]!.start);
+        expect(timed.at(-1)!.end).toBeCloseTo(speech.at(-1)!.end, 6);
+        for (const [index, span] of timed.entries()) {
+          expect(span.end).toBeGreaterThanOrEqual(span.start);
+          if (index > 0) expect(span.start).toBeGreaterThanOrEqual(timed[index - 1]!.end - 1e-6);
+          const words = alignWords(texts[index]!, span, speech);
+          expect(words.map(({ text }) => text).join(" ")).toBe(texts[index]);
+          expect([words[0]!.start, words.at(-1)!.end]).toEqual([span.start, span.end]);
+          for (const [at, word] of words.entries()) {
+            expect(word.end).toBeGreaterThanOrEqual(word.start - 1e-6);
+            if (at > 0) expect(word.start).toBeGreaterThanOrEqual(words[at - 1]!.end - 1e-6);
+          }
+        }
+      }),
+    );
+  });
+
+  test("a cue is two short lines of whole words, and all words are shown", () => {
+    const words = (text: string) => alignWords(text, { start: 0, end: 10 }, [{ start: 0, end: 10 }]);
+    const sentence =
+      "From up here, every field is a page that somebody has written, and every road is a line between them.";
+    const cues = cuesOf(words(sentence), { letters: 30 });
+    expect(cues.map(({ text }) => text.replace("\n", " ")).join(" ")).toBe(sentence);
+    for (const { text } of cues) for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(34);
+    expect(cuesOf(words("Short."), { letters: 30 }).map(({ text }) => text)).toEqual(["Short."]);
+  });
+
+  test("a sentence is a line of the script, in any script", () => {
+    expect(sentencesOf('One. "Two?" Three…\nFour 今日は。元気？')).toEqual([
+      "One.",
+      '"Two?"',
+      "Three…",
+      "Four 今日は。",
+      "元気？",
+    ]);
+  });
+});
+
+test("files of captions are as their players read them", () => {
+  const cues = [{ start: 3661.5, end: 3663.0004, text: "a < b & c\nd", words: [] }];
+  expect(srt(cues)).toBe("1\n01:01:01,500 --> 01:01:03,000\na < b & c\nd\n");
+  expect(vtt(cues)).toBe("WEBVTT\n\n01:01:01.500 --> 01:01:03.000\na &lt; b &amp; c\nd\n");
+  expect(assText("{\\b1}\n\\N")).not.toMatch(/(?<!\\)\{|\\[bN](?!$)(?!\\)/);
+});
+
+describe("captions of a film", () => {
+  beforeAll(async () => {
+    await drawClip(path("plain.mp4"), { seconds: 1, tone: null });
+    await ffmpeg(
+      "-v",
+      "error",
+      "-f",
+      "lavfi",
+      "-i",
+      "color=black:s=320x180:r=10:d=5",
+      "-i",
+      voice,
+      "-pix_fmt",
+      "yuv420p",
+      path("said.mp4"),
+    );
+  });
+  const lines = "A page that somebody has written. And another one.";
+  const captioned = (options: Omit<CaptionOptions, "lines">, name = "said.mp4") =>
+    make(folder, (task) => caption(task, "c", fileOf("video", path(name)), { lines, ...options }));
+
+  test("are drawn while the words are said, with a word of another colour, and beside it as files", async () => {
+    const { value, file } = await captioned({ style: { highlight: "#ff0000", color: "#ffffff" } });
+    const lit = async (seconds: number) => (await colorAt(file(), seconds, "iw:ih/3:0:ih*2/3"))[0];
+    expect(await lit(0.05)).toBeLessThan(4);
+    expect(await lit(1)).toBeGreaterThan(8);
+    expect(await lit(4.8)).toBeLessThan(4);
+    const { cues, fonts } = value as {
+      readonly cues: readonly { readonly start: number }[];
+      readonly fonts: readonly string[];
+    };
+    expect(cues[0]!.start).toBeLessThan(0.25);
+    expect(fonts).toEqual([expect.stringMatching(/./)]);
+    expect(readFileSync(file("captions.srt"), "utf8")).toMatch(/^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\nA page that/);
+    expect(readFileSync(file("captions.vtt"), "utf8")).toMatch(/^WEBVTT\n\n00:00:00\./);
+  });
+
+  test("are a track of their own on request, and the pictures stay as they are", async () => {
+    const { file } = await captioned({ burn: false });
+    expect(await ffmpeg("-v", "error", "-i", file(), "-map", "0:s:0", "-f", "srt", "-")).toContain(
+      "A page that somebody",
+    );
+    const packets = (one: string) => ffmpeg("-v", "error", "-i", one, "-map", "0:v", "-c", "copy", "-f", "md5", "-");
+    expect(await packets(file())).toBe(await packets(path("said.mp4")));
+  });
+
+  test("come when a voice says them, or each word where that is known", async () => {
+    const spoken = { text: "Hello there", voice: fileOf("audio", voice), at: 1 };
+    const known = { text: "x", at: 0.5, words: [{ text: "Known", start: 0.1, end: 0.3 }] };
+    const { value } = await make(folder, (task) =>
+      caption(task, "c", fileOf("video", path("plain.mp4")), { lines: [known, spoken], burn: false }),
+    );
+    expect(value).toMatchObject({ cues: [{ text: "Known", start: 0.6, end: 0.8 }, { text: "Hello there" }] });
+    expect((value as { cues: readonly { start: number }[] }).cues[1]!.start).toBeCloseTo(1.15, 1);
+  });
+
+  test("of a film in which nobody speaks, or of colours that are none, are errors", async () => {
+    await expect(captioned({}, "plain.mp4")).rejects.toThrow(/nobody is heard in the film/);
+    await expect(captioned({ style: { color: "red" } })).rejects.toThrow(/"red" is no colour/);
+    await expect(captioned({ style: { fontFile: "/none.ttf" } })).rejects.toThrow(
+      /the font file \/none.ttf cannot be read/,
+    );
+  });
+});

@@ -1,0 +1,43 @@
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { caption, join, mix, named, reframe, thumbnail } from "../../src/film/index.ts";
+import { type Media, type OutputHandle, pipeline } from "../../src/index.ts";
+
+test("a wrong kind of media does not compile, and what is made goes on into jobs and other steps", () => {
+  pipeline("typed", {
+    input: z.object({}),
+    build({ job, task }) {
+      const picture = job("picture", models.image, { prompt: "x" });
+      const clip = job("clip", models.video, {
+        prompt: "x",
+        start_image: picture,
+        aspect_ratio: "16:9",
+        duration_ms: 3000,
+      });
+      const speech = job("speech", models.speech, { text: "x", voice_id: "v" });
+      const cut = join(task, "cut", [clip, clip], { size: "1080p", fit: "blur", fade: 0.3 });
+      expectTypeOf(cut).toExtend<Media<"video">>();
+      const scored = mix(task, "scored", cut, { voice: speech });
+      const { film, srt } = caption(task, "said", scored, {
+        lines: [{ text: "x", voice: speech, at: scored.value.at("voices").at(0) }],
+      });
+      expectTypeOf(film).toEqualTypeOf<OutputHandle<"video">>();
+      expectTypeOf(srt).toEqualTypeOf<OutputHandle<"text">>();
+      const formats = reframe(task, "formats", film, { to: ["9:16", "1:1"] });
+      expectTypeOf(formats["9:16"]).toExtend<Media<"video">>();
+      // @ts-expect-error a format that was not asked for
+      formats["4:5"];
+      job("poster", models.image, { prompt: "x", images: [thumbnail(task, "thumb", film)] });
+      // @ts-expect-error a picture where a clip goes
+      join(task, "a", [picture]);
+      // @ts-expect-error a clip where a voice goes
+      mix(task, "b", cut, { voice: clip });
+      // @ts-expect-error no such fit
+      join(task, "c", [clip], { fit: "stretch" });
+      // @ts-expect-error text where a clip goes
+      join(task, "d", [srt]);
+      return { ...named("{sku}-{format}", { sku: 7 }, formats), srt };
+    },
+  });
+});

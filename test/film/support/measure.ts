@@ -1,0 +1,47 @@
+import { probe } from "../../../src/film/ffmpeg/probe.ts";
+import { ffmpeg } from "./ffmpeg.ts";
+
+/** Loudness of a file by ffmpeg's own meter, LUFS and dBTP. */
+export async function loudnessOf(path: string): Promise<{ readonly integrated: number; readonly truePeak: number }> {
+  const said = await ffmpeg("-i", path, "-map", "0:a:0", "-af", "ebur128=peak=true", "-f", "null", "-");
+  const summary = said.slice(said.lastIndexOf("Summary:"));
+  const number = (pattern: RegExp) => Number(pattern.exec(summary)?.[1]);
+  return { integrated: number(/I:\s+(\S+) LUFS/), truePeak: number(/Peak:\s+(\S+) dBFS/) };
+}
+
+/** Stretches of a file that are black, or silent, as `start-end`. */
+export async function gapsOf(
+  path: string,
+): Promise<{ readonly black: readonly string[]; readonly silent: readonly string[] }> {
+  const { audio } = await probe(path);
+  const sound = audio === null ? [] : ["-af", "silencedetect=noise=-60dB:d=0.15"];
+  const said = await ffmpeg("-i", path, "-vf", "blackdetect=d=0.05:pix_th=0.05", ...sound, "-f", "null", "-");
+  return {
+    black: [...said.matchAll(/black_start:(\S+) black_end:(\S+)/g)].map(([, start, end]) => `${start}-${end}`),
+    silent: [...said.matchAll(/silence_start: (\S+)/g)].map(([, start]) => start!),
+  };
+}
+
+/** Mean red, green and blue of a frame. */
+export async function colorAt(
+  path: string,
+  seconds: number,
+  crop = "iw:ih:0:0",
+): Promise<readonly [number, number, number]> {
+  const { execFile } = await import("node:child_process");
+  const { promisify } = await import("node:util");
+  const args = [
+    "-v",
+    "error",
+    "-ss",
+    String(seconds),
+    "-i",
+    path,
+    "-frames:v",
+    "1",
+    "-vf",
+    `crop=${crop},scale=1:1:flags=area,format=rgb24`,
+  ];
+  const { stdout } = await promisify(execFile)("ffmpeg", [...args, "-f", "rawvideo", "-"], { encoding: "buffer" });
+  return [stdout[0]!, stdout[1]!, stdout[2]!];
+}
