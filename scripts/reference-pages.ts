@@ -130,7 +130,8 @@ function eventsPage(): string {
   return `# Events
 
 ${generated("the unions in src/journal/events")}
-Everything that can happen to a run, as stored in the journal, printed by \`showrunner events RUN --json\` and yielded by \`run.updates()\`:
+Everything that can happen to a run, as stored in the journal, printed by \`showrunner events RUN --json\` and yielded by \`show.events(id)\`
+and by \`handle.events()\` of what \`show.run\` and \`show.follow(id)\` give:
 \`{runId, seq, at, version, event}\`, where \`seq\` counts from 1 within a run without gaps, \`at\` is epoch milliseconds and \`version\`
 the version of these shapes, now ${EVENT_VERSION}. Events of a step have its path as \`step\`, those of a paid job also the number of
 the \`attempt\`, from 1. Money is integer micro-dollars. Within a major version names and fields are only added. All fields are read-only.

@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { matchPath } from "../../src/dashboard/http/route.ts";
-import { parseRange } from "../../src/dashboard/http/send-file.ts";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
 import { usd } from "../../src/dashboard/page/ui/format.ts";
 import { bundlesOf } from "../../src/dashboard/views/groups.ts";
 import type { StepView } from "../../src/dashboard/views/run-wire.ts";
 import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
+import { matchPath, parseRange } from "../../src/served/index.ts";
 
 describe("a Range header", () => {
   test("never leads outside of the file", () => {

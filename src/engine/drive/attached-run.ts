@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "../../api/index.ts";
+import { RunUnknownError } from "../../journal/errors.ts";
 import { isHolderGone } from "../../journal/host.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
@@ -71,8 +72,59 @@ export async function follow(
       const result = await driveOn(await parts.takeOver(), updates);
       if (result !== null) return result;
     }
-    await sleep(clock, POLL_EVERY_MS);
+    await movedOrDue(store, clock, runId, afterSeq);
   }
+}
+
+/** A dead process is replaced within this time by another one that drives its runs, milliseconds. */
+const TAKEN_OVER_WITHIN_MS = 10_000;
+
+/**
+ * A handle that only looks, whichever process drives the run: it tells what happens, drives nothing, and ends when the run is at
+ * rest, or when nobody drives it any more.
+ */
+export function watch(
+  { runId, lastSeq }: RunRow,
+  parts: Omit<AttachedParts, "takeOver">,
+  closed: AbortSignal,
+): RunHandle {
+  const { store, clock } = parts;
+  const updates = new Updates(store, runId, lastSeq);
+  const stop = () => store.send(runId, { type: "stop" }, clock.now());
+  const begin = async () => {
+    let undrivenSince = Number.POSITIVE_INFINITY;
+    for (let afterSeq = lastSeq; ; ) {
+      const row = await store.run(runId);
+      if (row === null) throw new RunUnknownError(runId);
+      const events = await store.read(runId, { afterSeq });
+      updates.push(events);
+      afterSeq = events.at(-1)?.seq ?? afterSeq;
+      const now = clock.now();
+      undrivenSince = isDriven(row, now) ? Number.POSITIVE_INFINITY : Math.min(undrivenSince, now);
+      if (undrivenSince <= now || closed.aborted) {
+        const state = await parts.load();
+        const isAtRest = state.status === "paused" || isRunFinal(state.status);
+        if (isAtRest || closed.aborted || now - undrivenSince >= TAKEN_OVER_WITHIN_MS) return parts.resultOf(state);
+      }
+      await movedOrDue(store, clock, runId, afterSeq, closed);
+    }
+  };
+  return runHandle(runId, updates, { begin, stop }, undefined);
+}
+
+/** Settles with the run's next event, and at the latest when it is to be looked whether its process lives. */
+async function movedOrDue(
+  store: JournalStore,
+  clock: Clock,
+  runId: string,
+  afterSeq: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const either = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
+  const waits = [sleep(clock, POLL_EVERY_MS, either), store.waitForChange(runId, afterSeq, either)];
+  await Promise.race(waits.map((wait) => wait.catch(() => {})));
+  over.abort();
 }
 
 /** Null where another one that followed it was faster. */

@@ -5,8 +5,10 @@ import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { placeAgain } from "../effects/placed-files.ts";
 import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
+import { usdOption } from "../options/options.ts";
 import type { RerunRevision, Start } from "./begin-run.ts";
 import type { DriveTools } from "./drive-tools.ts";
+import { DriveTurn } from "./drive-turn.ts";
 import { driveAsHolder, type HolderParts } from "./hold-run.ts";
 import { awaitedBy, FUNDS_EVERY_MS, isPauseOver } from "./pause-end.ts";
 import { runHandle } from "./run-handle.ts";
@@ -26,33 +28,59 @@ export interface RunSupervisorParts extends HolderParts {
 export class RunSupervisor {
   readonly #parts: RunSupervisorParts;
   readonly #running = new Map<Promise<unknown>, AbortController>();
+  /** The newest drive of each. */
+  readonly #driven = new Map<string, { readonly handle: RunHandle; readonly turn: DriveTurn }>();
 
   constructor(parts: RunSupervisorParts) {
     this.#parts = parts;
   }
 
+  /** The handle of a run that is driven here. */
+  handleOf(runId: string): RunHandle | undefined {
+    return this.#driven.get(runId)?.handle;
+  }
+
   /**
    * Takes the lease, brings the state up to date, and drives the run in the background. The state is its own from now on,
-   * and so are `tools` for it.
+   * and so are `tools` for it. Of a run that is driven here already it is the handle of that drive; what is to be changed waits
+   * until that one is at rest.
    */
   open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const { runId } = known;
+    const before = this.#driven.get(runId);
+    const busy = before?.turn.work ?? null;
+    if (before !== undefined && busy !== null && !before.turn.stop.signal.aborted && !changesRun(known, how)) {
+      before.turn.isAskedAgain = true;
+      onAbort(how.signal, () => before.turn.stop.abort());
+      return before.handle;
+    }
     const updates = new Updates(this.#parts.store, runId, known.seq);
-    const stop = new AbortController();
+    const turn = new DriveTurn();
+    const { stop } = turn;
     let ready = tools;
     const begin = () => {
-      const driven = this.#drive(known, updates, stop.signal, how, ready).catch((error: unknown) => {
+      const started =
+        busy === null
+          ? this.#drive(known, updates, turn, how, ready)
+          : busy.then(() => this.#drive(known, updates, turn, how, null));
+      const driven = started.catch((error: unknown) => {
         if (how.elsewhere === undefined || !(error instanceof RunBusyError)) throw error;
         return how.elsewhere(updates, stop.signal);
       });
       // The handle outlives the drive.
       ready = null;
-      const done = driven.finally(() => this.#running.delete(done));
+      const done = driven.finally(() => {
+        turn.rest();
+        this.#running.delete(done);
+        if (this.#driven.get(runId)?.turn === turn) this.#driven.delete(runId);
+      });
       this.#running.set(done, stop);
       return done;
     };
-    return runHandle(runId, updates, { begin, stop: async () => stop.abort() }, how.signal);
+    const handle = runHandle(runId, updates, { begin, stop: async () => stop.abort() }, how.signal);
+    this.#driven.set(runId, { handle, turn });
+    return handle;
   }
 
   /** Stops all of them gracefully. */
@@ -65,11 +93,12 @@ export class RunSupervisor {
   async #drive(
     state: RunState,
     updates: Updates,
-    stop: AbortSignal,
+    turn: DriveTurn,
     how: Start,
     ready: DriveTools | null,
   ): Promise<RunResult> {
-    const { media, clock } = this.#parts;
+    const { media, clock, store } = this.#parts;
+    const stop = turn.stop.signal;
     const timeouts = { funds: how.waitForFundsMs ?? 0, cap: how.waitForCapMs ?? 0 };
     const { quoted: _, revision: __, ...again } = how;
     let next: Start = how;
@@ -83,8 +112,15 @@ export class RunSupervisor {
         await placeAgain(state, media);
         return result(state, media, drift);
       }
+      turn.begin();
       const { pending } = await driveAsHolder(this.#parts, { state, updates, stop, how: next, tools });
       tools = null;
+      if (pending === null && turn.isAskedAgain && !stop.aborted) {
+        turn.isAskedAgain = false;
+        next = again;
+        if ((await store.inbox(state.runId)).length > 0) continue;
+      }
+      turn.rest();
       if (pending !== null) {
         const continues = polls++ < MOST_LOOKS && (await this.#awaitQuiet(state, pending, stop));
         if (!continues) return result(state, media);
@@ -126,4 +162,22 @@ export class RunSupervisor {
     }
     return false;
   }
+}
+
+/** Whether whoever resumes the run wants something else of it than that it goes on. */
+function changesRun({ budgetMicros, maxUnquotedMicros }: RunState, how: Start): boolean {
+  const { revision = null, move, budget, maxUnquoted } = how;
+  const isOther = (option: string, text: string | undefined, now: number | null) =>
+    text !== undefined && usdOption(option, text) !== now;
+  return (
+    revision !== null ||
+    move !== undefined ||
+    isOther("budget", budget, budgetMicros) ||
+    isOther("maxUnquoted", maxUnquoted, maxUnquotedMicros)
+  );
+}
+
+function onAbort(signal: AbortSignal | undefined, then: () => void): void {
+  signal?.addEventListener("abort", then, { once: true });
+  if (signal?.aborted === true) then();
 }

@@ -1,10 +1,11 @@
 import type { z } from "zod";
 import type { Pipeline, Returns } from "../../define/index.ts";
+import { RunUnknownError } from "../../journal/errors.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
 import { replanFor, revise } from "../change/revision.ts";
 import { outdatedStops } from "../change/stops.ts";
-import { type AttachedParts, attach, follow, isDriven } from "../drive/attached-run.ts";
+import { type AttachedParts, attach, follow, isDriven, watch } from "../drive/attached-run.ts";
 import type { Start } from "../drive/begin-run.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
 import type { HolderParts } from "../drive/hold-run.ts";
@@ -43,6 +44,9 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   readonly #slices: RunSlices;
   readonly #jobOwners = new JobOwners();
   readonly #spending: Spending;
+  /** Runs that are driven elsewhere, and followed here. */
+  readonly #followed = new Map<string, RunHandle>();
+  readonly #closed = new AbortController();
 
   constructor(parts: Parts) {
     super(parts);
@@ -141,7 +145,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const limits = { ...(isRaised && { budget }), maxUnquoted };
     const how = { signal, pipeline, compare: false, giveUpAfterMs, waitForCapMs, ...limits };
     const row = await this.store.run(id);
-    if (row === null || isRunFinal(state.status) || !isDriven(row, this.now())) return this.resume(id, how);
+    const isHere = this.#supervisor.handleOf(id) !== undefined;
+    if (isHere || row === null || isRunFinal(state.status) || !isDriven(row, this.now())) return this.resume(id, how);
     return attach(row, this.#attached(id, how), signal);
   }
 
@@ -153,6 +158,19 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
     const known = await this.repository.load(runId);
     return this.#supervisor.open(known, await this.#resuming(known, options));
+  }
+
+  async follow(runId: string): Promise<RunHandle> {
+    const known = () => this.#supervisor.handleOf(runId) ?? this.#followed.get(runId);
+    const row = known() === undefined ? await this.store.run(runId) : null;
+    const found = known();
+    if (found !== undefined) return found;
+    if (row === null) throw new RunUnknownError(runId);
+    const handle = watch(row, this.#attached(runId, {}), this.#closed.signal);
+    this.#followed.set(runId, handle);
+    const forget = () => void this.#followed.delete(runId);
+    handle.result().then(forget, forget);
+    return handle;
   }
 
   /** Opened to look at a catalog: nothing is begun whose first request would be refused. */
@@ -188,6 +206,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
   }
 
   async close(): Promise<void> {
+    this.#closed.abort();
+    await Promise.allSettled([...this.#followed.values()].map((handle) => handle.result()));
     await this.#supervisor.stopAll();
     await this.#notifier?.close();
     await this.parts.service.close();

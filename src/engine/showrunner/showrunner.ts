@@ -98,14 +98,25 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   /**
    * Continues with a run where its journal stands: after a crash, a stop, a pause, or with changes. With `pipeline`, the
-   * result is typed like that of `run`. Throws {@link RunBusyError} while another process drives it, and
-   * {@link AccountMismatchError} for a run of another account.
+   * result is typed like that of `run`. Of a run that this process drives it is the same handle; what changes the run is done
+   * once it is at rest. Throws {@link RunBusyError} while another process drives it, and {@link AccountMismatchError} for a
+   * run of another account.
    */
   resume<S extends z.ZodType, R extends Returns>(
     runId: string,
     options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  /**
+   * The handle of a run, from anywhere in this process or another one: the same handle where this process drives the run. It
+   * drives nothing itself; its `result()` settles when the run is at rest, and `pipeline` only says its type. Throws
+   * {@link RunUnknownError}.
+   */
+  follow<S extends z.ZodType, R extends Returns>(
+    runId: string,
+    options: { readonly pipeline: Pipeline<S, R> },
+  ): Promise<RunHandleOf<R>>;
+  follow(runId: string): Promise<RunHandle>;
   /** For `startWorker` and the receivers of webhooks, which drive runs and wake them through it. */
   readonly engine: EnginePort;
   /**
