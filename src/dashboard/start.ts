@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { withLauncher } from "../launcher.ts";
+import { matchPath, notFound, Refusal } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
-import { matchPath, notFound, Refusal, type Route, readJson } from "./http/route.ts";
+import { type Route, readJson } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
 import {
   allowedHosts,

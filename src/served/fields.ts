@@ -1,11 +1,11 @@
-import { badRequest } from "./route.ts";
+import { badRequest } from "./refusal.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
 /** A text field of a body. @throws Refusal 400 */
 export function textField(body: Body, name: string): string {
   const value = optionalText(body, name);
-  if (value === undefined) throw badRequest(`${name} is missing.`);
+  if (value === undefined) throw badRequest(`${name} is missing.`, name);
   return value;
 }
 
@@ -14,7 +14,7 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
   const value = body[name];
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string" || value.length > most)
-    throw badRequest(`${name} must be a text of at most ${most} characters.`);
+    throw badRequest(`${name} must be a text of at most ${most} characters.`, name);
   return value;
 }
 
@@ -22,7 +22,8 @@ export function optionalText(body: Body, name: string, most = 10_000): string | 
 export function optionalPosition(body: Body, name: string): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw badRequest(`${name} must be a whole number from 0.`);
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw badRequest(`${name} must be a whole number from 0.`, name);
   return value as number;
 }
 
@@ -30,7 +31,7 @@ export function optionalPosition(body: Body, name: string): number | undefined {
 export function textList(body: Body, name: string): readonly string[] {
   const value = body[name] ?? [];
   if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {
-    throw badRequest(`${name} must be a list of texts.`);
+    throw badRequest(`${name} must be a list of texts.`, name);
   }
   return value;
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { isShowrunnerError } from "../../internal.ts";
-import { Refusal } from "./route.ts";
+import { Refusal, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "../../served/index.ts";
 
 const title = "This dashboard is locked";
 const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
@@ -85,23 +85,19 @@ export interface EventStream {
   end(): void;
 }
 
-/** Keeps proxies and browsers from taking silence for death. */
-const BEAT_MS = 15_000;
 /** A reader this far behind is disconnected; it reconnects with the number of the last event that it saw. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
-const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
-
 /** The head that a stream would have, for who asks for that alone. */
 export function sendStreamHead(response: ServerResponse): void {
-  response.writeHead(200, HEADERS).end();
+  response.writeHead(200, STREAM_HEADERS).end();
 }
 
 export function openEventStream(response: ServerResponse): EventStream {
   const removed = new AbortController();
-  response.writeHead(200, HEADERS);
-  response.write("retry: 1000\n\n");
-  const beat = setInterval(() => response.write(": beat\n\n"), BEAT_MS);
+  response.writeHead(200, STREAM_HEADERS);
+  response.write(STREAM_START);
+  const beat = setInterval(() => response.write(STREAM_BEAT), STREAM_BEAT_MS);
   response.on("close", () => {
     clearInterval(beat);
     removed.abort();
@@ -111,7 +107,7 @@ export function openEventStream(response: ServerResponse): EventStream {
     send(event, data, id) {
       if (removed.signal.aborted) return;
       if (response.writableLength > MOST_UNSENT_BYTES) return void response.destroy();
-      response.write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+      response.write(streamFrame(event, data, id));
     },
     end: () => void response.end(),
   };

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { badRequest, Refusal } from "../../served/index.ts";
 import type { VisitorView } from "../views/action-wire.ts";
 
 export interface Call {
@@ -18,49 +19,6 @@ export interface Route {
   readonly path: string;
   /** What it returns is sent as JSON; undefined: it answered by itself. */
   handle(call: Call): Promise<unknown>;
-}
-
-/** The parts that a pattern names, or null when the path is another one. A segment may hold encoded slashes. */
-export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
-  const requested = pattern.split("/");
-  const given = path.split("/");
-  if (requested.length !== given.length) return null;
-  const params: Record<string, string> = {};
-  for (const [index, segment] of requested.entries()) {
-    const part = decoded(given[index]!);
-    if (part === null) return null;
-    if (segment.startsWith(":")) params[segment.slice(1)] = part;
-    else if (segment !== part) return null;
-  }
-  return params;
-}
-
-function decoded(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return null;
-  }
-}
-
-/** An error answer; thrown by routes, sent as `{error: {code, message}}`. */
-export class Refusal extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
-export function notFound(what: string): Refusal {
-  return new Refusal(404, "NOT_FOUND", `${what} is not here.`);
-}
-
-export function badRequest(message: string): Refusal {
-  return new Refusal(400, "BAD_REQUEST", message);
 }
 
 /** Largest request body, in bytes. */

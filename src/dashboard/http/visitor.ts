@@ -1,9 +1,10 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { hostname, networkInterfaces } from "node:os";
+import { isSame, Refusal } from "../../served/index.ts";
 import type { DashboardOptions } from "../options.ts";
 import type { VisitorView } from "../views/action-wire.ts";
-import { Refusal, readForm } from "./route.ts";
+import { readForm } from "./route.ts";
 
 type Role = VisitorView["role"];
 
@@ -49,11 +50,6 @@ export function createSession(secrets: Tokens, port: number): Session {
     },
     cookie: (role) => `${name}=${cookieValue(role)}; Path=/; HttpOnly; SameSite=Strict`,
   };
-}
-
-/** Takes as long for a wrong guess as for a right one: digests of equal length are compared. */
-function isSame(given: string, requested: string): boolean {
-  return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", requested)));
 }
 
 function cookieValues(header: string | undefined, name: string): readonly string[] {

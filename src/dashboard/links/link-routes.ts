@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { InvalidOptionError, type ReviewLinkRow } from "../../internal.ts";
-import { optionalPosition, optionalText, textField } from "../http/body.ts";
-import { type Call, notFound, Refusal, type Route, readJson } from "../http/route.ts";
+import { notFound, optionalPosition, optionalText, Refusal, textField } from "../../served/index.ts";
+import { type Call, type Route, readJson } from "../http/route.ts";
 import { sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 import { pageFile, sendCopy } from "../routes/file-routes.ts";

@@ -1,5 +1,5 @@
-import { optionalText, textField, textList } from "../http/body.ts";
-import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import { badRequest, notFound, optionalText, textField, textList } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import type { ReviewLinkView } from "../views/shared-wire.ts";
 import { createReviewLink, reviewLinkUrl, reviewLinkView } from "./review-link.ts";

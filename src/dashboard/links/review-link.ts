@@ -1,4 +1,4 @@
-import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, randomBytes } from "node:crypto";
 import {
   checkTags,
   InvalidOptionError,
@@ -7,6 +7,7 @@ import {
   type ReviewLinkRow,
   type ReviewScope,
 } from "../../internal.ts";
+import { isSame } from "../../served/index.ts";
 import type { ReviewLinkView } from "../views/shared-wire.ts";
 
 /** Where everything of review links is served. */
@@ -81,11 +82,6 @@ export async function linkOfToken(journal: JournalStore, token: string): Promise
   const link = await journal.reviewLink(id);
   const isRight = isSame(hash("sha256", secret), link?.secretHash ?? NO_HASH);
   return isRight ? link : null;
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [one, other] = [given, expected].map((text) => Buffer.from(hash("sha256", text)));
-  return timingSafeEqual(one!, other!);
 }
 
 export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): ReviewLinkView["status"] {

@@ -13,7 +13,7 @@ import {
   type StepState,
   traitsOf,
 } from "../../internal.ts";
-import { kindOfType } from "../http/send-file.ts";
+import { kindOfType } from "../../served/index.ts";
 import type { RunCache } from "../runs/run-cache.ts";
 import type { SharedComment, SharedDecision, SharedTake } from "../views/shared-wire.ts";
 import { cut, cutJson } from "../views/truncate.ts";

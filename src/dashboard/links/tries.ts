@@ -1,4 +1,4 @@
-import { Refusal } from "../http/route.ts";
+import { Refusal } from "../../served/index.ts";
 
 const WINDOW_MS = 600_000;
 const MOST_OF_ONE = 20;

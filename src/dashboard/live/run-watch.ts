@@ -9,8 +9,8 @@ import {
   touchedSteps,
   traitsOf,
 } from "../../internal.ts";
+import { notFound } from "../../served/index.ts";
 import type { EventStream } from "../http/answer.ts";
-import { notFound } from "../http/route.ts";
 import type { Drivers } from "../runs/driven-runs.ts";
 import type { RunCache } from "../runs/run-cache.ts";
 import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";

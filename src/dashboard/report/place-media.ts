@@ -4,7 +4,7 @@ import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { finished } from "node:stream/promises";
 import type { MediaStore } from "../../internal.ts";
-import { mediaHeaders } from "../http/send-file.ts";
+import { mediaHeaders } from "../../served/index.ts";
 import type { MediaView } from "../views/run-wire.ts";
 
 /** Where copies come from, by content hash. What a journal says of folders and file names is never read. */

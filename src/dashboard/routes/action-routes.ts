@@ -1,6 +1,6 @@
 import { changeableValue, type Json, openSteps, plannedStep, type Quote, traitsOf } from "../../internal.ts";
-import { optionalPosition, optionalText, textField } from "../http/body.ts";
-import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import { badRequest, notFound, optionalPosition, optionalText, textField } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import type { CandidateView, OfferedView, PlanView, ShownValue, WhyView } from "../views/action-wire.ts";
 import { inputForm, valueControl } from "../views/input-form.ts";

@@ -1,5 +1,6 @@
 import type { JournalStore, RunRow } from "../../internal.ts";
-import { badRequest, type Call, type Route } from "../http/route.ts";
+import { badRequest } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { runCosts } from "../views/run-costs.ts";
 import { tagList } from "../views/run-head.ts";

@@ -1,14 +1,11 @@
-import { createHash, randomUUID } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
-import { basename, extname, join } from "node:path";
-import { Readable, Transform } from "node:stream";
+import { extname, join } from "node:path";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { fileExtension, outputsOf, placedFile, type RunView } from "../../internal.ts";
-import { badRequest, type Call, notFound, Refusal, type Route } from "../http/route.ts";
-import { type ByteRange, type FileAnswer, mediaHeaders, sendBytes, sendFile } from "../http/send-file.ts";
+import { type ByteRange, badRequest, keepFile, mediaHeaders, notFound, Refusal } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
+import { type FileAnswer, sendBytes, sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 import type { PickedView } from "../views/action-wire.ts";
 
@@ -173,55 +170,18 @@ const MOST_BYTES = 2 ** 31;
 export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
   if (pickedDir === null) return [];
   const pick = async ({ incoming, query }: Call): Promise<PickedView> => {
-    const name = safeName(query.get("name") ?? "");
+    const name = query.get("name") ?? "";
     if (!/^application\/octet-stream\b/i.test(incoming.headers["content-type"] ?? "")) {
       throw new Refusal(415, "CONTENT_TYPE", "Send the bytes of the file, as application/octet-stream.");
     }
     if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
-    await mkdir(pickedDir, { recursive: true, mode: 0o700 });
-    const part = join(pickedDir, `${randomUUID()}.part`);
-    try {
-      const { sha256, sizeBytes } = await received(incoming, part);
-      // By content: the same file picked again is the same path, and so the same input.
-      const folder = join(pickedDir, sha256.slice(0, 16));
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      const path = join(folder, name);
-      await rename(part, path);
-      return { path, sizeBytes };
-    } finally {
-      await rm(part, { force: true });
-    }
+    const sender = incoming as AsyncIterable<Buffer>;
+    return keepFile(sender, { folder: pickedDir, name, mostBytes: MOST_BYTES, tooLarge }).catch((error: unknown) => {
+      // A sender that hangs up is nothing that went wrong here.
+      throw incoming.complete || error instanceof Refusal ? error : badRequest("The file was cut short.");
+    });
   };
   return [{ method: "POST", path: "/api/files", handle: pick }];
-}
-
-async function received(incoming: IncomingMessage, path: string): Promise<{ sha256: string; sizeBytes: number }> {
-  const hash = createHash("sha256");
-  let sizeBytes = 0;
-  const counted = new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      sizeBytes += piece.length;
-      hash.update(piece);
-      done(sizeBytes > MOST_BYTES ? tooLarge() : null, piece);
-    },
-  });
-  try {
-    await pipeline(incoming, counted, createWriteStream(path, { flags: "wx", mode: 0o600 }));
-  } catch (error) {
-    // A sender that hangs up is nothing that went wrong here.
-    throw incoming.complete || error instanceof Refusal ? error : badRequest("The file was cut short.");
-  }
-  if (sizeBytes === 0) throw badRequest("The file is empty.");
-  return { sha256: hash.digest("hex"), sizeBytes };
-}
-
-/** The name that people know the file by, as one plain part of a path. @throws Refusal 400 */
-function safeName(given: string): string {
-  const name = basename(given.replaceAll("\\", "/"))
-    .replace(/[^\p{L}\p{N}._ -]/gu, "_")
-    .slice(-100);
-  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be the name of a file.");
-  return name;
 }
 
 function tooLarge(): Refusal {

@@ -7,8 +7,9 @@ import {
   statusNow,
 } from "../../internal.ts";
 import { own } from "../../own.ts";
+import { badRequest, notFound } from "../../served/index.ts";
 import { openEventStream, sendStreamHead } from "../http/answer.ts";
-import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import type { Call, Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
 import type { DashboardContext } from "../options.ts";
 import type { KnownRun, RunCache } from "../runs/run-cache.ts";

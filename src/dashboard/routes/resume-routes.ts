@@ -8,8 +8,8 @@ import {
   statusNow,
   traitsOf,
 } from "../../internal.ts";
-import { optionalText, textField, textList } from "../http/body.ts";
-import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import { badRequest, notFound, optionalText, textField, textList } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import type { DriftView, RerunView, ResumePreview, StepInputView } from "../views/action-wire.ts";
 import { stepForm } from "../views/input-form.ts";

@@ -1,6 +1,6 @@
 import { offered, traitsOf } from "../../internal.ts";
-import { optionalPosition, textField } from "../http/body.ts";
-import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import { badRequest, notFound, optionalPosition, textField } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
 import { WaitingDecisions } from "../runs/waiting.ts";
 import type { StepView } from "../views/run-wire.ts";

@@ -7,7 +7,7 @@ import {
   type StoredEvent,
   touchedSteps,
 } from "../../internal.ts";
-import { notFound } from "../http/route.ts";
+import { notFound } from "../../served/index.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
 /** A run's view as of its newest event; of a large one, its steps by group beside it. */

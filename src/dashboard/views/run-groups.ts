@@ -1,5 +1,5 @@
 import type { RunView, StepPhase, StepView } from "../../internal.ts";
-import { kindOfType } from "../http/send-file.ts";
+import { kindOfType } from "../../served/index.ts";
 import { groupsOf, LEAST_MEMBERS } from "./groups.ts";
 import type { GroupView, StepCounts } from "./run-wire.ts";
 

@@ -13,7 +13,7 @@ import {
   type StepState,
   traitsOf,
 } from "../../internal.ts";
-import { kindOfType } from "../http/send-file.ts";
+import { kindOfType } from "../../served/index.ts";
 import type { AttemptView, DecisionView, EarlierView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
 

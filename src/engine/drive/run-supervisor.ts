@@ -164,7 +164,7 @@ export class RunSupervisor {
   }
 }
 
-/** Whether whoever resumes the run wants something else of it than that it goes on. */
+/** Whether whoever resumes the run wants something else of it than that it continues. */
 function changesRun({ budgetMicros, maxUnquotedMicros }: RunState, how: Start): boolean {
   const { revision = null, move, budget, maxUnquoted } = how;
   const isOther = (option: string, text: string | undefined, now: number | null) =>

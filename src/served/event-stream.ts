@@ -1,0 +1,12 @@
+// Server-sent events, as text.
+
+export const STREAM_HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
+/** How soon a browser connects again, milliseconds. */
+export const STREAM_START = "retry: 1000\n\n";
+/** Keeps proxies and browsers from taking silence for death. */
+export const STREAM_BEAT = ": beat\n\n";
+export const STREAM_BEAT_MS = 15_000;
+
+export function streamFrame(event: string, data: unknown, id?: number): string {
+  return `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,9 @@
+// What servers of this machine share: the dashboard, the handler for any server, and the server for agents.
+export { type ByteRange, parseRange } from "./byte-range.ts";
+export { STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "./event-stream.ts";
+export { optionalPosition, optionalText, textField, textList } from "./fields.ts";
+export { keepFile } from "./keep-file.ts";
+export { matchPath } from "./match-path.ts";
+export { kindOfType, mediaHeaders } from "./media-type.ts";
+export { badRequest, notFound, Refusal } from "./refusal.ts";
+export { isSame } from "./same-secret.ts";

@@ -1,0 +1,58 @@
+import { createHash, randomUUID } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { badRequest, type Refusal } from "./refusal.ts";
+
+interface Kept {
+  readonly folder: string;
+  /** As the sender calls it: of a path, its last part. */
+  readonly name: string;
+  readonly mostBytes: number;
+  /** What to say to more than that. */
+  tooLarge(): Refusal;
+}
+
+/**
+ * Keeps bytes that somebody sent as a file, by content: the same file sent again is the same path, and so the same input.
+ * @throws Refusal 400, or what `tooLarge` makes
+ */
+export async function keepFile(
+  bytes: AsyncIterable<Uint8Array>,
+  { folder, name: given, mostBytes, tooLarge }: Kept,
+): Promise<{ readonly path: string; readonly sizeBytes: number }> {
+  const name = safeName(given);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const part = join(folder, `${randomUUID()}.part`);
+  const hash = createHash("sha256");
+  let sizeBytes = 0;
+  const counted = new Transform({
+    transform(piece: Uint8Array, _encoding, done) {
+      sizeBytes += piece.length;
+      hash.update(piece);
+      done(sizeBytes > mostBytes ? tooLarge() : null, piece);
+    },
+  });
+  try {
+    await pipeline(bytes, counted, createWriteStream(part, { flags: "wx", mode: 0o600 }));
+    if (sizeBytes === 0) throw badRequest(`The file ${name} is empty.`);
+    const own = join(folder, hash.digest("hex").slice(0, 32));
+    await mkdir(own, { recursive: true, mode: 0o700 });
+    const path = join(own, name);
+    await rename(part, path);
+    return { path, sizeBytes };
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+/** The name that people know the file by, as one plain part of a path. @throws Refusal 400 */
+function safeName(given: string): string {
+  const name = basename(given.replaceAll("\\", "/"))
+    .replace(/[^\p{L}\p{N}._ -]/gu, "_")
+    .slice(-100);
+  if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be the name of a file.", "name");
+  return name;
+}

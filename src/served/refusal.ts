@@ -1,0 +1,22 @@
+/** An error answer; thrown by routes, sent as `{error: {code, message}}`. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  /** The field that is wrong, where one is. */
+  readonly field: string | null;
+
+  constructor(status: number, code: string, message: string, field: string | null = null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+export function notFound(what: string): Refusal {
+  return new Refusal(404, "NOT_FOUND", `${what} is not here.`);
+}
+
+export function badRequest(message: string, field: string | null = null): Refusal {
+  return new Refusal(400, "BAD_REQUEST", message, field);
+}
