@@ -21,6 +21,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   planning: () => import("./planning.ts"),
   edges: () => import("./edges.ts"),
   pages: () => import("./pages.ts"),
+  handler: () => import("./handler.ts"),
   review: () => import("./review.ts"),
   "local-service": () => import("./local-service.ts"),
 };

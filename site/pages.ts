@@ -23,6 +23,7 @@ export const GROUPS: readonly Group[] = [
       ["dashboard", "The dashboard"],
       ["notifications", "Notifications"],
       ["webhooks", "Webhooks"],
+      ["in-your-server", "In your server: start, follow, serve"],
       ["agents", "For agents"],
       ["caps", "Caps and tags"],
       ["bulk", "Bulk starts"],

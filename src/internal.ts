@@ -59,6 +59,7 @@ export {
   diffPlans,
   expectedSpanMs,
   type FieldChange,
+  isReference,
   type PlanDiff,
   planMermaid,
   referencesOf,
@@ -68,7 +69,7 @@ export type { Json, Reference } from "./plan/plan.ts";
 export { suggest } from "./plan/suggest.ts";
 export { type OpenDecision, openDecisions } from "./run/decisions.ts";
 export { offered } from "./run/kinds/approve.ts";
-export { referencedValue } from "./run/resolve.ts";
+export { referenced, referencedValue } from "./run/resolve.ts";
 export { formatCents, invoiced, parseMarkup } from "./run/view/invoice.ts";
 export { type Missing, missing } from "./run/view/missing.ts";
 export type { StepReport } from "./run/view/report.ts";

@@ -34,6 +34,8 @@ test("only the door to the network opens connections, and the client by the disp
     "api/files/fetch-piece.ts: undici()",
     "api/http/transport.ts: undici()",
     "api/stream/connection.ts: undici()",
+    // That of the page that it is loaded by.
+    "browser/connect.ts: fetch",
     "network/address-guard.ts: lookup as lookUp",
     "network/fetch.ts: fetch",
     "network/fetch.ts: undici()",

@@ -90,9 +90,11 @@ export class Spending {
     this.#wallet = new Wallet(parts);
   }
 
-  async totals(): Promise<SpendingTotals> {
+  /** `tag`: of the runs that carry it. */
+  async totals(tag?: string): Promise<SpendingTotals> {
     const { store, account, caps, floorMicros, now } = this.#parts;
-    const { settledMicros: spentMicros, heldMicros } = await store.accountLedger(account);
+    const of = tag === undefined ? store.accountLedger(account) : store.spending(account, { tag, sinceAt: null });
+    const { settledMicros: spentMicros, heldMicros } = await of;
     const all = caps.rules.filter(({ tag, per }) => tag === null && per === null).map(({ capMicros }) => capMicros);
     const others = caps.rules.filter(({ tag, per }) => tag !== null || per !== null);
     const reached = others.flatMap((rule) => {

@@ -100,6 +100,14 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { id: created.state.runId };
   }
 
+  get journal() {
+    return this.store;
+  }
+
+  get media() {
+    return this.parts.media;
+  }
+
   get engine(): EnginePort {
     return this;
   }
@@ -193,8 +201,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return collectGarbage({ store: this.store, media: this.parts.media, now: this.now }, options);
   }
 
-  spending() {
-    return this.#spending.totals();
+  spending({ tag }: { readonly tag?: string | undefined } = {}) {
+    return this.#spending.totals(tag);
   }
 
   async balance() {

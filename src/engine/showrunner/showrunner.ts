@@ -4,7 +4,7 @@ import type { Pipeline, Returns } from "../../define/index.ts";
 import type { DeliveryOutcome } from "../../journal/deliveries.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import type { RunsQuery } from "../../journal/search.ts";
-import type { RunRow } from "../../journal/store.ts";
+import type { JournalStore, RunRow } from "../../journal/store.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
@@ -15,6 +15,7 @@ import type { Redo } from "../change/redo.ts";
 import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
 import type { InvalidOptionError } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
+import type { MediaStore } from "../media/media-store.ts";
 import type { SpendingTotals } from "../money/spending.ts";
 import type { Notifications } from "../notify/notifications.ts";
 import type {
@@ -48,6 +49,10 @@ export interface EnginePort {
 }
 
 export interface Showrunner {
+  /** What it works on, for what has no word here. */
+  readonly journal: JournalStore;
+  /** Bytes of outputs and uploads, by content hash. */
+  readonly media: MediaStore;
   /** The client that everything here goes through, for what has no word of its own. */
   readonly client: Client;
   readonly service: {
@@ -206,8 +211,11 @@ export interface Showrunner {
    * held stays; files placed in a run's own folder stay.
    */
   gc(options?: GcOptions): Promise<GcReport>;
-  /** What all runs of this account on this journal spent and reserved, with the limits that this Showrunner keeps to. */
-  spending(): Promise<SpendingTotals>;
+  /**
+   * What all runs of this account on this journal spent and reserved, or those that carry a tag, `key=value`; with the limits
+   * that this Showrunner keeps to.
+   */
+  spending(of?: { readonly tag?: string | undefined }): Promise<SpendingTotals>;
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };

@@ -3,8 +3,10 @@ import { registerHooks } from "node:module";
 /** Loaded with `--import`: lets examples import the package by its name, as its users do. */
 const entries: Readonly<Record<string, string>> = {
   showrunner: "../../../src/index.ts",
+  "showrunner/browser": "../../../src/browser/index.ts",
   "showrunner/client": "../../../src/api/index.ts",
   "showrunner/film": "../../../src/film/index.ts",
+  "showrunner/handler": "../../../src/handler/index.ts",
   "showrunner/migrate": "../../../src/migrate/index.ts",
   "showrunner/statecharts": "../../../src/statecharts/index.ts",
   "showrunner/testing": "../../../src/testing/index.ts",

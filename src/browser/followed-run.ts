@@ -1,0 +1,209 @@
+import { eventReader, type SentEvent } from "./event-text.ts";
+import type { EventView, ProgressView, RunView } from "./wire.ts";
+
+/** How the handler is reached. */
+export interface Link {
+  /** Without a slash at its end. */
+  readonly base: string;
+  send(path: string, init?: RequestInit): Promise<Response>;
+}
+
+/** The server refused a request, and says why. */
+export class RequestError extends Error {
+  readonly status: number;
+  /** Such as `OVER_BUDGET`. */
+  readonly code: string;
+  /** The field that is wrong, where one is. */
+  readonly field: string | null;
+
+  constructor(status: number, { code = "UNKNOWN", message = `The server answered ${status}.`, field = null }) {
+    super(message);
+    this.name = "RequestError";
+    this.status = status;
+    this.code = code;
+    this.field = field;
+  }
+}
+
+/** What a page shows of a run; another object with each change. */
+export interface RunSnapshot {
+  /** Null until the server has said something. */
+  readonly run: RunView | null;
+  readonly progress: readonly ProgressView[];
+  /** `lost`: nothing comes at the moment, and it is tried again. `over`: nothing comes any more. */
+  readonly connection: "connecting" | "open" | "lost" | "over";
+  /** Why it cannot be followed. */
+  readonly error: RequestError | null;
+}
+
+export interface Decision {
+  readonly step: string;
+  readonly approve: boolean;
+  /** Position among the media that wait, from 0. */
+  readonly pick?: number;
+  /** What is approved in place of the value that is shown. */
+  readonly value?: unknown;
+  readonly note?: string;
+}
+
+/** A run that a page follows. `subscribe` and `snapshot` are what React's `useSyncExternalStore` takes, and stores elsewhere. */
+export interface FollowedRun {
+  readonly id: string;
+  readonly snapshot: () => RunSnapshot;
+  /** Follows the run as long as somebody subscribes; answers how to end that. `event` is each event, none twice. */
+  readonly subscribe: (changed: () => void, event?: (event: EventView) => void) => () => void;
+  /** The run at its end; where `orPaused`, also when it waits for somebody. @throws RequestError where it cannot be followed */
+  done(options?: { readonly orPaused?: boolean }): Promise<RunView>;
+  /** @throws RequestError */
+  decide(decision: Decision): Promise<void>;
+  /** Starts nothing more; what is under way is settled. @throws RequestError */
+  stop(): Promise<void>;
+}
+
+const FINAL: readonly string[] = ["succeeded", "partial", "failed", "cancelled"];
+/** The server sends something every 15 s: a connection that is silent for longer is dead. */
+const SILENT_MS = 40_000;
+const MOST_WAIT_MS = 15_000;
+
+export function followedRun(link: Link, id: string): FollowedRun {
+  const path = `/runs/${encodeURIComponent(id)}`;
+  const listeners = new Map<() => void, ((event: EventView) => void) | undefined>();
+  let now: RunSnapshot = { run: null, progress: [], connection: "connecting", error: null };
+  let lastId = "";
+  let following: AbortController | null = null;
+
+  const set = (change: Partial<RunSnapshot>) => {
+    now = { ...now, ...change };
+    for (const changed of [...listeners.keys()]) changed();
+  };
+  const show = (run: RunView) => {
+    if (run.seq >= (now.run?.seq ?? 0)) set({ run });
+  };
+  const take = ({ type, data, id: seq }: SentEvent) => {
+    if (seq !== null) lastId = seq;
+    const said = JSON.parse(data);
+    if (type === "run") show(placed(link.base, said));
+    if (type === "progress") set({ progress: said });
+    if (type === "event") for (const event of [...listeners.values()]) event?.(said);
+  };
+
+  /** One connection; true when nothing comes any more. */
+  const listen = async (signal: AbortSignal): Promise<boolean> => {
+    const silent = new AbortController();
+    const either = AbortSignal.any([signal, silent.signal]);
+    let timer = setTimeout(() => silent.abort(), SILENT_MS);
+    try {
+      const headers: Record<string, string> = lastId === "" ? {} : { "Last-Event-ID": lastId };
+      const response = await link.send(`${path}/events`, { headers, signal: either, cache: "no-store" });
+      if (response.status === 204) {
+        if (now.run === null || !FINAL.includes(now.run.status))
+          show(placed(link.base, await (await link.send(path)).json()));
+        return true;
+      }
+      set({ connection: "open" });
+      const reader = response
+        .body!.pipeThrough(new TextDecoderStream() as never)
+        .getReader() as ReadableStreamDefaultReader<string>;
+      const split = eventReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return now.run !== null && FINAL.includes(now.run.status);
+        clearTimeout(timer);
+        timer = setTimeout(() => silent.abort(), SILENT_MS);
+        for (const event of split(value)) take(event);
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      const before = lastId;
+      try {
+        if (await listen(signal)) return set({ connection: "over", progress: [] });
+      } catch (error) {
+        if (signal.aborted) return;
+        // What the server refuses for good is not asked again and again.
+        if (error instanceof RequestError && error.status < 500 && error.status !== 429) {
+          return set({ connection: "over", error });
+        }
+      }
+      if (signal.aborted) return;
+      if (lastId !== before) failures = 0;
+      set({ connection: "lost" });
+      await pause(Math.min(MOST_WAIT_MS, 500 * 2 ** failures) * (0.5 + Math.random() / 2), signal);
+    }
+  };
+
+  const subscribe: FollowedRun["subscribe"] = (changed, event) => {
+    // The same function may be given twice; each is one subscription.
+    const own = () => changed();
+    listeners.set(own, event);
+    if (following === null && now.connection !== "over") {
+      following = new AbortController();
+      void follow(following.signal);
+    }
+    return () => {
+      listeners.delete(own);
+      if (listeners.size > 0) return;
+      following?.abort();
+      following = null;
+    };
+  };
+
+  const post = async (to: string, body: unknown) => {
+    const headers = { "Content-Type": "application/json" };
+    const response = await link.send(path + to, { method: "POST", headers, body: JSON.stringify(body) });
+    show(placed(link.base, await response.json()));
+  };
+
+  return {
+    id,
+    snapshot: () => now,
+    subscribe,
+    done: ({ orPaused = false } = {}) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const { run, error, connection } = now;
+          const isThere = run !== null && (FINAL.includes(run.status) || (orPaused && run.status === "paused"));
+          if (!isThere && connection !== "over") return;
+          queueMicrotask(() => leave());
+          if (isThere) resolve(run);
+          else reject(error ?? new RequestError(404, { message: "The run cannot be followed." }));
+        };
+        const leave = subscribe(look);
+        look();
+      }),
+    decide: (decision) => post("/decisions", decision),
+    stop: () => post("/stop", {}),
+  };
+}
+
+/** Addresses of files as they are for this page, also where the server is another origin's. */
+export function placed<T = RunView>(base: string, value: unknown): T {
+  if (Array.isArray(value)) return value.map((one) => placed<unknown>(base, one)) as T;
+  if (typeof value !== "object" || value === null) return value as T;
+  const entries = Object.entries(value).map(([name, inner]) => {
+    const isFile = name === "url" && typeof inner === "string" && /^\/[^/].*\bmark=/.test(inner);
+    return [name, isFile ? new URL(inner, base).href : placed<unknown>(base, inner)];
+  });
+  return Object.fromEntries(entries) as T;
+}
+
+/** Of a page; there is none where this runs elsewhere. */
+const page = globalThis as Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
+
+/** Until then, or until the network is back. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    const timer = setTimeout(end, ms);
+    function end() {
+      clearTimeout(timer);
+      page.removeEventListener?.("online", end);
+      done();
+    }
+    page.addEventListener?.("online", end);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

@@ -1,0 +1,60 @@
+import { badRequest, Refusal } from "../served/index.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Largest body without files, bytes. */
+export const MOST_JSON_BYTES = 1024 * 1024;
+
+/** The JSON object of a request. @throws Refusal 413 when it is too large, 415 when it is no JSON, 400 when malformed */
+export async function jsonBody(request: Request): Promise<Body> {
+  if (!isOfType(request, "application/json")) {
+    throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
+  }
+  return jsonObject(new TextDecoder().decode(await bytesOf(request, MOST_JSON_BYTES)), "The body");
+}
+
+export function jsonObject(text: string, what: string): Body {
+  let body: unknown;
+  try {
+    body = text === "" ? {} : JSON.parse(text);
+  } catch {
+    throw badRequest(`${what} is no JSON.`);
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw badRequest(`${what} is no JSON object.`);
+  return body as Body;
+}
+
+export function isOfType(request: Request, type: string): boolean {
+  const given = (request.headers.get("Content-Type") ?? "").split(";", 1)[0]!;
+  return given.trim().toLowerCase() === type;
+}
+
+/** The parts of a form with files. @throws Refusal 413, 400 */
+export async function formBody(request: Request, mostBytes: number): Promise<FormData> {
+  const bytes = await bytesOf(request, mostBytes);
+  const headers = { "Content-Type": request.headers.get("Content-Type") ?? "" };
+  return new Response(bytes, { headers }).formData().catch(() => {
+    throw badRequest("The form is malformed, or was cut short.");
+  });
+}
+
+async function bytesOf(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  if (Number(request.headers.get("Content-Length") ?? 0) > most) throw tooLarge(most);
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const piece of request.body ?? []) {
+      size += piece.length;
+      if (size > most) throw tooLarge(most);
+      pieces.push(piece);
+    }
+  } catch (error) {
+    // A sender that hangs up is nothing that went wrong here.
+    throw error instanceof Refusal ? error : badRequest("The body was cut short.");
+  }
+  return new Uint8Array(Buffer.concat(pieces));
+}
+
+export function tooLarge(most: number): Refusal {
+  return new Refusal(413, "TOO_LARGE", `A request may hold ${most} bytes; name large files by a URL.`);
+}

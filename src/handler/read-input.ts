@@ -1,0 +1,129 @@
+import { Readable } from "node:stream";
+import { ForbiddenAddressError, fetchForInput } from "../network/index.ts";
+import { badRequest, keepFile, Refusal } from "../served/index.ts";
+import { inputSchema, withFiles } from "./file-fields.ts";
+import type { Context, Endpoint } from "./options.ts";
+import { formBody, isOfType, jsonBody, jsonObject, tooLarge } from "./read-body.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** How long a file at a URL may take to come, milliseconds. */
+const FETCH_MS = 60_000;
+const MOST_FILES = 100;
+const MOST_LEVELS = 40;
+
+/** A file of the form, at the place of the input that its part names. */
+class SentFile {
+  readonly file: File;
+  constructor(file: File) {
+    this.file = file;
+  }
+}
+
+/**
+ * The body of a quote or start, with its input as the pipeline takes it: files that were sent, and those at URLs, are on this
+ * machine by then. A path is no file: callers name nothing of this machine. @throws Refusal
+ */
+export async function readInput(
+  context: Context,
+  { pipeline }: Endpoint,
+  request: Request,
+): Promise<{ readonly input: unknown; readonly body: Body }> {
+  const body = isOfType(request, "multipart/form-data") ? await formFields(context, request) : await jsonBody(request);
+  const { input = {} } = body;
+  refusePaths(input, "input");
+  let files = 0;
+  const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
+    files += 1;
+    if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
+    return keptFile(context, value, field);
+  });
+  refuseStray(given, "input");
+  return { input: given, body };
+}
+
+/** `input` as JSON, and one part for each file, named after the field that it is for: `photo`, `shots.0.image`. */
+async function formFields({ mostBytes }: Context, request: Request): Promise<Body> {
+  const form = await formBody(request, mostBytes);
+  const body: Record<string, unknown> = {};
+  const files: [string, File][] = [];
+  for (const [name, part] of form) {
+    if (typeof part !== "string") files.push([name, part]);
+    else if (name === "input") body.input = jsonObject(part, "input");
+    else if (name === "budget" || name === "title") body[name] = part;
+    else throw badRequest(`${name}: send fields of the input as JSON, in the part input.`, name);
+  }
+  const input = (body.input ?? {}) as Record<string, unknown>;
+  for (const [name, file] of files) place(input, name, new SentFile(file));
+  return { ...body, input };
+}
+
+function place(input: Record<string, unknown>, name: string, file: SentFile): void {
+  const parts = name.split(/[.[\]]+/).filter((part) => part !== "");
+  const last = parts.pop();
+  const wrong = () => badRequest(`The part ${JSON.stringify(name)} names no place of the input.`, name);
+  let at: unknown = input;
+  for (const part of parts) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) throw wrong();
+    at = (at as Record<string, unknown>)[part];
+  }
+  if (typeof at !== "object" || at === null || last === undefined || last === "__proto__") throw wrong();
+  (at as Record<string, unknown>)[last] = file;
+}
+
+async function keptFile(context: Context, value: unknown, field: string): Promise<unknown> {
+  const { filesDir: folder, mostBytes } = context;
+  const kept = (bytes: AsyncIterable<Uint8Array>, name: string) =>
+    keepFile(bytes, { folder, name, mostBytes, tooLarge: () => tooLarge(mostBytes) });
+  if (value instanceof SentFile) {
+    return (await kept(Readable.fromWeb(value.file.stream() as never), value.file.name || "file")).path;
+  }
+  const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
+  if (url === null)
+    throw badRequest(`${field}: send the file itself, as the part ${field} of a form, or its https URL.`, field);
+  try {
+    const inside = context.options.inside ?? [];
+    const { status, body } = await fetchForInput(url.href, { inside, signal: AbortSignal.timeout(FETCH_MS) });
+    if (status !== 200) {
+      body.on("error", () => {}).destroy();
+      throw badRequest(`${field}: its URL answered ${status}.`, field);
+    }
+    return (await kept(body, decodedName(url))).path;
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    const why = error instanceof ForbiddenAddressError ? "leads to no public address" : "could not be read";
+    throw badRequest(`${field}: its URL ${why}; send the file itself instead.`, field);
+  }
+}
+
+function webAddress(value: unknown): URL | null {
+  if (typeof value !== "string" || !/^https?:\/\//i.test(value) || !URL.canParse(value)) return null;
+  return new URL(value);
+}
+
+function decodedName({ pathname }: URL): string {
+  const last = pathname.slice(pathname.lastIndexOf("/") + 1);
+  return /[A-Za-z0-9]/.test(last) && !last.startsWith(".") ? last.replace(/[^\w.-]/g, "_") : "file";
+}
+
+/** A text that is nothing but a path: absolute, of a home, upwards, or with the scheme of files. */
+const PATH = /^\s*(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|(?:\.{1,2}[/\\])+)\S*\s*$/i;
+const UPWARDS = /^[^\s]*(?:^|[/\\])\.\.(?:[/\\]|$)[^\s]*$/;
+
+/** Code of a pipeline may read what an input names, so nothing that looks like a place of this machine comes in. */
+function refusePaths(value: unknown, field: string, level = 0): void {
+  if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", "input");
+  if (typeof value === "string") {
+    const isPath = (PATH.test(value) || UPWARDS.test(value) || value.includes("\0")) && value.trim().length > 1;
+    if (isPath) throw badRequest(`${field}: paths are not taken; send the file itself, or its https URL.`, field);
+    return;
+  }
+  if (value instanceof SentFile || typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) refusePaths(inner, `${field}.${name}`, level + 1);
+}
+
+function refuseStray(value: unknown, field: string): void {
+  if (value instanceof SentFile) throw badRequest(`${field}: this field takes no file.`, field);
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) refuseStray(inner, `${field}.${name}`);
+}

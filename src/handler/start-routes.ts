@@ -1,0 +1,135 @@
+import { resolve } from "node:path";
+import { cleanText } from "../clean-text.ts";
+import { formatUsd, type Plan, type Problem, parseUsd, type Quote } from "../internal.ts";
+import { badRequest, notFound, optionalText, Refusal } from "../served/index.ts";
+import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
+import type { Call, Endpoint } from "./options.ts";
+import { readInput } from "./read-input.ts";
+import { drive, type Route, viewOf } from "./run-routes.ts";
+import { said } from "./run-view.ts";
+
+/** Pipelines as endpoints: their price, and their start. */
+export const startRoutes: readonly Route[] = [
+  { method: "POST", path: "/:endpoint/quote", handle: quote },
+  { method: "POST", path: "/:endpoint/runs", handle: start },
+];
+
+interface Priced {
+  readonly endpoint: Endpoint;
+  readonly input: unknown;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly quote: Quote;
+}
+
+async function priced({ context, params, request }: Call): Promise<Priced> {
+  const endpoint = context.endpoints.get(params.endpoint!);
+  if (endpoint === undefined) throw notFound("This pipeline");
+  const { input, body } = await readInput(context, endpoint, request);
+  const { maxUnquoted } = endpoint;
+  const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted });
+  if (!quoted.ok) throw new Unplannable(quoted.problems);
+  refuseNamedFiles(quoted.plan!, input, context.filesDir);
+  return { endpoint, input, body, quote: quoted };
+}
+
+async function quote(call: Call) {
+  const { quote } = await priced(call);
+  const { min, max } = quote.totalMicros;
+  const left = await leftMicros(call.context, call.caller);
+  return {
+    usd: { min: formatUsd(min), max: max === null ? null : formatUsd(max), expected: formatUsd(quote.expectedMicros) },
+    leftUsd: left === null ? null : formatUsd(left),
+    expectedMs: quote.forecastMs,
+    stepCount: quote.plan!.steps.length,
+  };
+}
+
+const KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** Starts a run, or answers with that of the same key; continues it where it is paused or interrupted. */
+async function start(call: Call): Promise<Response> {
+  const { context, caller, params, request } = call;
+  const key = request.headers.get("Idempotency-Key") ?? "";
+  if (!KEY.test(key)) {
+    const message =
+      "Idempotency-Key: send a header of your own for each run, 1 to 200 characters; the same key is the same run.";
+    throw badRequest(message, "Idempotency-Key");
+  }
+  const { endpoint, input, body, quote } = await priced(call);
+  const id = runIdOf(caller, key);
+  const { show, options } = context;
+  const isThere = (await show.journal.run(id)) !== null;
+  if (!isThere) await refuseOverBudget(call, quote);
+  const how = {
+    id,
+    title: optionalText(body, "title", 120),
+    tags: { ...caller.tags, [ENDPOINT]: params.endpoint! },
+    ...budgetOf(call, body),
+    maxUnquoted: endpoint.maxUnquoted,
+    source: endpoint.source,
+  };
+  if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
+  else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
+  const view = await viewOf(context, { runId: id });
+  return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
+}
+
+/** Refused before the run is written down; that parallel starts pass here together is caught as each reserves its money. */
+async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
+  const left = await leftMicros(context, caller);
+  if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
+}
+
+/** That of the caller over all their runs, else that of the run, which the start then has to name. @throws Refusal 400 */
+function budgetOf({ caller }: Call, body: Priced["body"]) {
+  const budget = optionalText(body, "budget", 20);
+  if (caller.budget !== undefined) {
+    if (budget === undefined) return { budget: caller.budget, budgetTag: budgetTag(caller) };
+    throw badRequest("budget: yours is kept over all your runs; leave it out.", "budget");
+  }
+  if (budget === undefined || parseUsd(budget) === null) {
+    throw badRequest('budget: say what the run may cost at most, in dollars, such as "1.50".', "budget");
+  }
+  return { budget };
+}
+
+/** A text of the input that the pipeline's code would open as a file. @throws Refusal 400 */
+function refuseNamedFiles({ steps }: Plan, input: unknown, filesDir: string): void {
+  const opened = steps.flatMap((step) => (step.kind === "upload" ? [resolve(step.file.path)] : []));
+  const foreign = new Set(opened.filter((path) => !path.startsWith(`${resolve(filesDir)}/`)));
+  if (foreign.size === 0) return;
+  for (const text of textsIn(input)) {
+    if (!foreign.has(resolve(text))) continue;
+    throw badRequest(
+      `input: ${JSON.stringify(cleanText(text, 100))} is no file of yours; send the file itself.`,
+      "input",
+    );
+  }
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
+}
+
+const MOST_PROBLEMS = 50;
+
+/** What is wrong with an input, all of it at once. */
+export class Unplannable extends Refusal {
+  readonly problems: readonly {
+    readonly field: string | null;
+    readonly step: string | null;
+    readonly message: string;
+  }[];
+
+  constructor(problems: readonly Problem[]) {
+    const [first] = problems;
+    const where = [first?.step, first?.field].filter((part) => part != null).join(" ");
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+    const what = said(first?.message ?? "it cannot be planned");
+    super(422, "PLAN_PROBLEMS", `${where === "" ? "" : `${where}: `}${what}${more}`, first?.field ?? null);
+    this.problems = problems
+      .slice(0, MOST_PROBLEMS)
+      .map(({ field, step, message }) => ({ field, step, message: said(message)! }));
+  }
+}
