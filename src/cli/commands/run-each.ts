@@ -64,7 +64,10 @@ export async function runRows(
       flags,
       options: { ...options, budget, atOnce, outDir },
     });
-    return sayEnd(outcomes, context, budget ?? null);
+    const isPaused = outcomes.some(({ status }) => status === "paused");
+    const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
+    const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
+    return sayEnd(outcomes, context, { budget: budget ?? null, decisions });
   });
   return typeof outcome === "number" ? outcome : detach(context, outcome, flags);
 }
@@ -129,7 +132,13 @@ function sayQuote(quote: BulkQuote & { readonly ok: true }, { output }: Context)
   output.say(`${counted(rows.length, "row")} cost ${about}${expected}${known}`);
 }
 
-function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, budget: string | null): ExitCode {
+interface End {
+  readonly budget: string | null;
+  /** Rows that go on once somebody has decided. */
+  readonly decisions: number;
+}
+
+function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, { budget, decisions }: End): ExitCode {
   const counts = new Map<RowOutcome["status"], number>();
   for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1);
   output.say([...counts].map(([status, count]) => `${count} ${status}`).join(", "));
@@ -138,6 +147,10 @@ function sayEnd(outcomes: readonly RowOutcome[], { io, output, args }: Context, 
   if (counts.has("handed")) output.next("showrunner runs", "showrunner worker --engine …   (where none runs)");
   const isOpen = ["paused", "partial", "waiting"].some((status) => counts.has(status as RowOutcome["status"]));
   const isFailed = ["failed", "cancelled", "refused"].some((status) => counts.has(status as RowOutcome["status"]));
+  if (decisions > 0) {
+    const wait = decisions === 1 ? "1 row waits" : `${decisions} rows wait`;
+    output.next(`showrunner approve   (${wait} for a decision; showrunner dashboard has them under Review)`);
+  }
   if (isOpen) {
     const all = withBudget(args, outcomes, budget).map((word) => shellWord(visible(word)));
     output.next(`showrunner ${all.join(" ")}   (continues; no row is started twice)`);
@@ -194,9 +207,26 @@ function sayMistakes(
   const sorted = [...mistakes].sort((a, b) => a.line - b.line);
   if (flags.json) output.printJson({ ok: false, file, mistakes: sorted });
   output.say(`${counted(mistakes.length, "mistake")} in ${visible(file)}; nothing was started:`);
-  for (const { line, column, message } of sorted) {
-    output.say(`  line ${line}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`);
+  const alike = Map.groupBy(sorted, ({ column, message }) => JSON.stringify([column, message]));
+  for (const same of alike.values()) {
+    const { column, message } = same[0]!;
+    const where = linesOf(same.map(({ line }) => line));
+    output.say(`  ${where}${column === null ? "" : `, column ${visible(column)}`}: ${visible(message)}`);
   }
   output.next("correct the file and try again");
   return ExitCode.refused;
+}
+
+/** Such as `line 2`, or `lines 2 to 5, 9`. */
+function linesOf(lines: readonly number[]): string {
+  const spans: [number, number][] = [];
+  for (const line of lines) {
+    const last = spans.at(-1);
+    if (last !== undefined && line <= last[1] + 1) last[1] = line;
+    else spans.push([line, line]);
+  }
+  const said = spans.map(([from, to]) =>
+    from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from} to ${to}`,
+  );
+  return `${lines.length === 1 ? "line" : "lines"} ${said.join(", ")}`;
 }
