@@ -161,6 +161,7 @@ describe("showrunner run --each", () => {
   test.each([
     ["slogan,sise\na b c,1\n", "line 1, column sise: is no field of the input; did you mean size?"],
     ["slogan,slogan\na b c,1\n", "line 1, column slogan: stands twice in the header"],
+    ["slogan,#\nno,1\nno,2\nno,3\nfine,4\nno,5\n", "  lines 2 to 4, 6, column slogan: "],
     ["slogan,\na b c,1\n", "line 1, column 2: has no name in the header"],
     ["slogan\n", "line 1: has no rows"],
     ["", "line 1: has no header"],
@@ -170,6 +171,17 @@ describe("showrunner run --each", () => {
     csv(text);
     const { code, stderr } = await each("--budget", "1");
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test("rows that ask somebody are counted, and where to decide comes first of what is next", async () => {
+    const asking = cards
+      .replace("job })", "job, approve })")
+      .replace("return { card: job(", 'return { card: approve("fine", job(');
+    writeFileSync(join(options.cwd, "cards.ts"), asking.replace("{ prompt }) }", "{ prompt })) }"));
+    csv("slogan\none\ntwo\n");
+    const { code, stderr } = await each("--budget", "1");
+    expect([code, stderr]).toEqual([3, expect.stringContaining("2 rows wait for a decision")]);
+    expect(stderr).toMatch(/Next: showrunner approve\n.*\nNext: showrunner run /);
   });
 
   test("reads JSON lines, and names the row of the lines that are none", async () => {

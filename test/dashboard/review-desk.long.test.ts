@@ -52,11 +52,17 @@ test(`${ADS} waiting ads are decided by clicks and keys, one after the other, wi
   const { page } = seen;
   await page.getByRole("link", { name: "Review", exact: true }).click();
   await page.getByText(`${ADS} decisions to make`).waitFor();
-  await page.getByRole("combobox", { name: "Tag" }).selectOption("client=acme");
-  await page.getByText(`${ADS / 2} decisions to make`).waitFor();
+  const desk = page.getByRole("region", { name: "The decision" });
+  for (const client of ["acme", "north"]) {
+    await page.getByRole("combobox", { name: "Tag" }).selectOption(`client=${client}`);
+    await page.getByText(`${ADS / 2} decisions to make`).waitFor();
+    await eventually(() => page.locator(".queue [aria-current]").textContent()).toContain(`client=${client}`);
+    await desk
+      .getByRole("link", { name: `${await page.locator(".queue [aria-current] b").textContent()}, look/pick` })
+      .waitFor();
+  }
   await page.getByRole("combobox", { name: "Tag" }).selectOption("");
   await page.getByText(`${ADS} decisions to make`).waitFor();
-  const desk = page.getByRole("region", { name: "The decision" });
   const began = Date.now();
   const chosen = new Map<string, number>();
   for (let left = ADS; left > 0; left -= 1) {

@@ -69,29 +69,35 @@ test("rows that cost more than their quotes draw on what is left; a raise contin
   expect(counted(second.outcomes)).toEqual({ succeeded: 3 });
 });
 
-test("any batch, whatever its films cost in the end, spends no more than its budget and is finished by what it advises", () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 7 }),
-      fc.integer({ min: 1, max: 4 }),
-      fc.integer({ min: 1, max: 90 }),
-      fc.integer({ min: 1, max: 30 }),
-      async (rows, atOnce, budget, later) => {
-        const { start } = await world();
-        let { outcomes, neededMicros, paid } = await start(rows, budget * CENT, atOnce, later * CENT);
-        let allowed = budget * CENT;
-        for (let raises = 0; ; raises++) {
-          expect(paid).toBeLessThanOrEqual(allowed);
-          const open = outcomes.filter(({ status }) => status !== "succeeded");
-          if (open.length === 0) return;
-          expect(open.map(({ status }) => status)).toEqual(open.map(() => expect.stringMatching(/^(paused|waiting)$/)));
-          expect(neededMicros).toBeGreaterThan(allowed);
-          // The first told the price of what had begun; a new start asks for all of it.
-          expect(raises).toBeLessThan(3);
-          allowed = neededMicros;
-          ({ outcomes, neededMicros, paid } = await start(rows, allowed, atOnce));
-        }
-      },
+test(
+  "any batch, whatever its films cost in the end, spends no more than its budget and is finished by what it advises",
+  () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 7 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 90 }),
+        fc.integer({ min: 1, max: 30 }),
+        async (rows, atOnce, budget, later) => {
+          const { start } = await world();
+          let { outcomes, neededMicros, paid } = await start(rows, budget * CENT, atOnce, later * CENT);
+          let allowed = budget * CENT;
+          for (let raises = 0; ; raises++) {
+            expect(paid).toBeLessThanOrEqual(allowed);
+            const open = outcomes.filter(({ status }) => status !== "succeeded");
+            if (open.length === 0) return;
+            expect(open.map(({ status }) => status)).toEqual(
+              open.map(() => expect.stringMatching(/^(paused|waiting)$/)),
+            );
+            expect(neededMicros).toBeGreaterThan(allowed);
+            // The first told the price of what had begun; a new start asks for all of it.
+            expect(raises).toBeLessThan(3);
+            allowed = neededMicros;
+            ({ outcomes, neededMicros, paid } = await start(rows, allowed, atOnce));
+          }
+        },
+      ),
+      { numRuns: isWhole ? 100 : 10 },
     ),
-    { numRuns: isWhole ? 200 : 10 },
-  ));
+  240_000,
+);

@@ -134,7 +134,7 @@ function sayQuote(quote: BulkQuote & { readonly ok: true }, { output }: Context)
 
 interface End {
   readonly budget: string | null;
-  /** Rows that go on once somebody has decided. */
+  /** Rows that continue once somebody has decided. */
   readonly decisions: number;
 }
 

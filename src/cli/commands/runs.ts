@@ -7,6 +7,8 @@ import { type Column, table } from "../text/table.ts";
 
 /** Waiting runs that are listed with their command. */
 const MOST_WAITING = 10;
+/** Decisions whose commands are listed one by one. */
+const MOST_COMMANDS = 3;
 
 const columns: readonly Column<RunRow>[] = [
   { title: "run", value: (row) => visible(row.runId), flexible: true },
@@ -56,14 +58,16 @@ async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly 
   const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
   if (waiting.length === 0) return;
   output.say(`\n${waiting.length === 1 ? "1 run waits" : `${waiting.length} runs wait`} for you:`);
+  const decisions: string[] = [];
   const commands: string[] = [];
   for (const { runId } of waiting.slice(0, MOST_WAITING)) {
     const { status, pause, next } = await show.show(runId);
     output.say(`  ${visible(runId)}  ${pause === null ? status : `paused (${pause.reason})`}`);
-    if (next !== null) commands.push(visible(next.command));
+    if (next !== null) (pause?.reason === "approval" ? decisions : commands).push(visible(next.command));
   }
   if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
-  output.next(...commands);
+  const list = "showrunner approve   (lists all decisions; showrunner dashboard has them under Review)";
+  output.next(...(decisions.length > MOST_COMMANDS ? [list] : decisions), ...commands);
 }
 
 function document(row: RunRow): unknown {

@@ -125,11 +125,11 @@ class Bulk {
       const fits = this.#committedMicros + neededMicros <= budgetMicros;
       if (fits && this.#running.size < atOnce) return;
       if (this.#running.size === 0) {
-        const [taken, all] = [this.#committedMicros, budgetMicros].map((micros) => `${formatUsd(micros)} USD`);
+        const [taken, all] = [formatUsd(this.#committedMicros), `the budget of ${formatUsd(budgetMicros)} USD`];
         this.#stopped =
           this.#committedMicros > budgetMicros
-            ? `the rows that are started come to ${taken}, above the budget of ${all}`
-            : `may cost ${formatUsd(neededMicros)} USD; ${taken} of the budget of ${all} are spent or reserved by the rows before it`;
+            ? `the rows that are started come to ${taken} USD, above ${all}`
+            : `may cost ${formatUsd(neededMicros)} USD; ${taken} of ${all} are spent or reserved by the rows before it`;
         return;
       }
       await Promise.race(this.#running);

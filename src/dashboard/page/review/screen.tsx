@@ -1,18 +1,17 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ReviewQueue, WaitingView } from "../../views/review-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
 import { get } from "../state/api.ts";
 import { listVersion, useCanAct } from "../state/live.ts";
-import { go, type Route, reviewHref } from "../state/router.ts";
+import { go, reviewHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
 import { ago, count } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { ApproveAll } from "./approve-all.tsx";
+import { Filters, type ReviewRoute } from "./filters.tsx";
 import { Stage } from "./stage.tsx";
-
-export type ReviewRoute = Extract<Route, { readonly screen: "review" }>;
 
 /** Everything that waits for a person, one after the other. */
 export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
@@ -25,7 +24,11 @@ export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
     ...(pipeline !== null && { pipeline }),
     ...(tag !== null && { tag }),
   });
-  const loaded = useLoaded((signal) => get<ReviewQueue>(`/api/review?${query}`, signal), [version, `${query}`]);
+  const asked = `${query}`;
+  const loaded = useLoaded(
+    async (signal) => ({ asked, queue: await get<ReviewQueue>(`/api/review?${asked}`, signal) }),
+    [version, asked],
+  );
   if (loaded.state === "loading") return <p class="quiet page">Reading what waits…</p>;
   if (loaded.state === "failed") {
     return (
@@ -35,16 +38,18 @@ export function ReviewScreen({ route }: { readonly route: ReviewRoute }) {
       </div>
     );
   }
-  return <Reviewing route={route} queue={loaded.value} version={version} />;
+  return <Reviewing route={route} {...loaded.value} version={version} />;
 }
 
 interface ReviewingProps {
   readonly route: ReviewRoute;
+  /** The filters that the queue was asked with. */
+  readonly asked: string;
   readonly queue: ReviewQueue;
   readonly version: number;
 }
 
-function Reviewing({ route, queue, version }: ReviewingProps) {
+function Reviewing({ route, asked, queue, version }: ReviewingProps) {
   const said = useStore(verdicts);
   const canAct = useCanAct();
   const [isApprovingAll, setApprovingAll] = useState(false);
@@ -59,6 +64,12 @@ function Reviewing({ route, queue, version }: ReviewingProps) {
     // The place is in the address, so that a decision made elsewhere moves nothing under the hand.
     if (route.at === null && at !== null) go(reviewHref({ ...route, at }), "replace");
   }, [route.at, at]);
+  const filtered = useRef(asked);
+  useEffect(() => {
+    if (filtered.current === asked) return;
+    filtered.current = asked;
+    if (index < 0) show(open[0]);
+  }, [asked, index]);
   const [last] = [...said].slice(-1);
   const undo = () => {
     if (last?.[1].undo == null) return;
@@ -115,55 +126,6 @@ function keyOf({ run, step, since }: WaitingView): string {
 
 function placeOf(item: WaitingView | undefined): string | null {
   return item === undefined ? null : `${item.run}/${item.step}`;
-}
-
-interface FiltersProps {
-  readonly route: ReviewRoute;
-  readonly queue: ReviewQueue;
-}
-
-function Filters({ route, queue: { pipelines, tags } }: FiltersProps) {
-  const { search, run, pipeline, tag } = route;
-  const filter = (wanted: Partial<ReviewRoute>) => go(reviewHref({ ...route, ...wanted, at: null }), "replace");
-  return (
-    <>
-      <input
-        type="search"
-        placeholder="Search titles, tags and inputs"
-        aria-label="Search titles, tags and inputs of runs"
-        value={search}
-        onInput={(event) => filter({ search: event.currentTarget.value })}
-      />
-      {run !== null && (
-        <button type="button" class="chip" aria-pressed="true" onClick={() => filter({ run: null })}>
-          only {run} <span aria-hidden="true">×</span>
-        </button>
-      )}
-      <Choice name="Pipeline" value={pipeline} of={pipelines} onChoose={(chosen) => filter({ pipeline: chosen })} />
-      <Choice name="Tag" value={tag} of={tags} onChoose={(chosen) => filter({ tag: chosen })} />
-    </>
-  );
-}
-
-interface ChoiceProps {
-  readonly name: string;
-  readonly value: string | null;
-  readonly of: ReviewQueue["tags"];
-  readonly onChoose: (value: string | null) => void;
-}
-
-function Choice({ name, value, of, onChoose }: ChoiceProps) {
-  if (of.length === 0 || (of.length === 1 && value === null)) return null;
-  return (
-    <select aria-label={name} value={value ?? ""} onChange={(event) => onChoose(event.currentTarget.value || null)}>
-      <option value="">Every {name.toLowerCase()}</option>
-      {of.map((one) => (
-        <option key={one.name} value={one.name}>
-          {one.name} ({one.count})
-        </option>
-      ))}
-    </select>
-  );
 }
 
 interface QueueProps {
