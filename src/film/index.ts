@@ -1,5 +1,6 @@
 export type { TimedWord } from "./captions/align.ts";
 export type { LetterStyle } from "./captions/ass.ts";
+export type { Checks, Judge } from "./checks/checks.ts";
 export { FilmError } from "./ffmpeg/film-error.ts";
 export { ffmpegSummary } from "./ffmpeg/summary.ts";
 export type { Fit } from "./graph/fit.ts";
@@ -7,6 +8,7 @@ export type { Format, Size } from "./graph/size.ts";
 export { named } from "./named.ts";
 export { type AudiogramOptions, audiogram } from "./steps/audiogram.ts";
 export { type CaptionOptions, caption, type SpokenLine } from "./steps/caption.ts";
+export { inspect, inspector } from "./steps/inspect.ts";
 export { type JoinOptions, join } from "./steps/join.ts";
 export { type MixOptions, mix, type Sound } from "./steps/mix.ts";
 export { type OverlayOptions, overlay } from "./steps/overlay.ts";

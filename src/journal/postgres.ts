@@ -7,13 +7,15 @@ import { ChangeFeed } from "./postgres/change-feed.ts";
 import { databaseClock, type LeaseClock, SharedClock } from "./postgres/clock.ts";
 import { commitRun } from "./postgres/commits.ts";
 import { closedError, Database } from "./postgres/database.ts";
+import { deliver } from "./postgres/deliveries.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
 import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
 import { sharePace } from "./postgres/pace.ts";
+import * as links from "./postgres/review-links.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
-import * as tables from "./postgres/side-tables.ts";
+import * as side from "./postgres/side-tables.ts";
 import { WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
@@ -139,15 +141,15 @@ class PostgresJournal implements JournalStore {
   }
 
   async send(runId: string, message: InboxMessage, at: number) {
-    return tables.sendMessage(this.#open, this.#feed.channel, runId, message, at);
+    return side.sendMessage(this.#open, this.#feed.channel, runId, message, at);
   }
 
   async deliver(delivery: Delivery) {
-    return tables.deliver(this.#open, this.#feed.channel, delivery);
+    return deliver(this.#open, this.#feed.channel, delivery);
   }
 
   async inbox(runId: string) {
-    return tables.readInbox(this.#open, runId);
+    return side.readInbox(this.#open, runId);
   }
 
   async ledger(runId: string) {
@@ -155,11 +157,11 @@ class PostgresJournal implements JournalStore {
   }
 
   async accountLedger(account: string) {
-    return tables.accountTotals(this.#open, account);
+    return side.accountTotals(this.#open, account);
   }
 
   async spending(account: string, scope: SpendingScope) {
-    return tables.spendingOf(this.#open, account, scope);
+    return side.spendingOf(this.#open, account, scope);
   }
 
   async sharePace(request: PaceRequest) {
@@ -167,59 +169,59 @@ class PostgresJournal implements JournalStore {
   }
 
   async results(query: ResultsQuery, limit = 20) {
-    return tables.readResults(this.#open, query, limit);
+    return side.readResults(this.#open, query, limit);
   }
 
   async notices() {
-    return tables.readNotices(this.#open);
+    return side.readNotices(this.#open);
   }
 
   async claimNotices(claim: NoticeClaim) {
-    return tables.claimNotices(this.#open, claim);
+    return side.claimNotices(this.#open, claim);
   }
 
   async resolveNotice(runId: string, seq: number, outcome: NoticeOutcome) {
-    return tables.resolveNotice(this.#open, runId, seq, outcome);
+    return side.resolveNotice(this.#open, runId, seq, outcome);
   }
 
   async handle(sha256: string, account: string) {
-    return tables.readHandle(this.#open, sha256, account);
+    return side.readHandle(this.#open, sha256, account);
   }
 
   async putHandle(row: UploadHandleRow) {
-    return tables.writeHandle(this.#open, row, this.#shared.now());
+    return side.writeHandle(this.#open, row, this.#shared.now());
   }
 
   async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
-    return tables.dropHandles(this.#open, expiredAt, dryRun);
+    return side.dropHandles(this.#open, expiredAt, dryRun);
   }
 
   async addReviewLink(link: ReviewLinkRow) {
-    await tables.addReviewLink(this.#open, link);
+    await links.addReviewLink(this.#open, link);
   }
 
   async reviewLink(id: string) {
-    return tables.readReviewLink(this.#open, id);
+    return links.readReviewLink(this.#open, id);
   }
 
   async reviewLinks() {
-    return tables.readReviewLinks(this.#open);
+    return links.readReviewLinks(this.#open);
   }
 
   async revokeReviewLink(id: string, at: number) {
-    await tables.revokeReviewLink(this.#open, id, at);
+    await links.revokeReviewLink(this.#open, id, at);
   }
 
   async useReviewLink(id: string, at: number) {
-    return tables.useReviewLink(this.#open, id, at);
+    return links.useReviewLink(this.#open, id, at);
   }
 
   async setProgress(runId: string, progress: Progress) {
-    return tables.writeProgress(this.#open, runId, progress);
+    return side.writeProgress(this.#open, runId, progress);
   }
 
   async progress(runId: string) {
-    return tables.readProgress(this.#open, runId);
+    return side.readProgress(this.#open, runId);
   }
 
   async waitForChange(runId: string, afterSeq: number, signal?: AbortSignal) {
@@ -234,7 +236,7 @@ class PostgresJournal implements JournalStore {
   }
 
   async mediaInUse(exceptRuns: readonly string[] = []) {
-    return tables.mediaInUse(this.#open, exceptRuns);
+    return side.mediaInUse(this.#open, exceptRuns);
   }
 
   close(): Promise<void> {

@@ -1,4 +1,3 @@
-import type { GenerateModel } from "./generate-model.ts";
 import type { FailurePolicy, FileKind, Json, MediaKind, Plan, Problem, StepPolicy, Yield } from "./plan.ts";
 
 /** A result of an earlier step as a local function sees it: a file on this machine, to be read and not changed. */
@@ -39,16 +38,12 @@ export type Requirement = () => string | null | Promise<string | null>;
 /** One of several results, as a scoring function sees it. `index` counts from 0 in the order in which they were given. */
 export interface Candidate extends LocalFile {
   readonly index: number;
+  /** Aborted once the run stops; what the function says is not waited for then. */
+  readonly signal: AbortSignal;
 }
 
 /** Code that a run needs and no journal can hold; found again by the path of its step. */
-export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
-
-/** The model that a step asks: it holds the user's key, and no plan and no journal does. */
-interface ModelOfStep {
-  readonly kind: "generate";
-  readonly model: GenerateModel;
-}
+export type LocalFunction = VersionedFunction | ReviseFunction;
 
 /** What a note changes in the input of a job or a chat. The plan knows nothing of it. */
 interface ReviseFunction {
@@ -64,7 +59,11 @@ type VersionedFunction = { readonly version: string } & (
       readonly isolation?: Isolation;
       readonly requires?: Requirement;
     }
-  | { readonly kind: "score"; readonly score: (candidate: Candidate) => number | Promise<number> }
+  | {
+      readonly kind: "score";
+      readonly score: (candidate: Candidate) => number | Promise<number>;
+      readonly requires?: Requirement;
+    }
   /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
@@ -145,22 +144,6 @@ export interface TaskDraft extends DraftStepBase {
   readonly policy: StepPolicy;
 }
 
-export interface GenerateDraft extends DraftStepBase {
-  readonly kind: "generate";
-  readonly model: string;
-  readonly provider: string;
-  readonly input: DraftJson;
-  readonly yields: MediaKind;
-  /** Whether the model starts work that it can be asked for again. */
-  readonly isFindable: boolean;
-  readonly repeatable: boolean;
-  /** Outputs of one request at most; null: not known. */
-  readonly mostOutputs: number | null;
-  /** What the author's own function says of that input; null: it says nothing. */
-  readonly price: { readonly micros: number; readonly of: DraftJson } | null;
-  readonly policy: StepPolicy;
-}
-
 export interface ApproveDraft extends DraftStepBase {
   readonly kind: "approve";
   readonly shows: readonly DraftReference[];
@@ -185,15 +168,7 @@ export interface ExpandDraft extends DraftStepBase {
   readonly maxCostMicros: number | null;
 }
 
-export type DraftStep =
-  | JobDraft
-  | UploadDraft
-  | ChatDraft
-  | TaskDraft
-  | GenerateDraft
-  | ApproveDraft
-  | PickDraft
-  | ExpandDraft;
+export type DraftStep = JobDraft | UploadDraft | ChatDraft | TaskDraft | ApproveDraft | PickDraft | ExpandDraft;
 
 /** Everything that one build wrote down, mistakes included. */
 export interface Recorded {

@@ -34,8 +34,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   };
   const isSeenThrough = (command: Command) => {
     const { type } = command;
-    if (type === "submit" || type === "generate") return command.mayExist;
-    return type === "follow" || type === "settle" || type === "download" || type === "operation";
+    return type === "follow" || type === "settle" || type === "download" || (type === "submit" && command.mayExist);
   };
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
@@ -61,13 +60,10 @@ function finishOrPause(builder: DecisionBuilder): void {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";
     const adopt = `showrunner adopt ${state.runId} ${path}`;
-    const { unresolved = null, provider } = lastAttempt(stuck) ?? {};
     const advice =
-      provider !== undefined
-        ? `Look at your account there, then give what it made, or say that it made nothing: ${adopt} <file|none>`
-        : unresolved === "incomplete"
-          ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
-          : `Say which job it is: ${adopt} <job-id|none>`;
+      lastAttempt(stuck)?.unresolved === "incomplete"
+        ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
+        : `Say which job it is: ${adopt} <job-id|none>`;
     return builder.pauseNow("unresolved", `${path}: ${why}. ${advice}`);
   }
   const [first, ...others] = undecided(builder);

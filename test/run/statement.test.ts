@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { statementCsv, statementHtml, statementOf } from "../../src/cli/report/statement.ts";
+import { statementOf } from "../../src/cli/report/statement.ts";
+import { statementCsv, statementHtml } from "../../src/cli/report/statement-files.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { createMemoryJournal } from "../../src/journal/memory.ts";
 import { ledgerChanges } from "../../src/journal/record.ts";

@@ -1,4 +1,4 @@
-import type { Candidate, DraftReference } from "../../plan/draft.ts";
+import type { Candidate, DraftReference, Requirement } from "../../plan/draft.ts";
 import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
 import { chosenHandle, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
@@ -14,6 +14,8 @@ export interface ChooseOptions extends StepOptions {
   readonly by: ChosenBy;
   /** Of a scoring function: change it when it is to choose by something else. Default `"1"`. */
   readonly version?: string | undefined;
+  /** Looks whether the machine has what the function needs, as that of a task does. */
+  readonly requires?: Requirement | undefined;
   /** The question to the person. */
   readonly message?: string | undefined;
 }
@@ -37,7 +39,7 @@ export function chooseMethod(recorder: Recorder): ChooseMethod {
   return <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a choice", ["by", "version", "message"]);
+    read.only("a choice", ["by", "version", "requires", "message"]);
     const references = readAmong(among, { step: path, field: "among" }, recorder);
     if (Array.isArray(among) && among.length === 0) {
       const message = "there is nothing to choose from; give a list handle, or several handles";
@@ -64,7 +66,9 @@ export function addChoice(
   const version = read.string("version") ?? "1";
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });
   if (typeof by === "function") {
-    recorder.bind(path, { kind: "score", score: by as Scorer, version });
+    const requires = read.get("requires") as Requirement | undefined;
+    if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires is no function");
+    recorder.bind(path, { kind: "score", score: by as Scorer, version, ...(requires && { requires }) });
     return recorder.add({ kind: "pick", ...base, among, by: "score", version });
   }
   if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');

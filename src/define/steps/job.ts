@@ -1,10 +1,9 @@
-import type { DraftJson } from "../../plan/draft.ts";
-import type { StepPolicy } from "../../plan/plan.ts";
-import { didYouMean } from "../../plan/suggest.ts";
-import type { JobHandle } from "../handle.ts";
+import type { Handle, JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
-import { type InputOf, type MaxOutputsOf, MissingModel, type ModelOrId, type YieldOf } from "../model.ts";
+import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
+import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted } from "./accept.ts";
+import { addJob, checkModel, yieldOf } from "./add-job.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
 
@@ -33,56 +32,34 @@ export interface JobMethod {
     input: InputOf<M>,
     options?: JobOptions<NoInfer<M>>,
   ): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+  /**
+   * A job whose output is looked at before anything that uses it begins: steps `<name>/1`, `<name>/1-ok` … and
+   * `<name>/pick`. The handle stands for the output that was accepted.
+   */
+  <M extends ModelOrId>(
+    name: string,
+    model: M,
+    input: InputOf<M>,
+    options: Omit<JobOptions<NoInfer<M>>, "revise"> & AcceptOptions,
+  ): Handle<YieldOf<M>, "single">;
 }
 
 export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect", "revise"];
 
 export function jobMethod(recorder: Recorder): JobMethod {
-  return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: object) => {
+  const add = <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: object) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a job", JOB_OPTIONS);
+    read.only("a job", [...JOB_OPTIONS, ...ACCEPT_OPTIONS]);
     const [after, when] = [read.after(), read.when()];
     const planned = recorder.json(input, { step: path, field: "input" });
     checkModel(recorder, path, model);
-    addJob(recorder, { path, model, input: planned, policy: read.policy(), after, when, seed: null });
+    const job = { model, input: planned, policy: read.policy(), after, when };
+    if (read.get("accept") !== undefined) return addAccepted(recorder, name, job, read);
+    if (read.get("acceptAttempts") !== undefined) read.bad("acceptAttempts", "acceptAttempts is of use beside accept");
+    addJob(recorder, { ...job, path, seed: null });
     bindRevise(recorder, path, read);
     return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), recorder.build);
   };
-}
-
-interface Job {
-  readonly path: string;
-  readonly model: ModelOrId;
-  readonly input: DraftJson;
-  readonly policy: StepPolicy;
-  readonly after: readonly string[];
-  readonly when: ReturnType<OptionReader["when"]>;
-  readonly seed: number | null;
-}
-
-export function addJob(recorder: Recorder, { model, ...job }: Job): void {
-  recorder.add({ kind: "job", ...job, model: idOf(model) });
-}
-
-/** Reports what is no model, such as a name that `models.ts` does not have. */
-export function checkModel({ report }: Recorder, step: string, model: ModelOrId | MissingModel | undefined): void {
-  const say = (message: string) => report({ code: "unknown-model", step, field: "model", message });
-  if (model instanceof MissingModel) {
-    const { id, known } = model;
-    const others = didYouMean(id, known) ?? `for example ${known.slice(0, 3).join(", ")}`;
-    say(`models.ts has no \`${id}\`; \`showrunner models pull\` wrote ${known.length} others; ${others}`);
-  } else if (typeof model !== "string" && typeof model?.id !== "string") {
-    const next = "give one of models.ts, which `showrunner models pull` writes, or an id";
-    say(`${model === undefined ? "undefined" : "what is given"} is no model; ${next}`);
-  }
-}
-
-/** A model that is none gets a name that no catalog has. */
-function idOf(model: ModelOrId | undefined): string {
-  return typeof model === "string" ? model : String(model?.id);
-}
-
-export function yieldOf<M extends ModelOrId>(model: M): YieldOf<M> {
-  return (typeof model === "string" ? "unknown" : (model?.yields ?? "unknown")) as YieldOf<M>;
+  return add as JobMethod;
 }

@@ -3,8 +3,9 @@ import type { TakesHandle } from "../handle.ts";
 import { type StepPointer, takesHandle } from "../handle-value.ts";
 import type { InputOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
+import { addJob, checkModel, yieldOf } from "./add-job.ts";
 import { addChoice, type ChooseOptions } from "./choose.ts";
-import { addJob, checkModel, JOB_OPTIONS, type JobOptions, yieldOf } from "./job.ts";
+import { JOB_OPTIONS, type JobOptions } from "./job.ts";
 import { OptionReader } from "./options.ts";
 import { bindRevise } from "./revise.ts";
 

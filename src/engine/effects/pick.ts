@@ -20,7 +20,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   await using held = await media.hold(files);
   const scores: (number | null)[] = [];
   // In a function of its own, so that what throws at once is a rejection too.
-  const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index });
+  const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index, signal });
   try {
     for (const [index, candidate] of candidates.entries()) {
       const file = candidate?.file ?? null;

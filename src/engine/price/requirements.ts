@@ -10,7 +10,7 @@ export async function missingRequirements(functions: ReadonlyMap<string, LocalFu
   const asking = new Map<unknown, Promise<string | null>>();
   const lacking = new Map<string, string[]>();
   for (const [step, code] of functions) {
-    if (code.kind !== "task" || typeof code.requires !== "function") continue;
+    if ((code.kind !== "task" && code.kind !== "score") || typeof code.requires !== "function") continue;
     const { requires } = code;
     const answer =
       asking.get(requires) ?? (async () => requires())().catch((error: unknown) => `it cannot be asked: ${error}`);

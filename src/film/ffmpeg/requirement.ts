@@ -41,6 +41,7 @@ const SPECIAL = {
   loudness: ["loudnorm", "sidechaincompress", "asplit"],
   lettering: ["ass"],
   waves: ["showwaves", "color"],
+  checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;
 
 /** What a step needs of ffmpeg beyond what all need. */

@@ -4,7 +4,6 @@ import { approveKind } from "./approve.ts";
 import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";
 import type { StepFacts } from "./facts.ts";
-import { generateKind } from "./generate.ts";
 import { jobKind } from "./job.ts";
 import type { StepKind, StepTraits } from "./kind.ts";
 import { pickKind } from "./pick.ts";
@@ -19,7 +18,6 @@ const kinds: { readonly [K in DraftStep["kind"] | PlanStep["kind"]]: StepKind<Of
   upload: uploadKind,
   chat: chatKind,
   task: taskKind,
-  generate: generateKind,
   approve: approveKind,
   pick: pickKind,
   expand: expandKind,

@@ -1,0 +1,93 @@
+import type { Candidate, DraftJson, Requirement } from "../../plan/draft.ts";
+import type { Handle } from "../handle.ts";
+import { chosenHandle } from "../handle-value.ts";
+import type { ModelOrId, YieldOf } from "../model.ts";
+import type { Recorder } from "../recorder.ts";
+import { addJob, type Job, yieldOf } from "./add-job.ts";
+import { addChoice } from "./choose.ts";
+import { OptionReader } from "./options.ts";
+
+/**
+ * Looks at what a job made, as a file: what is wrong with it, in words for people, or null. `showrunner/film` makes some;
+ * any function will do.
+ */
+export interface Inspector {
+  (made: Candidate): Inspected | Promise<Inspected>;
+  /** Change it when something else is looked for. Default `"1"`. */
+  readonly version?: string | undefined;
+  /** Looks whether the machine has what it needs, before anything is paid. */
+  readonly requires?: Requirement | undefined;
+}
+
+export type Inspected = string | readonly string[] | null | undefined;
+
+export interface AcceptOptions {
+  /** Looks at what was made, before anything that uses it begins. */
+  readonly accept: Inspector;
+  /** Jobs at most, each paid: another one is made, with another seed, where the one before was not accepted. Default 1. */
+  readonly acceptAttempts?: number | undefined;
+}
+
+export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
+
+/** What an inspector found; its message lists it. */
+class NotAcceptedError extends Error {
+  readonly code = "NOT_ACCEPTED";
+}
+
+/** The function that lets the one candidate of a choice pass, or says why not. */
+export function scorerOf(inspect: Inspector): (made: Candidate) => Promise<number> {
+  return async (made) => {
+    const found = await inspect(made);
+    const reasons = typeof found === "string" ? [found] : (found ?? []);
+    if (reasons.length > 0) throw new NotAcceptedError(reasons.join("; "));
+    return 1;
+  };
+}
+
+/**
+ * A job as steps: `<name>/1` and the check of it, `<name>/1-ok`; a further pair for each further attempt, which begins once the check
+ * before has failed; and `<name>/pick`, which stands for what was accepted.
+ */
+export function addAccepted<M extends ModelOrId>(
+  recorder: Recorder,
+  name: string,
+  job: Omit<Job, "path" | "seed"> & { readonly model: M },
+  read: OptionReader,
+): Handle<YieldOf<M>, "single"> {
+  const attempts = read.count("acceptAttempts", { least: 1, most: 20, preset: 1 });
+  const part = recorder.part(name);
+  const inspector = inspectorOf(read);
+  if (read.get("revise") !== undefined) read.bad("revise", "a job with accept takes no revise");
+  const checks: string[] = [];
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const before = checks.at(-1);
+    const path = part.path(attempt);
+    const when = before === undefined ? job.when : { failed: before };
+    addJob(part, { ...job, ...seeded(job.input, attempt), path, when });
+    const check = part.path(`${attempt}-ok`);
+    const { version, requires } = inspector;
+    const options = new OptionReader({ version, requires }, check, recorder);
+    addChoice(part, check, [{ $ref: { step: path, output: "single" } }], { read: options, by: scorerOf(inspector) });
+    checks.push(check);
+  }
+  const pick = part.path("pick");
+  const among = checks.map((step) => ({ $ref: { step, output: "single" as const } }));
+  addChoice(part, pick, among, { read: new OptionReader({}, pick, recorder), by: "first" });
+  return chosenHandle(pick, yieldOf(job.model), recorder.build);
+}
+
+function inspectorOf(read: OptionReader): Inspector {
+  const accept = read.get("accept");
+  if (typeof accept === "function") return accept as Inspector;
+  read.bad("accept", "accept is no function that says what is wrong with a file");
+  return () => null;
+}
+
+/** The first attempt asks for what it would without a check, so that a result of it can be reused; others have seeds of their own. */
+function seeded(input: DraftJson, attempt: number): { readonly input: DraftJson; readonly seed: number | null } {
+  if (attempt === 1 || typeof input !== "object" || input === null || Array.isArray(input))
+    return { input, seed: null };
+  const { seed = 0, ...unseeded } = input as { readonly seed?: DraftJson };
+  return typeof seed === "number" ? { input: unseeded, seed: seed + attempt - 1 } : { input, seed: null };
+}

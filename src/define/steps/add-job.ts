@@ -1,0 +1,42 @@
+import type { DraftJson } from "../../plan/draft.ts";
+import type { StepPolicy } from "../../plan/plan.ts";
+import { didYouMean } from "../../plan/suggest.ts";
+import { MissingModel, type ModelOrId, type YieldOf } from "../model.ts";
+import type { Recorder } from "../recorder.ts";
+import type { OptionReader } from "./options.ts";
+
+export interface Job {
+  readonly path: string;
+  readonly model: ModelOrId;
+  readonly input: DraftJson;
+  readonly policy: StepPolicy;
+  readonly after: readonly string[];
+  readonly when: ReturnType<OptionReader["when"]>;
+  readonly seed: number | null;
+}
+
+export function addJob(recorder: Recorder, { model, ...job }: Job): void {
+  recorder.add({ kind: "job", ...job, model: idOf(model) });
+}
+
+/** Reports what is no model, such as a name that `models.ts` does not have. */
+export function checkModel({ report }: Recorder, step: string, model: ModelOrId | MissingModel | undefined): void {
+  const say = (message: string) => report({ code: "unknown-model", step, field: "model", message });
+  if (model instanceof MissingModel) {
+    const { id, known } = model;
+    const others = didYouMean(id, known) ?? `for example ${known.slice(0, 3).join(", ")}`;
+    say(`models.ts has no \`${id}\`; \`showrunner models pull\` wrote ${known.length} others; ${others}`);
+  } else if (typeof model !== "string" && typeof model?.id !== "string") {
+    const next = "give one of models.ts, which `showrunner models pull` writes, or an id";
+    say(`${model === undefined ? "undefined" : "what is given"} is no model; ${next}`);
+  }
+}
+
+/** A model that is none gets a name that no catalog has. */
+function idOf(model: ModelOrId | undefined): string {
+  return typeof model === "string" ? model : String(model?.id);
+}
+
+export function yieldOf<M extends ModelOrId>(model: M): YieldOf<M> {
+  return (typeof model === "string" ? "unknown" : (model?.yields ?? "unknown")) as YieldOf<M>;
+}

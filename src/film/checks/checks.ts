@@ -1,0 +1,68 @@
+import type { Inspected } from "../../define/index.ts";
+import { FilmError } from "../ffmpeg/film-error.ts";
+
+/** What a film, a picture or a sound must be; what is not named is not looked at. */
+export interface Checks {
+  /** No black pictures for longer than so many seconds; `true`: 0.5. Of a still picture: it is not black. */
+  readonly notBlack?: boolean | number;
+  /** No picture that stands still for longer than so many seconds; `true`: 2. */
+  readonly notFrozen?: boolean | number;
+  /** There is sound, and no silence (below -50 dB) for longer than so many seconds; `true`: 2. */
+  readonly notSilent?: boolean | number;
+  /** Its length, from and to, in seconds. */
+  readonly seconds?: readonly [least: number, most: number];
+  /** Pixels as they are shown, such as `1080x1920`. */
+  readonly size?: `${number}x${number}`;
+  /** Sound as loud as speech (above -35 dB) for at least a third of its length. Which words are spoken is not looked at. */
+  readonly speech?: boolean;
+  /** Looks at frames of it, such as by a model that sees pictures: what is wrong, or null. */
+  readonly judge?: Judge;
+  /** Change it when `judge` looks for something else. Default `"1"`. */
+  readonly version?: string;
+}
+
+/** Gets three frames, at a tenth, the middle and nine tenths of the film, as JPEG of at most 768 pixels' width. */
+export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
+
+/** Longest stretches that are accepted, seconds; null where it is not looked for. */
+export interface Limits {
+  readonly black: number | null;
+  readonly frozen: number | null;
+  readonly silent: number | null;
+}
+
+export function limitsOf({ notBlack, notFrozen, notSilent }: Checks): Limits {
+  return {
+    black: limit("notBlack", notBlack, 0.5),
+    frozen: limit("notFrozen", notFrozen, 2),
+    silent: limit("notSilent", notSilent, 2),
+  };
+}
+
+function limit(name: keyof Checks, given: unknown, preset: number): number | null {
+  if (given === undefined || given === false) return null;
+  if (given === true) return preset;
+  if (typeof given === "number" && given > 0 && given < 86_400) return given;
+  throw bad(name, given, "give true, or seconds such as 1.5");
+}
+
+const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
+
+/** @throws FilmError for what is no check: while the pipeline is planned, before anything is paid */
+export function checkChecks(checks: Checks): void {
+  for (const name of Object.keys(checks))
+    if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `${name} is no check; checks are ${KNOWN.join(", ")}`);
+  limitsOf(checks);
+  const { seconds, size, judge, version } = checks;
+  const [least, most] = seconds ?? [0, 0];
+  if (seconds !== undefined && !(seconds.length === 2 && least >= 0 && most >= least && most < 86_400))
+    throw bad("seconds", seconds, "give the least and the most, such as [4, 6]");
+  if (size !== undefined && !/^[1-9]\d{0,4}x[1-9]\d{0,4}$/.test(size))
+    throw bad("size", size, "give pixels, such as 1080x1920");
+  if (judge !== undefined && typeof judge !== "function") throw bad("judge", judge, "give a function of frames");
+  if (version !== undefined && typeof version !== "string") throw bad("version", version, "give text");
+}
+
+function bad(name: string, given: unknown, next: string): FilmError {
+  return new FilmError("FILM_INPUT", `${name} is ${JSON.stringify(given) ?? String(given)}; ${next}`);
+}

@@ -1,0 +1,95 @@
+import type { Candidate } from "../../define/index.ts";
+import { type Probed, probe } from "../ffmpeg/probe.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { type Checks, type Limits, limitsOf } from "./checks.ts";
+import { framesOf } from "./frames.ts";
+import { lengthOf, type Span, spansOf } from "./spans.ts";
+
+const SPEECH_DB = -35;
+const SILENCE_DB = -50;
+/** A pause between words is no silence, seconds. */
+const PAUSE_SECONDS = 0.3;
+/** Off by less is due to rounding to whole frames, seconds. */
+const SLACK_SECONDS = 0.05;
+
+/** All that is wrong with a file, in words for people. @throws FilmError where it cannot be read */
+export async function findFlaws({ path, signal }: Candidate, checks: Checks): Promise<readonly string[]> {
+  const found = await probe(path, { name: "what was made", signal });
+  const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
+  // Whoever judges may cost money: nobody does where it is refused already.
+  if (checks.judge === undefined || flaws.length > 0) return flaws;
+  if (found.video === null) return ["it has no pictures to judge"];
+  const judged = await checks.judge(await framesOf(found, signal), signal);
+  return typeof judged === "string" ? [judged] : (judged ?? []);
+}
+
+function sizeFlaws({ seconds, video }: Probed, { seconds: range, size }: Checks): readonly string[] {
+  const flaws: string[] = [];
+  const [least, most] = range ?? [0, Number.POSITIVE_INFINITY];
+  if (seconds < least - SLACK_SECONDS || seconds > most + SLACK_SECONDS)
+    flaws.push(`it is ${say(seconds)} long, and should be ${least} to ${most} s`);
+  const found = video === null ? "no pictures" : `${video.width}x${video.height}`;
+  if (size !== undefined && found !== size) flaws.push(`it has ${found}, and should have ${size}`);
+  return flaws;
+}
+
+async function lookedFlaws(found: Probed, checks: Checks, signal: AbortSignal): Promise<readonly string[]> {
+  const limits = limitsOf(checks);
+  const wantsSound = limits.silent !== null || checks.speech === true;
+  const wantsPictures = limits.black !== null || limits.frozen !== null;
+  const lacks = [
+    ...(wantsSound && found.audio === null ? ["it has no sound"] : []),
+    ...(wantsPictures && found.video === null ? ["it has no pictures"] : []),
+  ];
+  if (lacks.length > 0) return lacks;
+  const isStill = found.video?.isStill === true;
+  const pictures = isStill ? stillFilters(limits) : filmFilters(limits);
+  const said = await filtered(found, pictures, limits.silent === null ? null : [SILENCE_DB, limits.silent], signal);
+  if (isStill) return /pblack:\d/.test(said) ? ["it is black"] : [];
+  const { seconds } = found;
+  return [
+    ...spansOf(said, "black", seconds).map((span) => `it is black ${during(span)}`),
+    ...spansOf(said, "frozen", seconds).map((span) => `its picture stands still ${during(span)}`),
+    ...spansOf(said, "silent", seconds).map((span) => `it is silent ${during(span)}`),
+    ...(checks.speech === true ? await speechFlaws(found, signal) : []),
+  ];
+}
+
+async function speechFlaws(found: Probed, signal: AbortSignal): Promise<readonly string[]> {
+  // A pass of its own: what two filters of a kind say cannot be distinguished in every version of ffmpeg.
+  const said = await filtered(found, [], [SPEECH_DB, PAUSE_SECONDS], signal);
+  const all = found.audio?.seconds ?? 0;
+  const audible = Math.max(0, all - lengthOf(spansOf(said, "silent", all)));
+  return audible >= all / 3 ? [] : [`nobody speaks in it: only ${say(audible)} are as loud as speech`];
+}
+
+/** What filters say of the pictures, and one for silence (below so many dB, for so many seconds) of the sound. */
+async function filtered(
+  { path }: Probed,
+  pictures: readonly string[],
+  silence: readonly [noiseDb: number, seconds: number] | null,
+  signal: AbortSignal,
+): Promise<string> {
+  if (pictures.length === 0 && silence === null) return "";
+  const sound = silence === null ? null : `silencedetect=noise=${silence[0]}dB:d=${silence[1]}`;
+  const args = [
+    ...(pictures.length === 0 ? ["-vn"] : ["-map", "0:v:0", "-vf", pictures.join()]),
+    ...(sound === null ? ["-an"] : ["-map", "0:a:0", "-af", sound]),
+  ];
+  return runFfmpeg({ inputs: [{ path, name: "what was made" }], args, target: null, isVerbose: true, signal });
+}
+
+function filmFilters({ black, frozen }: Limits): readonly string[] {
+  return [
+    ...(black === null ? [] : [`blackdetect=d=${black}:pix_th=0.1`]),
+    ...(frozen === null ? [] : [`freezedetect=n=-60dB:d=${frozen}`]),
+  ];
+}
+
+/** A still picture has no length in which it could be black. */
+function stillFilters({ black }: Limits): readonly string[] {
+  return black === null ? [] : ["blackframe=amount=98:threshold=32"];
+}
+
+const during = ({ from, to }: Span) => `from ${say(from)} to ${say(to)}`;
+const say = (seconds: number) => `${Number(seconds.toFixed(1))} s`;
