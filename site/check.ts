@@ -39,6 +39,14 @@ const browser = await chromium.launch({
   executablePath: process.env.SHOWRUNNER_CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu"],
 });
+/** Must lead to one of these pages first. */
+const SEARCHES: readonly (readonly [query: string, pages: readonly string[]])[] = [
+  ["server sent events", ["in-your-server"]],
+  ["ffmpeg", ["film", "api/film", "marks"]],
+  ["subtitles", ["film", "api/film"]],
+  ["daily budget", ["caps"]],
+];
+
 const faults: string[] = [];
 const seen = new Set<string>();
 try {
@@ -56,6 +64,10 @@ try {
   console.log(
     `${seen.size} links, ${paths.length} pages; first picture of the start page after ${Math.round(Number(ms))} ms`,
   );
+  const twins = paths.map((path) => (path.endsWith("/") ? `${path}index.md` : `${path}.md`));
+  for (const twin of twins)
+    if (!(await fetch(origin + twin)).ok) faults.push(`${twin} is not there: each page has one`);
+  if (named.length === 0) for (const [query, wanted] of SEARCHES) await search(page, query, wanted);
   for (const link of seen) if (!(await fetch(origin + link)).ok) faults.push(`${link} is linked to, and not there`);
 } finally {
   await browser.close();
@@ -63,6 +75,17 @@ try {
 }
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;
+
+async function search(page: Awaited<ReturnType<typeof browser.newPage>>, query: string, wanted: readonly string[]) {
+  await page.goto(`${origin}/`, { waitUntil: "load" });
+  await page.keyboard.press("Control+k");
+  await page.locator("#localsearch-input").fill(query);
+  const first = page.locator("#localsearch-list a").first();
+  await first.waitFor({ timeout: 20_000 }).catch(() => {});
+  const href = (await first.getAttribute("href", { timeout: 1_000 }).catch(() => null)) ?? "";
+  if (!wanted.some((name) => href.startsWith(`/${name}`)))
+    faults.push(`search: ${query} leads first to ${href || "nothing"}`);
+}
 
 async function look(page: Awaited<ReturnType<typeof browser.newPage>>, path: string, scheme: string): Promise<void> {
   await page.goto(origin + path, { waitUntil: "load" });

@@ -13,6 +13,8 @@ export default defineConfig({
   lang: "en",
   srcDir: ".pages",
   outDir: "dist",
+  // The Markdown beside each page is served as it is.
+  srcExclude: ["public/**"],
   base: process.env.SITE_BASE ?? "/",
   cleanUrls: true,
   // Pages are plain Markdown; what looks like a tag is text.
