@@ -1,11 +1,15 @@
+import { AssertionError } from "node:assert";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { LocalService } from "showrunner-local";
 import type { z } from "zod";
 import {
   createMemoryJournal,
+  FoldedRun,
+  formatUsd,
   type JournalStore,
   type Pipeline,
+  parseUsd,
   type Quote,
   type QuoteOptions,
   type Returns,
@@ -17,7 +21,6 @@ import {
 import { assertPaidOnce } from "./assert-paid-once.ts";
 import { assertSameQuote } from "./assert-same-quote.ts";
 import { assertSurvivesKills, type KillOptions, type KillReport } from "./assert-survives-kills.ts";
-import { assertWithinBudget } from "./assert-within-budget.ts";
 import { CrashInjector } from "./crash-injector.ts";
 import type { StudioOptions } from "./options.ts";
 import { type Decide, decideWaiting, openProcess } from "./process.ts";
@@ -143,5 +146,29 @@ async function settled(network: CrashInjector): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet++) {
     await network.requestsSettled();
     await turn();
+  }
+}
+
+/** At no event were spent and reserved money together above the budget. */
+async function assertWithinBudget(journal: JournalStore, runId: string, budget?: string): Promise<void> {
+  const given = budget === undefined ? null : parseUsd(budget);
+  if (budget !== undefined && given === null) {
+    throw new TypeError(`budget: ${JSON.stringify(budget)} is no amount of dollars; write it like "5" or "0.25".`);
+  }
+  const folded = new FoldedRun();
+  for (const stored of await journal.read(runId)) {
+    folded.add(stored);
+    const { spentMicros, heldMicros, unconfirmedMicros, budgetMicros } = folded.view!.state;
+    const limit = given ?? budgetMicros;
+    if (limit === null) {
+      throw new TypeError(`Run ${runId} has no budget: run it with { budget: "5" }, or give one to the assertion.`);
+    }
+    const committed = spentMicros + heldMicros + unconfirmedMicros;
+    if (committed <= limit) continue;
+    throw new AssertionError({
+      message: `Run ${runId} passed its budget of ${formatUsd(limit)} at event ${stored.seq}, ${stored.event.type}: ${formatUsd(spentMicros)} spent and ${formatUsd(committed - spentMicros)} reserved.`,
+      actual: formatUsd(committed),
+      expected: `at most ${formatUsd(limit)}`,
+    });
   }
 }

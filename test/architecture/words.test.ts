@@ -64,6 +64,23 @@ const RETIRED: Readonly<Record<string, string>> = {
   toldInput: "manifestInput",
 };
 
+/** Words that mean something elsewhere, with the folder in which they do not. */
+const RETIRED_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  answers: { spoken: "envelope", bare: "noEnvelope", silent: "noResponse" },
+  api: { hear: "onMessage" },
+  "engine/drive": { hear: "onMessage" },
+  "engine/slice": { hear: "onMessage" },
+  "engine/reuse": {
+    nothing: "none",
+    known: "folded, recorded",
+    claimed: "used",
+    take: "find",
+    through: "usedBy",
+    because: "cause",
+    imagined: "preview",
+  },
+};
+
 /** File names that went with them. */
 const RETIRED_FILES: ReadonlySet<string> = new Set(
   [
@@ -112,6 +129,20 @@ test("no identifier of src has a private word that the field has a standard term
   expect(found).toEqual([]);
 });
 
+test("no identifier of a folder is a word that means something else in the others", () => {
+  const found = Object.entries(RETIRED_IN).flatMap(([folder, words]) => {
+    const files = filesIn(join("src", folder));
+    expect(files.length, folder).toBeGreaterThan(0);
+    return files.flatMap((path) => {
+      const names = identifiersOf(readFileSync(join(root, "src", folder, path), "utf8"));
+      return Object.entries(words).flatMap(([old, word]) =>
+        names.has(old) ? [`${folder}/${path}: ${old} (${word})`] : [],
+      );
+    });
+  });
+  expect(found).toEqual([]);
+});
+
 test("no file of src or test is named by a private word", () => {
   const found = ["src", "test"].flatMap((folder) =>
     filesIn(folder).filter((path) => RETIRED_FILES.has(basename(path)) && !ALLOWED_FILES.has(path)),
@@ -124,6 +155,7 @@ const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\b(?:goes|go|went|gone|going) on\b/i, "continue, resume"],
   [/\btold\b/i, "reported, notified"],
   [/\bin good order\b/, "gracefully"],
+  [/\bdrives? every run\b|\bcould continue and that no process\b/, "run all resumable runs"],
   [/\bNoted (?:for|that)\b/, "recorded"],
   [/\b(?:rests|parks)\b/, "is idle, is parked"],
   [/\b(?:likeness|materialise|outlook|patience)\b/i, "similarity, resolve uploads, preview, timeout"],

@@ -101,8 +101,8 @@ export class ResultCache {
     const { store, repository } = this.#parts;
     const row = await store.run(runId);
     if (row === null) return null;
-    const known = this.#states.get(runId);
-    if (known?.lastSeq === row.lastSeq) return known.state;
+    const folded = this.#states.get(runId);
+    if (folded?.lastSeq === row.lastSeq) return folded.state;
     const state = repository.load(runId);
     this.#states.set(runId, { lastSeq: row.lastSeq, state });
     state.catch(() => this.#states.delete(runId));
@@ -121,17 +121,17 @@ export class ResultCache {
 
   async #one(output: OutputState, from: ReusedFrom, query: CacheQuery): Promise<CachedOutput | null> {
     const { media, now } = this.#parts;
-    const { phase, copy: known, ...facts } = output;
+    const { phase, copy: recorded, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
     // Touched, so that gc does not remove it before the event that names it is written.
-    const isStored = known !== null && (await (query.verify ? media.touch(known.sha256) : media.has(known.sha256)));
-    const copy = isStored ? known : null;
+    const isStored = recorded && (await (query.verify ? media.touch(recorded.sha256) : media.has(recorded.sha256)));
+    const copy = isStored ? recorded : null;
     const isThere =
       facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + REUSABLE_MS;
     if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     if (!isThere || from.jobId === null) return null;
     // A lost copy is downloaded again when it is needed, with the same bytes.
-    if (!query.verify) return { ...facts, copy: known };
+    if (!query.verify) return { ...facts, copy: recorded };
     const requested = traitsOf(query.plan).keeps
       ? this.#downloadCopy(facts, from.jobId)
       : this.#verifyAsset(facts, from.jobId);

@@ -63,7 +63,9 @@ export function TimelineTab({ model, step, onOpen }: Props) {
       </ul>
       <Axis scale={scale} from={from} />
       <VirtualList items={rows} rowHeight={34} label="Steps by their start" class="gantt" onEnd={more}>
-        {(row) => <Line {...{ row, scale, now, hasFailed, onOpen }} isChosen={row.step === step} />}
+        {(row) => (
+          <Line row={row} scale={scale} now={now} hasFailed={hasFailed} onOpen={onOpen} isChosen={row.step === step} />
+        )}
       </VirtualList>
       {incidents.length > 0 && (
         <section class="section">
