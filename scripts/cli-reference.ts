@@ -83,16 +83,12 @@ const isCommon = ({ long }: Option) => COMMON.includes(long ?? "");
 /** A flag in the words of its command: two of the same text mean the same. */
 function rowOf({ flags, description, defaultValue }: Option): string {
   const standard = defaultValue === undefined ? "" : ` (default \`${String(defaultValue)}\`)`;
-  return `| \`${flags.replaceAll("|", "\\|")}\` | ${description}${standard} |`;
+  return `- \`${flags}\`: ${description}${standard}`;
 }
 
 function sharedRows(all: readonly Leaf[]): ReadonlySet<string> {
   const rows = all.flatMap(({ command }) => command.options.filter((option) => !isCommon(option)).map(rowOf));
   return new Set(rows.filter((row) => rows.filter((other) => other === row).length >= SHARED_FROM));
-}
-
-function flagTable(rows: readonly string[]): string[] {
-  return ["| Flag | Meaning |", "|---|---|", ...rows];
 }
 
 const usageOf = ({ name, command }: Leaf) =>
@@ -105,7 +101,7 @@ function section(leaf: Leaf, shared: ReadonlySet<string>): string {
   const options = command.options.filter((option) => !isCommon(option));
   const own = options.filter((option) => !shared.has(rowOf(option))).map(rowOf);
   const others = options.filter((option) => shared.has(rowOf(option))).map(({ long, short }) => long ?? short ?? "");
-  const rows = own.length > 0 ? ["", ...flagTable(own)] : [];
+  const rows = own.length > 0 ? ["", ...own] : [];
   const also = others.length > 0 ? ["", `${own.length > 0 ? "Also" : "Flags"}: ${listed(others)}`] : [];
   return [`## ${name}`, "", `\`${usageOf(leaf)}\`: ${command.description()}.`, ...rows, ...also, ""].join("\n");
 }
@@ -146,11 +142,11 @@ export function cliReference(): string {
   const parts = [
     "Flags of nearly every command:",
     "",
-    ...flagTable(common.map(rowOf)),
+    ...common.map(rowOf),
     "",
     "Flags of several commands, which each of them lists by name:",
     "",
-    ...flagTable([...shared]),
+    ...[...shared],
     "",
     documents,
     sections.join("\n"),
