@@ -168,6 +168,13 @@ export function addInspecting(program: Command, act: Act): void {
     .addOption(new Option("--for <whom>", "what it returned, without steps, texts and costs").choices(["client"]))
     .option("--prices", "with --for client: with what it cost, to the cent")
     .action(act(async () => (await import("../commands/report.ts")).report));
+  withService(program.command("export <run-id>"))
+    .description(
+      "write a run's clips, takes, sounds and captions as a timeline for editing programs, its media beside it",
+    )
+    .option("--otio <file>", "OpenTimelineIO, which most editing programs open")
+    .option("--of <name>", "which of the returned results (default: the first film)")
+    .action(act(async () => (await import("../commands/export.ts")).exportRun));
   withService(program.command("statement"))
     .description("list what the runs of a client made and cost within a month")
     .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)

@@ -1,0 +1,68 @@
+import { basename, dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { temporaryTag, writeDurably } from "../../durable-file.ts";
+import type { EditList, MediaStore, RunState } from "../../internal.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { otioTimeline } from "../report/otio.ts";
+import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
+
+export interface ExportFlags extends ServiceFlags {
+  readonly otio?: string;
+  readonly of?: string;
+}
+
+/** `showrunner export`: a run's clips, takes, sounds and captions as a timeline for editing programs, its media beside it. */
+export async function exportRun(context: Context, runId: string, flags: ExportFlags): Promise<ExitCode> {
+  const { io, output } = context;
+  if (flags.otio === undefined)
+    throw new CliError("USAGE", "export needs a file to write", {
+      next: `showrunner export ${visible(runId)} --otio cut.otio`,
+    });
+  const { editLists, loadRun, openJournal, openMedia } = await import("../../internal.ts");
+  const journal = await openJournal(journalOf(io, flags));
+  const state = await loadRun(journal, runId).finally(() => journal.close());
+  const list = listNamed(editLists(state), runId, flags.of);
+  const file = resolve(io.cwd, flags.otio);
+  const media = await openMedia(mediaOptionsOf(io, flags));
+  const places = await placeTakes(list, file, media, state);
+  const urlOf = ({ output }: Take) => pathToFileURL(places.get(output.copy!.sha256)!).href;
+  await writeDurably(file, `${JSON.stringify(otioTimeline(list, { run: runId, urlOf }), null, 2)}\n`);
+  if (flags.json) output.printJson({ id: runId, of: list.name, file, media: [...places.values()] });
+  else output.print(visible(file));
+  output.say(
+    `${counted(places.size, "file")} of it ${places.size === 1 ? "lies" : "lie"} in ${visible(mediaFolder(file))}.`,
+  );
+  return ExitCode.done;
+}
+
+type Take = EditList["pictures"][number]["takes"][number];
+
+function listNamed(lists: readonly EditList[], runId: string, wanted: string | undefined): EditList {
+  const found = wanted === undefined ? lists[0] : lists.find(({ name }) => name === wanted);
+  if (found !== undefined) return found;
+  const names = lists.map(({ name }) => visible(name)).join(", ");
+  const message =
+    lists.length === 0
+      ? `Run ${visible(runId)} returned no media whose files are here`
+      : `Run ${visible(runId)} returns no media named ${visible(wanted!)}; it returns ${names}`;
+  throw new CliError("USAGE", message, { next: `showrunner show ${visible(runId)}` });
+}
+
+const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
+
+/** Copies of all takes in a folder beside the timeline, by their hash; editing programs want endings, which the store has not. */
+async function placeTakes(list: EditList, file: string, media: MediaStore, { planned }: RunState) {
+  const { fileExtension } = await import("../../internal.ts");
+  const clips = [...list.pictures, ...list.sounds, ...(list.finished === null ? [] : [list.finished])];
+  const takes = clips.flatMap((clip) => clip.takes);
+  const byHash = new Map(takes.map((take) => [take.output.copy!.sha256, take]));
+  const copies = [...byHash].map(([sha256, { step, output }]) => {
+    const stem = `${step.replaceAll("/", "-")}${output.index === 0 ? "" : `-${output.index + 1}`}`;
+    return { sha256, name: `${stem}${fileExtension(output.copy!.contentType)}` };
+  });
+  const folder = mediaFolder(file);
+  const names = await media.place(copies, folder, temporaryTag(planned.nonce));
+  return new Map(copies.map(({ sha256 }, index) => [sha256, join(folder, names[index]!)]));
+}

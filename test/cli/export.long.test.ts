@@ -1,0 +1,117 @@
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { cli } from "./support/cli.ts";
+import { otioTimelineSchema } from "./support/otio-schema.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const PIPELINE = `import { copyFileSync } from "node:fs";
+import { pipeline } from "showrunner";
+import { z } from "zod";
+
+const cues = [{ from: 0, to: 1.5, text: "A boat." }, { from: 1.5, to: 2, text: "It sails." }];
+
+export default pipeline("film", {
+  input: z.object({}),
+  build({ job, takes, task }) {
+    const face = takes("face", "image-1", { prompt: "a face" }, { count: 3, choose: "first" });
+    const looks = takes("looks", "image-1", { prompt: "a look" }, { count: 2, choose: () => 1 });
+    const voice = job("voice", "speech-1", { text: "A boat. It sails.", voice_id: "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01" });
+    const joined = task("joined", { clips: [face, looks] }, ({ clips }, { file }) => copyFileSync(clips[0].path, file("film")), {
+      files: { film: "image" },
+    });
+    const captioned = task(
+      "captioned",
+      { joined, voice },
+      ({ joined }, { file }) => { copyFileSync(joined.path, file("film")); return { cues }; },
+      { files: { film: "image" } },
+    );
+    return { still: face, film: captioned, text: job("plain", "image-1", { prompt: "plain" }) };
+  },
+});
+`;
+
+let service: LocalService;
+let folder: string;
+const here = (...args: readonly string[]) =>
+  cli(args, { cwd: folder, env: { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey } });
+
+beforeAll(async () => {
+  folder = await fastFolder("export-");
+  service = await startLocalService({ renderer: "stub", speed: 50, balance: 25, dataDir: join(folder, "service") });
+  await writeFile(join(folder, "film.ts"), PIPELINE);
+  const { code, stderr } = await here("run", "film.ts", "--id", "f", "--budget", "5");
+  expect(code, stderr).toBe(0);
+});
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function exported(...flags: readonly string[]) {
+  const { code, stderr } = await here("export", "f", "--otio", "cut.otio", ...flags);
+  expect(code, stderr).toBe(0);
+  return otioTimelineSchema.parse(JSON.parse(await readFile(join(folder, "cut.otio"), "utf8")));
+}
+
+describe("a run as a timeline", () => {
+  test("has the clips that the film was joined from, their takes, the sound, the captions, and the film itself", async () => {
+    const { tracks, metadata } = await exported("--of", "film");
+    expect(metadata).toEqual({ showrunner: { run: "f" } });
+    const shape = tracks.children.map(({ name, kind, enabled, children }) => [
+      name,
+      kind,
+      enabled,
+      children.map((clip) => [clip.name, Object.keys(clip.media_references).sort()]),
+    ]);
+    expect(shape).toEqual([
+      [
+        "clips",
+        "Video",
+        true,
+        [
+          ["face/pick", ["DEFAULT_MEDIA"]],
+          ["looks/pick", ["DEFAULT_MEDIA", "take 2"]],
+        ],
+      ],
+      ["voice", "Audio", true, [["voice", ["DEFAULT_MEDIA"]]]],
+      ["finished", "Video", false, [["captioned", ["DEFAULT_MEDIA"]]]],
+    ]);
+    expect(tracks.markers.map(({ comment, marked_range }) => [comment, marked_range.duration.value])).toEqual([
+      ["A boat.", 38],
+      ["It sails.", 12],
+    ]);
+  });
+
+  test("names files that are there, of the bytes that it says", async () => {
+    const { tracks } = await exported("--of", "film");
+    const references = tracks.children.flatMap(({ children }) =>
+      children.flatMap((clip) => Object.values(clip.media_references)),
+    );
+    expect(references.length).toBe(5);
+    for (const { target_url } of references) {
+      const path = fileURLToPath(target_url);
+      expect(path.startsWith(join(folder, "cut-media"))).toBe(true);
+      expect((await stat(path)).size).toBeGreaterThan(0);
+    }
+  });
+
+  test("of a result that a model made is that clip", async () => {
+    const { tracks } = await exported("--of", "still");
+    expect(tracks.children.map(({ name, children }) => [name, children.map((clip) => clip.name)])).toEqual([
+      ["clips", ["face/pick"]],
+    ]);
+    expect(tracks.children[0]!.children[0]!.source_range!.duration).toMatchObject({ rate: 25, value: 125 });
+  });
+
+  test("says what there is where a name is wrong, or no file is named", async () => {
+    const wrong = await here("export", "f", "--otio", "cut.otio", "--of", "flim");
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("it returns still, film, text")]);
+    const bare = await here("export", "f");
+    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining("--otio cut.otio")]);
+  });
+});
