@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { defaultExclude, defineConfig } from "vitest/config";
 import { filesWithoutProgram } from "./test/support/absent-programs.ts";
 import { flakyTests } from "./test/support/flaky-tests.ts";
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { skippedTests } from "./test/support/skipped-tests.ts";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -54,6 +55,7 @@ export default defineConfig({
       },
     ],
     setupFiles: ["test/support/seed.ts"],
+    sequence: { sequencer: LongestFirst },
     // Some tests race real processes, sockets and servers. On a busy machine one of them may lose what is no race of the
     // product; where nobody watches it gets a second try, and is named at the end as a fault to be mended.
     retry: process.env.CI ? 1 : 0,

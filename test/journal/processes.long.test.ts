@@ -11,4 +11,4 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const place = () => join(folder, "new", `${++files}.db`);
 
 processesContract("SQLite", place);
-interleavingsContract("SQLite", place, 150);
+interleavingsContract("SQLite", place, process.env.SHOWRUNNER_TEST_RUNS === undefined ? 80 : 1000);

@@ -5,6 +5,9 @@
 export const isWhole =
   process.env.SHOWRUNNER_TEST_WHOLE !== undefined || process.env.SHOWRUNNER_TEST_RUNS !== undefined;
 
+/** A full check, which takes hours, looks at the most. */
+export const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
+
 /** All of them, or in a quick test every n-th and the last. */
 export function sampled<T>(all: readonly T[], every: number): readonly T[] {
   return isWhole ? all : all.filter((_, index) => index % every === 0 || index === all.length - 1);
