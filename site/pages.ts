@@ -10,6 +10,7 @@ export const GROUPS: readonly Group[] = [
     pages: [
       ["tutorial", "From nothing to a film"],
       ["pipelines", "Pipelines by example"],
+      ["second-choices", "Second choices"],
       ["recipes", "Recipes"],
     ],
   },

@@ -4,6 +4,7 @@ import { type ApproveMethod, approveMethod } from "./steps/approve.ts";
 import { type ChatMethod, chatMethod } from "./steps/chat.ts";
 import { type ChooseMethod, chooseMethod } from "./steps/choose.ts";
 import { type ExpandMethod, expandMethod } from "./steps/expand.ts";
+import { type FirstOfMethod, firstOfMethod } from "./steps/first-of.ts";
 import { type IncludeMethod, includeMethod } from "./steps/include.ts";
 import { type JobMethod, jobMethod } from "./steps/job.ts";
 import { type TakesMethod, takesMethod } from "./steps/takes.ts";
@@ -19,6 +20,7 @@ export interface StepMethods {
   readonly approve: ApproveMethod;
   readonly choose: ChooseMethod;
   readonly takes: TakesMethod;
+  readonly firstOf: FirstOfMethod<StepMethods>;
   readonly expand: ExpandMethod<StepMethods>;
   readonly include: IncludeMethod<StepMethods>;
 }
@@ -48,6 +50,7 @@ export function stepMethods(recorder: Recorder): StepMethods {
     approve: methodOf.approve(recorder),
     choose: methodOf.pick(recorder),
     takes: takesMethod(recorder),
+    firstOf: firstOfMethod(recorder, stepMethods),
     expand: methodOf.expand(recorder, stepMethods),
     include: includeMethod(recorder, stepMethods),
   };

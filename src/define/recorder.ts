@@ -28,6 +28,8 @@ export interface Recorder {
   group(path: string, maxCostMicros: number): void;
   /** The same recording, with all names under `<name>/`. Takes the name itself, so that no other step has it. */
   part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
+  /** Paths of the steps under a prefix so far. */
+  under(prefix: string): readonly string[];
 }
 
 export interface Recording extends Recorder {
@@ -40,9 +42,14 @@ export interface Recording extends Recorder {
 }
 
 /** What the steps of a part do where they do not say otherwise. */
-type PartDefaults = Pick<Recorder, "onFailure" | "prune">;
+interface PartDefaults extends Pick<Recorder, "onFailure" | "prune"> {
+  /** Steps that must be over before any of it begins. */
+  readonly after: readonly string[];
+  /** Whether nothing outside may use its handles. */
+  readonly isClosed: boolean;
+}
 
-export interface RecordingOptions extends Partial<PartDefaults> {
+export interface RecordingOptions extends Partial<Pick<PartDefaults, "onFailure" | "prune">> {
   /** All names are under it: `shots/`. Default none. */
   readonly prefix?: string;
   /** The build whose handles may be used too. Default none. */
@@ -56,13 +63,8 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   const groups = new Map<string, { readonly maxCostMicros: number }>();
   const parts = new Map<string, number>();
   const names = new Set<string>();
-  const build: Build = { within: options.within ?? null };
   let closed = false;
   const report = (problem: Problem) => void problems.push(problem);
-  const knows = (other: Build) => {
-    for (let one: Build | null = build; one !== null; one = one.within) if (one === other) return true;
-    return false;
-  };
   const take = (path: string, prefix: string) => {
     if (closed) throw new BuilderClosedError(path);
     const badName = stepNameProblem(path.slice(prefix.length));
@@ -70,18 +72,23 @@ export function startRecording(options: RecordingOptions = {}): Recording {
     else if (names.has(path)) report(duplicate(path));
     names.add(path);
   };
-  const recorder = (prefix: string, depth: number, { onFailure, prune }: PartDefaults): Recorder => ({
+  interface Place extends Omit<PartDefaults, "isClosed"> {
+    readonly prefix: string;
+    readonly depth: number;
+    readonly build: Build;
+  }
+  const recorder = ({ prefix, depth, build, onFailure, prune, after }: Place): Recorder => ({
     build,
     onFailure,
     prune,
     depth,
     report,
-    knows,
+    knows: (other) => isWithin(build, other),
     path: (name) => prefix + String(name).normalize("NFC"),
-    json: (value, at) => draftJson(value, { ...at, knows, report }),
+    json: (value, at) => draftJson(value, { ...at, knows: (other) => isWithin(build, other), report }),
     add(step) {
       take(step.path, prefix);
-      steps.push(step);
+      steps.push(after.length === 0 ? step : { ...step, after: [...step.after, ...after] });
     },
     bind: (path, code) => void functions.set(path, code),
     group: (path, maxCostMicros) => void groups.set(path, { maxCostMicros }),
@@ -89,12 +96,27 @@ export function startRecording(options: RecordingOptions = {}): Recording {
       const path = prefix + String(name).normalize("NFC");
       take(path, prefix);
       parts.set(path, steps.length);
-      const defaults = { onFailure: own.onFailure ?? onFailure, prune: own.prune ?? prune };
-      return { ...recorder(`${path}/`, depth + 1, defaults), prefix: `${path}/` };
+      const place = {
+        prefix: `${path}/`,
+        depth: depth + 1,
+        build: own.isClosed === true ? { within: build } : build,
+        onFailure: own.onFailure ?? onFailure,
+        prune: own.prune ?? prune,
+        after: [...after, ...(own.after ?? [])],
+      };
+      return { ...recorder(place), prefix: place.prefix };
     },
+    under: (within) => steps.flatMap(({ path }) => (path.startsWith(within) ? [path] : [])),
   });
   return {
-    ...recorder(options.prefix ?? "", 0, { onFailure: options.onFailure ?? null, prune: options.prune ?? true }),
+    ...recorder({
+      prefix: options.prefix ?? "",
+      depth: 0,
+      build: { within: options.within ?? null },
+      onFailure: options.onFailure ?? null,
+      prune: options.prune ?? true,
+      after: [],
+    }),
     steps,
     problems,
     functions,
@@ -106,6 +128,12 @@ export function startRecording(options: RecordingOptions = {}): Recording {
       closed = true;
     },
   };
+}
+
+/** True for the build itself and those around it. */
+function isWithin(build: Build, other: Build): boolean {
+  for (let one: Build | null = build; one !== null; one = one.within) if (one === other) return true;
+  return false;
 }
 
 function duplicate(step: string): Problem {

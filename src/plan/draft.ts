@@ -1,4 +1,14 @@
-import type { FailurePolicy, FileKind, Json, MediaKind, Plan, Problem, StepPolicy, Yield } from "./plan.ts";
+import type {
+  FailurePolicy,
+  FileKind,
+  Json,
+  MediaKind,
+  Plan,
+  Problem,
+  SecondChoice,
+  StepPolicy,
+  Yield,
+} from "./plan.ts";
 
 /** A result of an earlier step as a local function sees it: a file on this machine, to be read and not changed. */
 export interface LocalFile {
@@ -156,6 +166,8 @@ export interface PickDraft extends DraftStepBase {
   readonly among: readonly DraftReference[];
   readonly by: "first" | "score";
   readonly version: string | null;
+  /** Null where all candidates are made. */
+  readonly second: SecondChoice | null;
 }
 
 export interface ExpandDraft extends DraftStepBase {

@@ -26,4 +26,12 @@ export {
   withOverlay,
 } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
+export {
+  hasNext,
+  isSecondChoice,
+  type Option,
+  optionBefore,
+  optionsAround,
+  optionsIn,
+} from "./second-choice.ts";
 export type { JobLimits } from "./slots.ts";

@@ -16,6 +16,7 @@ import type {
   Yield,
 } from "./plan.ts";
 import { isReference } from "./references.ts";
+import { OptionsOut } from "./second-choice.ts";
 import { waitersFor } from "./waiters-for.ts";
 
 /** A step cannot wait for more results than it uses. */
@@ -105,9 +106,12 @@ function* planSteps(
   const keyOf = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(keyOf));
   const ofTakes = new Set<string>();
+  const out = new OptionsOut(draft);
   const steps: PlanStep[] = [];
-  for (const drafted of draft.steps) {
+  for (const each of draft.steps) {
     yield;
+    if (out.has(each.path)) continue;
+    const drafted = out.without(each);
     const planning: Planning = {
       ...context,
       facts: (path) => facts.get(path),
@@ -116,6 +120,7 @@ function* planSteps(
         const problem = { code, step: takes ?? drafted.path, field, message, ...more };
         // What is wrong with a field already says enough: its value could not even be written down.
         if (faulty.has(keyOf(problem))) return;
+        if (out.take(problem, drafted.path)) return;
         const said = `${code} ${keyOf(problem)}`;
         if (takes !== null && ofTakes.has(said)) return;
         if (takes !== null) ofTakes.add(said);
@@ -128,7 +133,7 @@ function* planSteps(
     checkQuorum(planned.step, planning);
     steps.push(planned.step);
   }
-  return steps;
+  return steps.filter(({ path }) => !out.has(path));
 }
 
 /** The takes that a step is one of: they are said once, and so is what is wrong with them. */

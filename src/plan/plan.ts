@@ -137,6 +137,20 @@ export interface PickStep extends StepBase {
   /** Like a task's; null for `first`. */
   readonly version: string | null;
   readonly yields: Yield;
+  /** Its candidates are second choices of each other. Absent: all of them are made. */
+  readonly second?: SecondChoice;
+}
+
+/** Options of which a later one begins only once the one before certainly comes to nothing. */
+export interface SecondChoice {
+  /** The option that each candidate is the result of, in their order: its steps are named `<option>/…`. */
+  readonly options: readonly string[];
+  /** Whether moderation of an option lets the next one begin. */
+  readonly afterModeration: boolean;
+  /** How long the service may be away before the next one begins, milliseconds; null: the run waits for it. */
+  readonly awayMs: number | null;
+  /** Options that cannot be made at all: they are no part of the plan. */
+  readonly out: readonly { readonly option: string; readonly reason: string }[];
 }
 
 /** Steps that depend on a value: planned, priced and journaled once it is known, under `<path>/…`. */

@@ -7,6 +7,7 @@ import { undecided } from "./kinds/approve.ts";
 import { runOutcome } from "./outcome.ts";
 import type { ProducedOutput } from "./resolve.ts";
 import { expiryOf, uncopied } from "./retention.ts";
+import { secondGate } from "./second-choice.ts";
 
 /** What follows once all steps were decided: less where others may not be needed any more, more where nothing is left to do. */
 export function completeDecision(builder: DecisionBuilder): Decision {
@@ -65,6 +66,11 @@ function finishOrPause(builder: DecisionBuilder): void {
         ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
         : `Say which job it is: ${adopt} <job-id|none>`;
     return builder.pauseNow("unresolved", `${path}: ${why}. ${advice}`);
+  }
+  const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
+  if (unbilled?.is === "open" && unbilled.unbilled !== null) {
+    const said = `${unbilled.unbilled} failed, and whether it was charged is not known yet, so that nothing else is bought in its place`;
+    return builder.pauseNow("unresolved", `${said}. Ask again, at no cost: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);
   if (first === undefined)

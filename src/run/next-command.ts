@@ -6,6 +6,7 @@ import { shellWord } from "../shell-word.ts";
 import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
 import { lost } from "./retention.ts";
+import { isMadeUpFor } from "./second-choice.ts";
 
 /** The command that continues a run, as it can be pasted into a shell. */
 export interface NextCommand {
@@ -123,7 +124,9 @@ function decision(state: RunState): NextCommand {
 
 /** Failed steps are rerun; for a rejected approval, the steps that it showed. */
 function afterFailure(state: RunState): NextCommand {
-  const failed = stepsWith(state, ({ status }) => status === "failed" || status === "partial");
+  const failed = stepsWith(state, ({ path, status }) => {
+    return (status === "failed" || status === "partial") && !isMadeUpFor(state, path);
+  });
   // Rejected, or failed without a decision because its inputs no longer exist.
   const rejected = failed.filter(
     (step) => traitsOf(step).decision !== null && state.steps[step.path]!.approval?.approved !== true,

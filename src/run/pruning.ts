@@ -1,6 +1,6 @@
 import { isStepFinal, type RunState } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
-import { traitsOf } from "../plan/index.ts";
+import { hasNext, optionsIn, traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { returnedReferences } from "./resolve.ts";
@@ -74,6 +74,9 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
     if (traitsOf(step).expansion !== null) found.add(step.path);
     if (step.when !== undefined) found.add("failed" in step.when ? step.when.failed : step.when.ref.step);
     for (const { as, step: used } of traitsOf(step).uses) if (as === "value") found.add(used);
+  }
+  for (const option of optionsIn(plan).values()) {
+    if (hasNext(option)) for (const { path } of option.steps) found.add(path);
   }
   deciding.set(plan, found);
   return found;

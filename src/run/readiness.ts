@@ -5,6 +5,7 @@ import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { firstReasons } from "./pruning.ts";
 import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
+import { isOfEarlierOption, secondGate } from "./second-choice.ts";
 
 type Ref = Reference["$ref"];
 
@@ -33,7 +34,12 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
-  let isOpen = false;
+  const second = secondGate(state, step.path);
+  if (second?.is === "never") {
+    const { reason, skippedByCondition } = second;
+    return { ready: "never", reason, skippedByCondition };
+  }
+  let isOpen = second !== null;
   if (step.when !== undefined) {
     const holds = conditionHolds(state, step.when);
     if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, skippedByCondition: true };
@@ -48,6 +54,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       continue;
     }
     if (hasResult(needed) || path === expectedToFail || toleratesFailure(step)) continue;
+    if (isOfEarlierOption(state, step, path)) continue;
     return {
       ready: "never",
       reason: `needs ${path}, which ${howItEnded(needed.status)}`,

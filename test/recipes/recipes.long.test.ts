@@ -9,6 +9,7 @@ import musicVideo from "../../recipes/music-video.ts";
 import narration from "../../recipes/narration.ts";
 import podcastClip from "../../recipes/podcast-clip.ts";
 import productSpin from "../../recipes/product-spin.ts";
+import secondChoice from "../../recipes/second-choice.ts";
 import shotList from "../../recipes/shot-list.ts";
 import storyboard from "../../recipes/storyboard.ts";
 import takes from "../../recipes/takes.ts";
@@ -66,6 +67,14 @@ describe("every recipe runs as it is, with its own defaults", () => {
     expect([tall.width, tall.height, tall.hasSound]).toEqual([720, 1280, true]);
     const jobs = service.stats().jobs_by_model;
     expect(jobs["speech-1"]).toBe(2);
+  });
+
+  test("second-choice: the first option is made, and the second is not", async () => {
+    const run = await show.run(secondChoice, {}, { id: "second", budget: "0.30", outDir: join(folder, "second") });
+    const { status, outputs, report } = await run.result();
+    expect(status).toBe("succeeded");
+    expect(report.steps.map((step) => step.status)).toEqual(["succeeded", "skipped", "skipped", "succeeded"]);
+    expect((await trackFacts(outputs.video!.path)).seconds).toBeCloseTo(5, 1);
   });
 
   test("takes: waits for a person, and films the one that was picked", async () => {

@@ -51,6 +51,11 @@ function amount(price: Price): string {
 }
 
 function remark(price: Price): string {
+  const second = price.insteadOf === undefined ? [] : [`only if ${visible(price.insteadOf)} is out`];
+  return [...second, ownRemark(price)].filter((part) => part !== "").join("; ");
+}
+
+function ownRemark(price: Price): string {
   switch (price.basis) {
     case "provisional": {
       const when = price.anew === undefined ? "provisional: quoted again when its media exist" : "provisional";

@@ -69,8 +69,8 @@ export function addChoice(
     const requires = read.get("requires") as Requirement | undefined;
     if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires is no function");
     recorder.bind(path, { kind: "score", score: by as Scorer, version, ...(requires && { requires }) });
-    return recorder.add({ kind: "pick", ...base, among, by: "score", version });
+    return recorder.add({ kind: "pick", ...base, among, by: "score", version, second: null });
   }
   if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');
-  recorder.add({ kind: "pick", ...base, among, by: "first", version: null });
+  recorder.add({ kind: "pick", ...base, among, by: "first", version: null, second: null });
 }

@@ -100,6 +100,14 @@ export class OptionReader {
     return micros;
   }
 
+  milliseconds(field: string): number | null {
+    const value = this.#options[field];
+    if (value === undefined) return null;
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+    this.bad(field, `${field} is ${say(value)}; give milliseconds, such as 600_000`);
+    return null;
+  }
+
   string(field: string): string | null {
     const value = this.#options[field];
     if (value === undefined) return null;

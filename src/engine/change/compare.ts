@@ -2,7 +2,8 @@ import type { RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
 import type { Json, Plan, Problem } from "../../plan/plan.ts";
-import { priceText, type StepPrice } from "../price/totals.ts";
+import type { StepPrice } from "../price/step-price.ts";
+import { priceText } from "../price/totals.ts";
 
 /** A step of the new plan for which the earlier run has no valid result. */
 export interface StaleStep {

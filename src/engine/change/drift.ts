@@ -10,7 +10,8 @@ import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
 import type { Planner } from "../price/planner.ts";
-import { priceText, type StepPrice } from "../price/totals.ts";
+import type { StepPrice } from "../price/step-price.ts";
+import { priceText } from "../price/totals.ts";
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 

@@ -3,6 +3,7 @@ import { isStepFinal, type RerunRequest, type RunState } from "../../journal/sta
 import { own } from "../../own.ts";
 import { matchesPattern } from "../../plan/profile.ts";
 import type { RequestedRerun } from "../../run/revise.ts";
+import { isMadeUpFor } from "../../run/second-choice.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
@@ -61,11 +62,15 @@ function namedBy(state: RunState, name: string): readonly string[] {
   throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
 }
 
-/** Steps that failed by themselves, in part too; an expansion fails by its steps, once it has some. */
-function failedSteps({ planned, steps }: RunState): readonly string[] {
-  return planned.plan.steps.flatMap(({ path }) => {
-    const { status, expanded } = steps[path]!;
-    return (status === "failed" || status === "partial") && expanded === null ? [path] : [];
+/**
+ * Steps that failed by themselves, in part too, and that no second choice made up for; an expansion fails by its steps, once
+ * it has some.
+ */
+function failedSteps(state: RunState): readonly string[] {
+  return state.planned.plan.steps.flatMap(({ path }) => {
+    const { status, expanded } = state.steps[path]!;
+    const hasFailed = (status === "failed" || status === "partial") && expanded === null;
+    return hasFailed && !isMadeUpFor(state, path) ? [path] : [];
   });
 }
 

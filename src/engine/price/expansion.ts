@@ -8,8 +8,8 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
 import type { PlaceholderInput, PlaceholderSources, Requested } from "./placeholder-input.ts";
 import type { Quote } from "./quote.ts";
+import type { StepPrice } from "./step-price.ts";
 import { settleDoubts } from "./tables.ts";
-import type { StepPrice } from "./totals.ts";
 
 /** Steps that a value led to, with their prices; or everything that is wrong with them. */
 export type Expansion =

@@ -39,8 +39,9 @@ import {
 import { planBasis } from "./plan-basis.ts";
 import { pricePlan, type Quote } from "./quote.ts";
 import { missingRequirements } from "./requirements.ts";
+import type { StepPrice } from "./step-price.ts";
 import { settleDoubts, unreadTables } from "./tables.ts";
-import type { PlanWarning, StepPrice } from "./totals.ts";
+import type { PlanWarning } from "./totals.ts";
 
 /** Steps whose price says why they are not reused from an earlier run, at most. */
 const EXPLAINED = 100;

@@ -3,7 +3,7 @@ import { type CleanText, cleanText } from "../../clean-text.ts";
 import { LongWork } from "../../long-work.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, expectedSpanMs } from "../../plan/critical-path.ts";
-import { type Catalog, type JobLimits, traitsOf } from "../../plan/index.ts";
+import { type Catalog, type JobLimits, optionsAround, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import type { UploadHandles } from "../media/handles.ts";
@@ -15,7 +15,8 @@ import type { EarlierMs } from "./expected-media.ts";
 import { type ExpiryRisk, expiryRisks } from "./expiry-risks.ts";
 import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
-import { groupProblems, type PlanWarning, type StepPrice, total, unusedSteps } from "./totals.ts";
+import type { StepPrice } from "./step-price.ts";
+import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from "./totals.ts";
 import { voiceProblems } from "./voice-problems.ts";
 
 /** A plan with prices. Making one spends nothing: uploads and estimates are free. */
@@ -139,7 +140,9 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     await work.pause();
     const known = foreseen(step, pricing.reusePreview);
     const isQuoted = known === null && traitsOf(step).pricing.by === "quote" && "model" in step;
-    return isQuoted ? price(step) : (known ?? unpriced(plan, step, pricing.maxUnquotedMicros));
+    const priced = isQuoted ? await price(step) : (known ?? unpriced(plan, step, pricing.maxUnquotedMicros));
+    const second = optionsAround(plan, step.path).find(({ at }) => at > 0);
+    return second === undefined ? priced : { ...priced, insteadOf: second.choice.second.options[second.at - 1]! };
   };
   // After a failure nothing more is asked: the quote has failed.
   const prices = await queue.addAll(only.map((step) => () => priceOf(step))).finally(() => queue.clear());
@@ -189,16 +192,19 @@ async function foresee(
 ): Promise<Pick<Quote, "warnings" | "criticalPath" | "forecastMs" | "risks">> {
   const stepAt = (path: string) => stepNamed(plan, path)!;
   const isDone = (path: string) => foreseen(stepAt(path), reusePreview) !== null;
-  const durationMs = (step: PlanStep) => (isDone(step.path) ? 0 : durations.expectedMs(step));
+  const isSecond = (path: string) => optionsAround(plan, path).some(({ at }) => at > 0);
+  const durationMs = (step: PlanStep) => {
+    return isDone(step.path) || isSecond(step.path) ? 0 : durations.expectedMs(step);
+  };
   const { path } = criticalPath(plan, durationMs);
   const isForeseen = path.every((one) => {
     const isTimed = traitsOf(stepAt(one)).pricing.by !== "quote" || durations.knownMs(stepAt(one)) !== null;
-    return isTimed || isDone(one);
+    return isTimed || isDone(one) || isSecond(one);
   });
   await work.pause(plan.steps.length);
   return {
-    warnings: unusedSteps(plan),
-    criticalPath: path,
+    warnings: [...optionsOut(plan), ...unusedSteps(plan)],
+    criticalPath: path.filter((one) => !isSecond(one)),
     forecastMs: isForeseen ? expectedSpanMs(plan, durationMs, limits) : null,
     risks: expiryRisks(plan, durationMs, isDone),
   };

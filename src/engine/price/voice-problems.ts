@@ -2,7 +2,7 @@ import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { type EstimateCache, MOST_VOICES, type NamedVoice } from "./estimates.ts";
-import type { StepPrice } from "./totals.ts";
+import type { StepPrice } from "./step-price.ts";
 
 const FIELD = "input.voice_id";
 /** Voices that a message lists at most. */

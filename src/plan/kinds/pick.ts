@@ -1,6 +1,6 @@
 import type { PickDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
-import type { PickStep } from "../plan.ts";
+import type { PickStep, SecondChoice } from "../plan.ts";
 import { oneOf, UNKNOWN } from "./facts.ts";
 import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
@@ -16,13 +16,13 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     if (yields === null) return { facts: UNKNOWN };
     const needs = needsOf(draft, draft.among);
     const asks = fingerprint({ kind: "pick", among, by, version });
-    const step: PickStep = { kind: "pick", path, needs, fingerprint: asks, ...when, among, by, version, yields };
-    return { step };
+    const own = { among, by, version, yields, ...(draft.second !== null && { second: draft.second }) };
+    return { step: { kind: "pick", path, needs, fingerprint: asks, ...when, ...own } };
   },
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
-  traits: ({ path, among, by, version }) => ({
+  traits: ({ path, among, by, version, second }) => ({
     noun: "choice",
-    note: by === "first" ? "the first made" : "the best by score",
+    note: second !== undefined ? secondNote(second) : by === "first" ? "the first made" : "the best by score",
     subject: null,
     brackets: ["{", "}"],
     icon: "decision",
@@ -43,3 +43,8 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     keeps: true,
   }),
 };
+
+function secondNote({ options, out }: SecondChoice): string {
+  const lost = out.map(({ option }) => `; ${option} is out`).join("");
+  return `${options.join(", else ")}${lost}`;
+}

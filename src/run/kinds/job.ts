@@ -20,6 +20,7 @@ import { readiness } from "../readiness.ts";
 import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
 import { RETENTION_MS } from "../retention.ts";
+import { giveWay } from "./give-way.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 /** Automatic new attempts after a transient failure that was refunded. */
@@ -50,6 +51,7 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
   if (isStepFinal(step.status)) return;
   if (step.reusedFrom !== null) return builder.finish(step, "succeeded");
   const attempt = lastAttempt(step);
+  if (giveWay(plan, step, attempt, builder)) return;
   if (attempt === null) {
     if (builder.mayStart) begin(plan, step, null, builder);
     return;

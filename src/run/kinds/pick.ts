@@ -1,9 +1,11 @@
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
+import { isSecondChoice } from "../../plan/index.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, referenced, referencedValue } from "../resolve.ts";
+import { whichOption } from "../second-choice.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
 /** One candidate: the output, and its bytes where they are downloaded. */
@@ -29,7 +31,9 @@ export const pickKind: RunKind<PickStep> = {
 
 function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
-  if (step.chosen !== null) return builder.finish(step, "succeeded");
+  if (step.chosen !== null) {
+    return builder.finish(step, "succeeded", isSecondChoice(plan) ? whichOption(builder.state, plan) : null);
+  }
   const failure = step.failures.at(-1);
   if (failure !== undefined) return builder.finish(step, "failed", failure.error.message);
   if (!builder.mayStart) return;

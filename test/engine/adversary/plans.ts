@@ -44,6 +44,22 @@ const fan = pipeline("fan", {
   },
 });
 
+const second = pipeline("second", {
+  input,
+  build({ firstOf, job }) {
+    const look = firstOf("look", [
+      (b) =>
+        b.job("a", models.image, { prompt: "a look", images: [b.job("mood", models.image, { prompt: "a mood" })] }),
+      (b) =>
+        b.firstOf("other", [
+          (c) => c.job("b", models.image, { prompt: "another look" }),
+          (c) => c.job("c", models.image, { prompt: "any look" }),
+        ]),
+    ]);
+    return { poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
+  },
+});
+
 const told = pipeline("told", {
   input,
   build({ job, chat }) {
@@ -86,7 +102,7 @@ export async function simPlans(): Promise<readonly SimPlan[]> {
   const sample = `${outDir}-sample`;
   await writeFile(sample, SAMPLE);
   const plans: SimPlan[] = [];
-  for (const one of [single, chain, takes, fan, told, sent] as readonly Pipeline[]) {
+  for (const one of [single, chain, takes, fan, second, told, sent] as readonly Pipeline[]) {
     const planned = await show.plan(one, one === sent ? { sample } : {});
     if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
     const { plan } = planned;

@@ -43,6 +43,28 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   checkWords(world, state);
   for (const step of Object.values(state.steps)) checkFailure(world, state, step);
   checkPaidOnce(world, state);
+  checkSecondChoices(world, state);
+}
+
+/** A later option was sent only where nothing of what failed before it was made, as long as nobody asked for more. */
+function checkSecondChoices(world: SimWorld, state: RunState): void {
+  if (world.reruns.size > 0) return;
+  const jobsIn = (option: string) => {
+    const steps = Object.values(state.steps).filter(({ path }) => path.startsWith(`${option}/`));
+    return steps.flatMap(({ path, attempts }) =>
+      attempts.flatMap(({ key }) => (key === null ? [] : [{ path, key, job: world.service.jobOfKey(key) }])),
+    );
+  };
+  for (const plan of state.planned.plan.steps) {
+    if (plan.kind !== "pick" || plan.second === undefined) continue;
+    for (const [at, option] of plan.second.options.slice(1).entries()) {
+      if (jobsIn(option).length === 0) continue;
+      for (const { path, key, job } of plan.second.options.slice(0, at + 1).flatMap(jobsIn)) {
+        if (job === null || job.failure !== null || world.givenUp.has(key)) continue;
+        if (path !== "look/1/mood") world.fail(`${path} was made, and ${option} was begun`);
+      }
+    }
+  }
 }
 
 function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState): void {

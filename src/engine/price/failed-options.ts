@@ -1,0 +1,85 @@
+import { type Option, optionsAround, optionsIn } from "../../plan/index.ts";
+import type { Plan } from "../../plan/plan.ts";
+import type { StepPrice } from "./step-price.ts";
+
+/** A step of an option, or a choice in it: what it costs at most, micro-dollars, and where it fails. */
+interface Part {
+  readonly most: number;
+  readonly failed: number;
+  readonly isPaid: boolean;
+  readonly needs: ReadonlySet<string>;
+}
+
+/** The path that the options of a choice are under. */
+export function partOf({ path }: Option["choice"]): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+/**
+ * What an option costs at most, micro-dollars, if it makes way for the next one: a paid step of it fails at no cost, and
+ * what needs that step is not made.
+ */
+export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPrice[]): (option: string) => number {
+  const options = optionsIn(plan);
+  const priceOf = new Map(options.size === 0 ? [] : prices.map((price) => [price.step, price]));
+  const known = new Map<string, { readonly most: number; readonly failed: number }>();
+
+  const costsOf = (path: string) => {
+    const before = known.get(path);
+    if (before !== undefined) return before;
+    const parts = partsOf(options.get(path)!);
+    const most = [...parts.values()].reduce((sum, part) => sum + part.most, 0);
+    let failed = 0;
+    for (const [name, part] of parts) {
+      if (!part.isPaid) continue;
+      const spared = [...usersOf(name, parts)].reduce((sum, user) => sum + parts.get(user)!.most, 0);
+      failed = Math.max(failed, most - spared - (part.most - part.failed));
+    }
+    const costs = { most, failed };
+    known.set(path, costs);
+    return costs;
+  };
+
+  const partsOf = (option: Option) => {
+    const nameOf = (path: string) => {
+      const inner = optionsAround(plan, path).filter((one) => one.path.startsWith(`${option.path}/`));
+      const outermost = inner.at(-1);
+      return outermost === undefined ? path : partOf(outermost.choice);
+    };
+    const parts = new Map<string, Part>();
+    for (const { path, needs } of option.steps) {
+      const name = nameOf(path);
+      const known = parts.get(name);
+      const part = known ?? { ...(name === path ? stepCosts(path) : choiceCosts(path, option)), needs: new Set() };
+      const used = needs.map(nameOf).filter((one) => one !== name);
+      parts.set(name, { ...part, needs: new Set([...part.needs, ...used]) });
+    }
+    return parts;
+  };
+
+  const stepCosts = (path: string) => {
+    const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
+    return { most: mostMicros ?? 0, failed: 0, isPaid: basis !== "free" && basis !== "reused" };
+  };
+
+  const choiceCosts = (path: string, outer: Option) => {
+    const inner = optionsAround(plan, path).filter((one) => one.path.startsWith(`${outer.path}/`));
+    let [failed, most] = [0, 0];
+    for (const option of inner.at(-1)!.choice.second.options) {
+      const costs = costsOf(option);
+      most = Math.max(most, failed + costs.most);
+      failed += costs.failed;
+    }
+    return { most, failed, isPaid: true };
+  };
+
+  return (option) => costsOf(option).failed;
+}
+
+/** What needs a part, directly or not. */
+function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<string> {
+  const found = new Set([name]);
+  for (const one of found) for (const [user, { needs }] of parts) if (needs.has(one)) found.add(user);
+  found.delete(name);
+  return found;
+}

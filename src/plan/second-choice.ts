@@ -1,0 +1,107 @@
+import { outerPaths } from "./diff.ts";
+import type { Draft, DraftStep } from "./draft.ts";
+import type { PickStep, Plan, PlanStep, Problem, SecondChoice } from "./plan.ts";
+
+/** One option of a choice in a plan. */
+export interface Option {
+  readonly path: string;
+  readonly choice: PickStep & { readonly second: SecondChoice };
+  /** Its position among those of the plan. */
+  readonly at: number;
+  /** All of its steps, also those of expansions. */
+  readonly steps: readonly PlanStep[];
+}
+
+type Options = ReadonlyMap<string, Option>;
+
+const NONE: Options = new Map();
+const known = new WeakMap<readonly PlanStep[], Options>();
+
+/** The options of all choices, by path. */
+export function optionsIn({ steps }: Pick<Plan, "steps">): Options {
+  const before = known.get(steps);
+  if (before !== undefined) return before;
+  const found = findOptions(steps);
+  known.set(steps, found);
+  return found;
+}
+
+function findOptions(steps: readonly PlanStep[]): Options {
+  const found = new Map<string, Option & { readonly steps: PlanStep[] }>();
+  for (const choice of steps) {
+    if (!isSecondChoice(choice)) continue;
+    for (const [at, path] of choice.second.options.entries()) found.set(path, { path, choice, at, steps: [] });
+  }
+  if (found.size === 0) return NONE;
+  for (const step of steps) for (const around of outerPaths(step.path)) found.get(around)?.steps.push(step);
+  return found;
+}
+
+/** A choice whose options are begun one after the other. */
+export function isSecondChoice(step: PlanStep): step is Option["choice"] {
+  return step.kind === "pick" && step.second !== undefined;
+}
+
+/** The options that a step is within, the innermost first. */
+export function optionsAround(plan: Pick<Plan, "steps">, path: string): readonly Option[] {
+  const options = optionsIn(plan);
+  return options.size === 0 ? [] : outerPaths(path).flatMap((around) => options.get(around) ?? []);
+}
+
+/** The option before one; null for the first. */
+export function optionBefore(plan: Pick<Plan, "steps">, { choice, at }: Option): Option | null {
+  const before = choice.second.options[at - 1];
+  return before === undefined ? null : (optionsIn(plan).get(before) ?? null);
+}
+
+/** Whether another option follows. */
+export function hasNext({ choice, at }: Option): boolean {
+  return at < choice.second.options.length - 1;
+}
+
+/** What is wrong with a model before anything is asked of it. */
+const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
+
+/** The options of a draft that cannot be made, and are left out where another one follows. */
+export class OptionsOut {
+  readonly #reasons = new Map<string, string>();
+  /** Paths of options that another one follows. */
+  readonly #followed: ReadonlySet<string>;
+
+  constructor({ steps }: Pick<Draft, "steps">) {
+    const choices = steps.flatMap((step) => (step.kind === "pick" ? (step.second ?? []) : []));
+    this.#followed = new Set(choices.flatMap(({ options }) => options.slice(0, -1)));
+  }
+
+  /** Whether a problem of a step only rules out the option that it is in. */
+  take({ code, message }: Pick<Problem, "code" | "message">, step: string): boolean {
+    if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(code)) return false;
+    const option = outerPaths(step).find((around) => this.#followed.has(around));
+    if (option === undefined) return false;
+    if (!this.#reasons.has(option)) this.#reasons.set(option, message);
+    return true;
+  }
+
+  has(path: string): boolean {
+    return this.#reasons.size > 0 && outerPaths(path).some((around) => this.#reasons.has(around));
+  }
+
+  /** A drafted step without what is out. */
+  without(step: DraftStep): DraftStep {
+    if (this.#reasons.size === 0) return step;
+    const after = step.after.filter((path) => !this.has(path));
+    if (step.kind !== "pick" || step.second === null) return { ...step, after };
+    const { among, second } = step;
+    const isLeft = (_: unknown, index: number) => !this.#reasons.has(second.options[index]!);
+    const out = second.options.flatMap((option) => {
+      const reason = this.#reasons.get(option);
+      return reason === undefined ? [] : [{ option, reason }];
+    });
+    return {
+      ...step,
+      after,
+      among: among.filter(isLeft),
+      second: { ...second, options: second.options.filter(isLeft), out },
+    };
+  }
+}

@@ -1,0 +1,146 @@
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { formatUsd } from "../money.ts";
+import { hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { missingReason } from "./resolve.ts";
+import { failureOf, type StepFailure } from "./step-failure.ts";
+
+/** What has become of an option. */
+export type OptionEnd =
+  /** Not over, or its bill is still to come: `unpaid` is the step whose bill that is. */
+  | { readonly is: "open"; readonly unbilled: string | null }
+  | { readonly is: "made" }
+  /** Certainly nothing was paid for what failed: the next option may begin. */
+  | { readonly is: "out"; readonly why: string }
+  /** It has no result, and no other option may follow by itself. */
+  | { readonly is: "stopped"; readonly why: string };
+
+/** What has become of an option, which only begins once those before it are out. */
+export function endOf(state: RunState, option: Option): OptionEnd {
+  const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
+  if (!steps.every(({ step }) => isStepFinal(step.status))) return { is: "open", unbilled: null };
+  if (missingReason(state, option.choice.among[option.at]!.$ref) === null) return { is: "made" };
+  const ends = steps.flatMap(({ plan, step }) => {
+    return step.status === "failed" ? [{ step, failure: failureOf(plan, step) }] : [];
+  });
+  const cancelled = steps.find(({ step }) => step.status === "cancelled");
+  if (cancelled !== undefined) return { is: "stopped", why: `${cancelled.step.path} was cancelled` };
+  const unbilled = ends.find(({ failure }) => failure.paid === "open");
+  if (unbilled !== undefined) return { is: "open", unbilled: unbilled.step.path };
+  for (const { step, failure } of ends) {
+    const why = whyStopped(step, failure, option);
+    if (why !== null) return { is: "stopped", why };
+  }
+  const said = ends.find(({ failure }) => failure.cause !== "own");
+  const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
+  if (said === undefined && chargedMicros > 0) {
+    const [own] = ends;
+    const what = own === undefined ? "it has no such result" : `${own.step.path} failed here`;
+    return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
+  }
+  return { is: "out", why: whyOut(said ?? ends[0], steps) };
+}
+
+function whyStopped(step: StepState, { paid, cause }: StepFailure, { choice }: Option): string | null {
+  if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(step))} USD`;
+  if (paid === "maybe") return `${step.path} failed and may have been charged`;
+  if (cause === "moderated" && !choice.second.afterModeration) return `${step.path} was refused by moderation`;
+  return null;
+}
+
+function whyOut(
+  end: { readonly step: StepState; readonly failure: StepFailure } | undefined,
+  steps: readonly { readonly step: StepState }[],
+): string {
+  const { step } = end ?? steps.find((one) => one.step.reason !== null) ?? {};
+  if (step === undefined) return "it makes nothing";
+  return `${step.path}: ${end === undefined ? "" : `${CAUSES[end.failure.cause]}: `}${step.reason}`;
+}
+
+const CAUSES = {
+  refused: "refused",
+  retired: "retired",
+  "no capacity": "no capacity",
+  away: "not reached",
+  moderated: "refused by moderation",
+  failed: "failed at no cost",
+  own: "failed",
+} as const satisfies { readonly [C in StepFailure["cause"]]: string };
+
+/** What the attempts that count cost. */
+function costOf({ attempts, chats, superseded }: StepState): number {
+  const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
+  return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+/** Whether a step of a later option may begin, as far as the options before it are concerned. */
+export type SecondGate =
+  | { readonly is: "open"; readonly unbilled: string | null }
+  | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
+
+/** Null: it may, or it is a first choice. */
+export function secondGate(state: RunState, path: string): SecondGate | null {
+  for (const option of optionsAround(state.planned.plan, path)) {
+    const gate = gateOfOption(state, option);
+    if (gate !== null) return gate;
+  }
+  return null;
+}
+
+function gateOfOption(state: RunState, option: Option): SecondGate | null {
+  const before = optionBefore(state.planned.plan, option);
+  if (before === null) return null;
+  // One that was not begun itself lets none begin after it.
+  const earlier = gateOfOption(state, before);
+  if (earlier !== null) return earlier;
+  const end = endOf(state, before);
+  switch (end.is) {
+    case "open":
+      return end;
+    case "made":
+      return { is: "never", reason: `not wanted: ${before.path} was made`, skippedByCondition: true };
+    case "stopped": {
+      const reason = `not begun by itself: ${end.why}`;
+      return { is: "never", reason, skippedByCondition: false };
+    }
+    case "out":
+      return null;
+    default:
+      return end satisfies never;
+  }
+}
+
+/** Whether a step only has to be over, as it belongs to an option before that of this one. */
+export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
+  return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
+    choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
+  );
+}
+
+/** Whether a later option was made in place of a step, so that nothing is owed for its failure. */
+export function isMadeUpFor(state: RunState, path: string): boolean {
+  return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
+}
+
+/** How long the service may be away before a step gives way to another option, milliseconds; null: for ever. */
+export function awayMsOf(state: RunState, path: string): number | null {
+  const limits = optionsAround(state.planned.plan, path).filter(hasNext);
+  return limits.reduce<number | null>((least, { choice: { second } }) => {
+    return second.awayMs === null ? least : Math.min(least ?? second.awayMs, second.awayMs);
+  }, null);
+}
+
+/** Which option a choice came to, and why none before it; null where it was the first one, as written. */
+export function whichOption(state: RunState, choice: Option["choice"]): string | null {
+  const { second, among } = choice;
+  const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);
+  const option = second.options[at];
+  if (option === undefined || at + second.out.length === 0) return null;
+  const options = optionsIn(state.planned.plan);
+  const why = second.options.slice(0, at).flatMap((path) => {
+    const end = endOf(state, options.get(path)!);
+    return end.is === "out" ? [`${path} was out (${end.why})`] : [];
+  });
+  const never = second.out.map((one) => `${one.option} was out (${one.reason})`);
+  return `took ${option}: ${[...never, ...why].join("; ")}`;
+}

@@ -1,0 +1,82 @@
+import { type AttemptState, lastAttempt, lastChat, type StepState } from "../journal/state.ts";
+import { jobPhases } from "../lifecycle/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
+
+/**
+ * How a step failed, for whoever has a second choice.
+ *
+ * `nothing`: it is certain that nothing was paid for. `open`: an answer or a bill is still to come. `maybe`: it may have
+ * been charged, and nothing will tell. `charged`: it failed and was paid for.
+ */
+export interface StepFailure {
+  readonly paid: "nothing" | "open" | "maybe" | "charged";
+  /** Why it failed, as far as that makes a difference. `own`: by what runs here, such as a task or a decision. */
+  readonly cause: "refused" | "retired" | "no capacity" | "away" | "moderated" | "failed" | "own";
+}
+
+/** By the kind of step; a kind that pays says what became of its money. */
+const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
+  job: jobFailure,
+  chat: chatFailure,
+  upload: ownFailure,
+  task: ownFailure,
+  approve: ownFailure,
+  pick: ownFailure,
+  expand: ownFailure,
+};
+
+/** Of a step that has failed. */
+export function failureOf({ kind }: PlanStep, step: StepState): StepFailure {
+  return failures[kind](step);
+}
+
+/** What a step says that ends because the service was away for too long. */
+export const AWAY = "the service was away";
+
+const CAUSES: { readonly [code: string]: StepFailure["cause"] } = {
+  GONE: "retired",
+  MODERATION_FAILED: "moderated",
+  RESOURCE_EXHAUSTED: "no capacity",
+  UNAVAILABLE: "no capacity",
+  HTTP_410: "retired",
+  PROVIDER_AWAY: "away",
+};
+
+function ownFailure(): StepFailure {
+  return { paid: "nothing", cause: "own" };
+}
+
+function jobFailure(step: StepState): StepFailure {
+  const { attempts, superseded, reason } = step;
+  const cause = causeOf(lastAttempt(step)?.error?.code ?? codeIn(reason), lastAttempt(step)?.phase === "failed");
+  // What a rerun superseded was decided about; only its open answers still matter.
+  if (attempts.some(isOpen)) return { paid: "open", cause };
+  const isCharged = attempts.some(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
+  const paid = isCharged ? "charged" : "nothing";
+  return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
+}
+
+function isOpen({ phase, money, costMicros }: AttemptState): boolean {
+  if (money === "held" || jobPhases.open.has(phase)) return true;
+  return (phase === "completed" || phase === "failed") && costMicros === null;
+}
+
+function chatFailure(step: StepState): StepFailure {
+  const cause = causeOf(lastChat(step)?.error?.code ?? null, false);
+  const chats = step.chats.filter(({ n }) => n > step.superseded);
+  if (chats.some(({ phase }) => phase === "sent")) return { paid: "open", cause };
+  if (chats.some(({ phase, costMicros }) => phase === "abandoned" && costMicros === null)) {
+    return { paid: "maybe", cause };
+  }
+  return { paid: chats.some(({ costMicros }) => (costMicros ?? 0) > 0) ? "charged" : "nothing", cause };
+}
+
+function causeOf(code: string | null, hasFailed: boolean): StepFailure["cause"] {
+  const known = code !== null && Object.hasOwn(CAUSES, code) ? CAUSES[code] : undefined;
+  return known ?? (hasFailed ? "failed" : "refused");
+}
+
+/** Before there was a job, the step alone says what the service answered. */
+function codeIn(reason: string | null): string | null {
+  return /^([A-Z_]+): /.exec(reason ?? "")?.[1] ?? null;
+}
