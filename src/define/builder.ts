@@ -5,6 +5,7 @@ import { type ChatMethod, chatMethod } from "./steps/chat.ts";
 import { type ChooseMethod, chooseMethod } from "./steps/choose.ts";
 import { type ExpandMethod, expandMethod } from "./steps/expand.ts";
 import { type FirstOfMethod, firstOfMethod } from "./steps/first-of.ts";
+import { type GenerateMethod, generateMethod } from "./steps/generate.ts";
 import { type IncludeMethod, includeMethod } from "./steps/include.ts";
 import { type JobMethod, jobMethod } from "./steps/job.ts";
 import { type TakesMethod, takesMethod } from "./steps/takes.ts";
@@ -17,6 +18,7 @@ export interface StepMethods {
   readonly upload: UploadMethod;
   readonly chat: ChatMethod;
   readonly task: TaskMethod;
+  readonly generate: GenerateMethod;
   readonly approve: ApproveMethod;
   readonly choose: ChooseMethod;
   readonly takes: TakesMethod;
@@ -36,6 +38,7 @@ const methodOf = {
   upload: uploadMethod,
   chat: chatMethod,
   task: taskMethod,
+  generate: generateMethod,
   approve: approveMethod,
   pick: chooseMethod,
   expand: expandMethod,
@@ -47,6 +50,7 @@ export function stepMethods(recorder: Recorder): StepMethods {
     upload: methodOf.upload(recorder),
     chat: methodOf.chat(recorder),
     task: methodOf.task(recorder),
+    generate: methodOf.generate(recorder),
     approve: methodOf.approve(recorder),
     choose: methodOf.pick(recorder),
     takes: takesMethod(recorder),

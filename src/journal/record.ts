@@ -50,6 +50,11 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
   return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
+/** The part of {@link heldBy} that the wallet does not pay. */
+export function heldElsewhereBy(changes: readonly LedgerChange[]): number {
+  return heldBy(changes.filter((change) => change.type === "hold" && change.isElsewhere === true));
+}
+
 /** What changes of the ledger reserve in all. */
 export function heldBy(changes: readonly LedgerChange[]): number {
   return changes.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
@@ -95,8 +100,11 @@ export interface EntryChange {
 /** A settle closes the hold, a release drops it, a hold replaces what was held. */
 export function entryChange(change: LedgerChange): EntryChange {
   switch (change.type) {
-    case "hold":
-      return { held: change.amountMicros, settled: null, slot: "marked", charged: "cleared" };
+    case "hold": {
+      // A balance that is read from now on shows all that the wallet will ever show of it: nothing.
+      const charged = change.isElsewhere === true ? "marked" : "cleared";
+      return { held: change.amountMicros, settled: null, slot: "marked", charged };
+    }
     case "raise":
       return { held: change.amountMicros, settled: null, slot: "kept", charged: "kept" };
     case "charged":

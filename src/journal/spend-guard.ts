@@ -1,5 +1,6 @@
+import type { LedgerChange } from "./events/spec.ts";
 import type { SpendingGuard, SpendingScope } from "./money.ts";
-import { heldBy, type LedgerEntry, slotOf } from "./record.ts";
+import { heldBy, heldElsewhereBy, type LedgerEntry, slotOf } from "./record.ts";
 import type { Commit, CommitOutcome } from "./store.ts";
 
 /** The account's money as it would be after a commit. */
@@ -24,7 +25,7 @@ export function guarded({ guard, ledger = [] }: Commit, moneyAfter: () => Accoun
   if (guard === undefined || requested === 0) return { refused: null, committedMicros: [] };
   const money = moneyAfter();
   const committedMicros = guard.caps.map((cap) => money.committedMicros(cap));
-  const refused = overCap(guard, requested, committedMicros) ?? belowFloor(guard, requested, money);
+  const refused = overCap(guard, requested, committedMicros) ?? belowFloor(guard, ledger, money);
   return { refused, committedMicros };
 }
 
@@ -44,9 +45,11 @@ export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): bool
   return sinceAt === null || (slot !== null && slot >= slotOf(sinceAt));
 }
 
-function belowFloor({ wallet }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {
-  if (wallet === null) return null;
-  const unseen = money.unseenMicros(wallet.mark);
+function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
+  const elsewhere = heldElsewhereBy(ledger);
+  const requested = heldBy(ledger) - elsewhere;
+  if (wallet === null || requested === 0) return null;
+  const unseen = money.unseenMicros(wallet.mark) - elsewhere;
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - requested;
   const headroomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);

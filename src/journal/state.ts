@@ -24,8 +24,10 @@ import type {
   StoredCopy,
   UnresolvedCause,
 } from "./events/facts.ts";
+import type { Overcharge } from "./overcharge-facts.ts";
 
 export type { JobPhase, MoneyPhase, OutputPhase, RunStatus, StepStatus } from "../lifecycle/index.ts";
+export type { Overcharge } from "./overcharge-facts.ts";
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
@@ -81,6 +83,12 @@ export interface AttemptState {
     /** A person takes what the job has as its result. */
     readonly isAccepted?: true;
   };
+  /** The provider that it is sent to; absent: the service. */
+  provider?: string;
+  /** By which the provider is asked for its outcome; absent: by nothing. */
+  operation?: Json;
+  /** Its cost is what was held: its provider does not say what it charged. */
+  isUnconfirmed?: true;
   /** What the service says of its cost, where that cannot be. */
   impossibleBill?: string;
   submittedAt: number | null;
@@ -171,22 +179,6 @@ export interface PlacedFile {
   readonly file: string;
   /** Manifest beside it; null without one. */
   readonly manifest: string | null;
-}
-
-/** What a model charged above its quotes, or above the most that was allowed where it quotes nothing. */
-export interface Overcharge {
-  /** Where the ratio was greatest; null where nothing was quoted. */
-  worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
-  /** The greatest charge above what was allowed, or above a quote of nothing; null where there was none. */
-  unquotedMicros: number | null;
-  /** How often; 0 where every bill that was above it came again with a lower sum. */
-  times: number;
-  /** Sum of what was charged too much. */
-  excessMicros: number;
-  /** Whether the newest bill was above its quote: until one agrees again, its jobs are bought one at a time. */
-  isAbove?: true;
-  /** A bill agreed with a quote of nothing. */
-  isFree?: true;
 }
 
 /** A rerun request. */

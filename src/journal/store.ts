@@ -1,6 +1,6 @@
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
 import type { LedgerChange } from "./events/spec.ts";
-import type { Chosen, Comment, DecidedBy, RunEvent, StoredEvent } from "./events.ts";
+import type { Chosen, Comment, DecidedBy, GivenFile, RunEvent, StoredEvent } from "./events.ts";
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
 import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
@@ -82,7 +82,7 @@ export type InboxMessage =
     } & Pick<RunEvent & { readonly type: "approval.decided" }, "value" | "by">)
   | { readonly type: "reject"; readonly step: string; readonly note?: string; readonly by?: DecidedBy }
   | { readonly type: "comment"; readonly step: string; readonly comment: Comment }
-  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
+  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null; readonly file?: GivenFile }
   | WorkMessage;
 
 export interface InboxEntry {

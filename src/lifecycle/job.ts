@@ -6,12 +6,14 @@ import { or, setup, stateIn } from "xstate";
  * ```
  * pending → available → downloaded → archived (deleted at the service, our copy stays)
  *         ↘ failed    ↘ expired → archived (a download that was on its way)
+ *         ↘ archived (a provider's: its bytes came with the answer)
  * ```
  */
 export const outputMachine = setup({
   types: {
     events: {} as
       | { type: "output.available" }
+      | { type: "output.given" }
       | { type: "output.failed" }
       | { type: "output.downloaded" }
       | { type: "output.expired" },
@@ -20,7 +22,14 @@ export const outputMachine = setup({
   id: "output",
   initial: "pending",
   states: {
-    pending: { on: { "output.available": "available", "output.failed": "failed", "output.expired": "expired" } },
+    pending: {
+      on: {
+        "output.available": "available",
+        "output.given": "archived",
+        "output.failed": "failed",
+        "output.expired": "expired",
+      },
+    },
     available: { on: { "output.downloaded": "downloaded", "output.expired": "expired" } },
     downloaded: { on: { "output.expired": "archived" } },
     // Said again by another step that reads it, or by a download that was on its way: nothing new, or a copy after all.

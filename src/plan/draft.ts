@@ -1,3 +1,4 @@
+import type { GenerateModel } from "./generate-model.ts";
 import type {
   FailurePolicy,
   FileKind,
@@ -53,7 +54,13 @@ export interface Candidate extends LocalFile {
 }
 
 /** Code that a run needs and no journal can hold; found again by the path of its step. */
-export type LocalFunction = VersionedFunction | ReviseFunction;
+export type LocalFunction = VersionedFunction | ReviseFunction | ModelOfStep;
+
+/** The model that a step asks: it holds the user's key, and no plan and no journal does. */
+interface ModelOfStep {
+  readonly kind: "generate";
+  readonly model: GenerateModel;
+}
 
 /** What a note changes in the input of a job or a chat. The plan knows nothing of it. */
 interface ReviseFunction {
@@ -154,6 +161,22 @@ export interface TaskDraft extends DraftStepBase {
   readonly policy: StepPolicy;
 }
 
+export interface GenerateDraft extends DraftStepBase {
+  readonly kind: "generate";
+  readonly model: string;
+  readonly provider: string;
+  readonly input: DraftJson;
+  readonly yields: MediaKind;
+  /** Whether the model starts work that it can be asked for again. */
+  readonly isFindable: boolean;
+  readonly repeatable: boolean;
+  /** Outputs of one request at most; null: not known. */
+  readonly mostOutputs: number | null;
+  /** What the author's own function says of that input; null: it says nothing. */
+  readonly price: { readonly micros: number; readonly of: DraftJson } | null;
+  readonly policy: StepPolicy;
+}
+
 export interface ApproveDraft extends DraftStepBase {
   readonly kind: "approve";
   readonly shows: readonly DraftReference[];
@@ -180,7 +203,15 @@ export interface ExpandDraft extends DraftStepBase {
   readonly maxCostMicros: number | null;
 }
 
-export type DraftStep = JobDraft | UploadDraft | ChatDraft | TaskDraft | ApproveDraft | PickDraft | ExpandDraft;
+export type DraftStep =
+  | JobDraft
+  | UploadDraft
+  | ChatDraft
+  | TaskDraft
+  | GenerateDraft
+  | ApproveDraft
+  | PickDraft
+  | ExpandDraft;
 
 /** Everything that one build wrote down, mistakes included. */
 export interface Recorded {

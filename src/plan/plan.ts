@@ -119,6 +119,30 @@ export interface TaskStep extends StepBase {
   readonly policy: StepPolicy;
 }
 
+/**
+ * What is promised of a request to a provider. `keyed`: it is sent again under its key, and made once. `found again`: once it
+ * was accepted, its outcome is asked for. `once`: it is sent once; without an answer a person says what became of it.
+ */
+export type ProviderPromise = "keyed" | "found again" | "once";
+
+/** A request to a model of another provider, by way of the pipeline's own code. */
+export interface GenerateStep extends StepBase {
+  readonly kind: "generate";
+  /** `provider:model` as AI SDK names them, such as `fal.image:fal-ai/flux/dev`. */
+  readonly model: string;
+  /** Whose it is, such as `fal`. */
+  readonly provider: string;
+  /** Call options of the model, with {@link Reference}s; media arrive as local files. */
+  readonly input: Json;
+  readonly yields: MediaKind;
+  /** Outputs that the input requests. */
+  readonly outputs: number;
+  readonly promise: ProviderPromise;
+  /** Its author allows that it is sent again without an answer, at the price of another one. Absent: never. */
+  readonly repeatable?: true;
+  readonly policy: StepPolicy;
+}
+
 /** A gate: a person approves or rejects results. */
 export interface ApproveStep extends StepBase {
   readonly kind: "approve";
@@ -173,7 +197,7 @@ export type ExpandingStep = Omit<ExpandStep, "kind">;
 /** A step that submits a job, whatever its kind. */
 export type SubmittingStep = Omit<JobStep, "kind">;
 
-export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | ApproveStep | PickStep | ExpandStep;
+export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | GenerateStep | ApproveStep | PickStep | ExpandStep;
 
 /** A local file, measured when the plan was made. */
 export interface FileFacts {

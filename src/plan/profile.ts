@@ -74,7 +74,9 @@ function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
   if (!("model" in step)) return step;
   const own = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
   const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
-  const model = own.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped;
+  // A provider's model is an object of the pipeline's code.
+  const isCode = "provider" in step;
+  const model = isCode ? step.model : (own.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped);
   const ofModel = Object.hasOwn(profile.fields, model) ? [profile.fields[model]!] : [];
   const changes = [...ofModel, ...own.map(([, change]) => change)];
   return { ...step, model, input: changes.reduce(withChange, step.input) };

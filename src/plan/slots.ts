@@ -4,8 +4,9 @@ import type { PlanStep } from "./plan.ts";
 /** How many jobs and chats may run at once. */
 export interface JobLimits {
   readonly total: number;
+  /** Providers too, such as `fal`. */
   readonly perModel: { readonly [model: string]: number };
-  /** `image`, `video`, `audio` and `chat` for what the service does, `task` for local functions. */
+  /** `image`, `video`, `audio` and `chat`, wherever they are made, `task` for local functions. */
   readonly perModality: { readonly [modality: string]: number };
 }
 
@@ -75,5 +76,8 @@ export function slotsOf(
     ["total", total],
     [`model ${step.model}`, perModel[step.model] ?? Number.POSITIVE_INFINITY],
     [`modality ${modality}`, perModality[modality] ?? Number.POSITIVE_INFINITY],
+    ...("provider" in step
+      ? [[`provider ${step.provider}`, perModel[step.provider] ?? Number.POSITIVE_INFINITY] as const]
+      : []),
   ];
 }

@@ -3,16 +3,18 @@ import { stepKinds } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
 /**
- * What a step of a kind does by itself, apart from jobs, chats and decisions of people: the effect of that kind performs
+ * What a step of a kind does by itself, apart from paid requests and decisions of people: the effect of that kind performs
  * it. `input`: what it works on, resolved, with media as `{ $file: { sha256, contentType } }`; null where it has none.
  */
 type OwnWork = {
-  readonly [K in Exclude<PlanStep["kind"], "job" | "chat" | "approve">]: {
+  readonly [K in Exclude<PlanStep["kind"], Apart>]: {
     readonly type: K;
     readonly step: string;
     readonly input: Json;
   };
-}[Exclude<PlanStep["kind"], "job" | "chat" | "approve">];
+}[Exclude<PlanStep["kind"], Apart>];
+
+type Apart = "job" | "chat" | "generate" | "approve";
 
 /** Work for the engine; its outcome comes back as events. */
 export type Command =
@@ -51,6 +53,19 @@ export type Command =
       readonly input: Json;
       readonly maxCostMicros: number;
     }
+  | {
+      readonly type: "generate";
+      readonly step: string;
+      readonly attempt: number;
+      readonly key: string;
+      readonly model: string;
+      /** Resolved, with media as `{ $file: { sha256, contentType } }`. */
+      readonly input: Json;
+      /** True when an earlier send of the same key may have been taken. */
+      readonly mayExist: boolean;
+    }
+  /** Asks a provider for the outcome of what it accepted. */
+  | { readonly type: "operation"; readonly step: string; readonly attempt: number }
   | OwnWork
   /** Looks for the result of an identical request of an earlier run. */
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
@@ -68,5 +83,6 @@ export function commandId(command: Command): string {
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;
-  return [...local, `quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${chats.length}`];
+  const paid = [`quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${chats.length}`];
+  return [...local, ...paid, `generate:${path}#${n}`];
 }

@@ -35,7 +35,8 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   };
   const isSeenThrough = (command: Command) => {
     const { type } = command;
-    return type === "follow" || type === "settle" || type === "download" || (type === "submit" && command.mayExist);
+    if (type === "submit" || type === "generate") return command.mayExist;
+    return type === "follow" || type === "settle" || type === "download" || type === "operation";
   };
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
@@ -61,10 +62,13 @@ function finishOrPause(builder: DecisionBuilder): void {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";
     const adopt = `showrunner adopt ${state.runId} ${path}`;
+    const { unresolved = null, provider } = lastAttempt(stuck) ?? {};
     const advice =
-      lastAttempt(stuck)?.unresolved === "incomplete"
-        ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
-        : `Say which job it is: ${adopt} <job-id|none>`;
+      provider !== undefined
+        ? `Look at your account there, then give what it made, or say that it made nothing: ${adopt} <file|none>`
+        : unresolved === "incomplete"
+          ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
+          : `Say which job it is: ${adopt} <job-id|none>`;
     return builder.pauseNow("unresolved", `${path}: ${why}. ${advice}`);
   }
   const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");

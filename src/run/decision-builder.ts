@@ -8,6 +8,7 @@ import { overBudget, overGroup, overHeadroom, type Pause } from "./budget-pause.
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision, StepWait } from "./decision.ts";
 import {
+  type AskedHold,
   committedMicros,
   inFlightMicros,
   isBillAwaited,
@@ -116,7 +117,6 @@ export class DecisionBuilder implements Decision {
     if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);
   }
 
-  /** Begins with the next step. */
   next(): void {
     this.waitsFor = NO_WAIT;
   }
@@ -159,25 +159,25 @@ export class DecisionBuilder implements Decision {
    * Whether this amount may be reserved. If not, even if all holds in flight were released: pauses the
    * run at its own budget, fails the step at that of its group.
    */
-  checkBudget(step: StepState, holdMicros: number, reason = ""): boolean {
-    if (this.hasMoney && this.#hasBudget(step, holdMicros, reason)) return true;
+  checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
+    if (this.hasMoney && this.#hasBudget(step, { path: step.path, holdMicros, reason, payer })) return true;
     if (!this.hasMoney) this.waitsFor = { ...this.waitsFor, blockedBy: "money" };
     return false;
   }
 
-  #hasBudget(step: StepState, holdMicros: number, reason: string): boolean {
-    const hold = { path: step.path, holdMicros, reason };
-    const group = this.#groupWithout(step.path, holdMicros);
+  #hasBudget(step: StepState, hold: AskedHold): boolean {
+    const group = this.#groupWithout(step.path, hold.holdMicros);
     if (group !== null) {
       const surely = group.committed - this.#inFlight(`${group.prefix}/`);
       const refusal = { failing: step, reason: overGroup(hold, group) };
-      return this.#refuseNowOrLater(surely + holdMicros <= group.maxCostMicros, refusal);
+      return this.#refuseNowOrLater(surely + hold.holdMicros <= group.maxCostMicros, refusal);
     }
     if (!this.#checkHeadroom(hold)) return false;
     const { budgetMicros: budget, planned } = this.state;
-    if (budget === null || planned.budgetTag !== undefined || this.#committedMicros + holdMicros <= budget) return true;
+    if (budget === null || planned.budgetTag !== undefined || this.#committedMicros + hold.holdMicros <= budget)
+      return true;
     const surely = this.#committedMicros - this.#inFlight("");
-    return this.#refuseNowOrLater(surely + holdMicros <= budget, {
+    return this.#refuseNowOrLater(surely + hold.holdMicros <= budget, {
       pause: overBudget(hold, this.#committedMicros, budget),
     });
   }
@@ -236,10 +236,10 @@ export class DecisionBuilder implements Decision {
   }
 
   /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
-  #checkHeadroom({ path, holdMicros }: { readonly path: string; readonly holdMicros: number }): boolean {
+  #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
-      if (holdMicros <= headroom.headroomMicros) continue;
+      if (holdMicros <= headroom.headroomMicros || (payer === "provider" && known.limit !== "cap")) continue;
       if (headroom.limit === "later") {
         this.wakeNoLater(headroom.askAgainAt);
         this.#isMoneyAwaited = true;

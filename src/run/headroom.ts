@@ -12,6 +12,14 @@ import {
 import { jobPhases } from "../lifecycle/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
+/** What a step asks for: who pays is the wallet at the service, or an account at a provider, which nobody can ask. */
+export interface AskedHold {
+  readonly path: string;
+  readonly holdMicros: number;
+  readonly reason: string;
+  readonly payer: "wallet" | "provider";
+}
+
 /** What a run has of its budget: spent, held and unconfirmed. */
 export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
   return spentMicros + heldMicros + unconfirmedMicros;

@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import { ownText } from "../clean-text.ts";
-import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
-import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
+import type { Chosen, GivenFile, PauseReason, RunEvent } from "../journal/events.ts";
+import { type AttemptState, isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { traitsOf } from "../plan/index.ts";
 import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decisions.ts";
 import { changeable, offered } from "./kinds/approve.ts";
+import { generationId } from "./kinds/generate.ts";
 import { runKind } from "./kinds/index.ts";
 
 /** Of one step; what comes after them is not kept. */
@@ -25,6 +26,9 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
       const attempt = step === undefined ? null : lastAttempt(step);
       if (isRunFinal(state.status) || attempt?.phase !== "unresolved") return [];
       const target = { step: message.step, attempt: attempt.n };
+      if (message.file !== undefined) {
+        return [...givenEvents(attempt, message.step, message.file), ...goingOn(state, "unresolved")];
+      }
       // That it exists is known: to give up what lacks keeps the rest.
       const isAccepted = message.jobId === null && attempt.unresolved === "incomplete";
       const adopted = isAccepted ? { jobId: attempt.jobId, isAccepted: true as const } : { jobId: message.jobId };
@@ -50,6 +54,20 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     default:
       return message satisfies never;
   }
+}
+
+/** A person gave what the provider made: that it was charged is certain, and how much is not. */
+function givenEvents(
+  { n: attempt, key, holdMicros }: AttemptState,
+  step: string,
+  { facts, copy }: GivenFile,
+): readonly RunEvent[] {
+  const target = { step, attempt };
+  return [
+    { type: "job.adopted", ...target, jobId: generationId(key!), isGiven: true },
+    { type: "job.completed", ...target, outputs: [facts], copies: [copy] },
+    { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true },
+  ];
 }
 
 /**

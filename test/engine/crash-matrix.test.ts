@@ -25,10 +25,12 @@ async function lifeWithDeathAt(point: number) {
   const world = newWorld(catalog, join(folder, `at-${point}`));
   const crashInjector = new CrashInjector(point);
   localCalls.counts.clear();
+  const madeBefore = localCalls.madeElsewhere();
   const result = await runOnFakeService(world, start, crashInjector);
   const facts = await factsOf(world, result);
   await rm(world.dir, { recursive: true, force: true });
-  return { result, facts, mortal: crashInjector, calls: new Map(localCalls.counts) };
+  const madeElsewhere = localCalls.madeElsewhere() - madeBefore;
+  return { result, facts, mortal: crashInjector, calls: new Map(localCalls.counts), madeElsewhere };
 }
 
 test("every kind of step is in the matrix", async () => {
@@ -47,9 +49,10 @@ test("killed at every journal append and every request boundary, a run comes to 
   const extra = { chats: 0, calls: 0 };
 
   for (const point of points(count, 16)) {
-    const { facts, calls, mortal: crashInjector } = await lifeWithDeathAt(point);
+    const { facts, calls, mortal: crashInjector, madeElsewhere } = await lifeWithDeathAt(point);
     const where = `killed at ${point}: ${crashInjector.points[point - 1]}`;
     expect(facts.same, where).toEqual(same);
+    expect(madeElsewhere, where).toBe(1);
     // Nobody can tell whether a chat that was under way was charged: at most one more, and its maximum is counted.
     const more = facts.chat.asked - calm.facts.chat.asked;
     expect([0, 1], where).toContain(more);

@@ -185,6 +185,8 @@ function asks(step: PlanStep): Json {
       return [step.model, step.input, step.schema];
     case "task":
       return [step.input, step.version, step.files];
+    case "generate":
+      return [step.model, step.input];
     case "approve":
       return [step.shows, step.choose];
     case "pick":

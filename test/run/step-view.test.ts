@@ -182,8 +182,9 @@ test("other running steps say what they do", () => {
 });
 
 test("an output of the service has expired where it is gone there; that of a function cannot", () => {
-  const of = (phase: string, model: string | null) => outputStatus({ model }, output(0, { phase }) as never);
-  expect([of("expired", "m"), of("archived", "m"), of("downloaded", "m"), of("expired", null)]).toEqual([
+  const of = (phase: string, plan: PlanStep) => outputStatus({ plan }, output(0, { phase }) as never);
+  const [made, own] = [job("a"), task("t")];
+  expect([of("expired", made), of("archived", made), of("downloaded", made), of("archived", own)]).toEqual([
     ...["EXPIRED", "EXPIRED", "COMPLETED", "COMPLETED"],
   ]);
 });

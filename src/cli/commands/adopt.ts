@@ -14,9 +14,9 @@ const MOST_LISTED = 20;
 
 /** What is not known, in a line. */
 export function questionLine(one: UnresolvedStep, output: CommandOutput): string {
-  const { step, model, prompt, holdMicros, sentFrom, sentTo, decided } = one;
+  const { step, model, prompt, holdMicros, sentFrom, sentTo, decided, provider } = one;
   const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
-  const when = `sent between ${sentFrom} and ${sentTo} by the service's clock`;
+  const when = `sent between ${sentFrom} and ${sentTo}${provider === null ? " by the service's clock" : ""}`;
   const said = decided === null ? "" : ` Decided already: ${visible(decided.jobId ?? "none")}.`;
   return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
@@ -54,7 +54,13 @@ function matchText({ match, similarity }: Row): string {
 }
 
 /** An empty list is no proof: who takes it for one gives up a job that was paid for. */
-export function emptyLines({ holdMicros }: UnresolvedStep): readonly string[] {
+export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
+  if (provider !== null) {
+    return [
+      `Nobody here can see what ${visible(provider)} made: look at your account there.`,
+      `Give the file that it made, or none where it made nothing; for that, ${dollars(holdMicros)} may have been paid.`,
+    ];
+  }
   return [
     "The service lists no job of its model in that time that no run knows.",
     `This is no proof that none was created: another key's jobs may be hidden from this one. Giving it up with none may give up a job that ${dollars(holdMicros)} was paid for.`,
@@ -203,8 +209,13 @@ async function answered({ io, output }: Context, one: UnresolvedStep): Promise<s
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;
   for (;;) {
-    const said = (await io.ask!(`Which job did ${visible(one.step)} create? [${offer} Enter to leave it] `)).trim();
+    const question =
+      one.provider === null
+        ? `Which job did ${visible(one.step)} create? [${offer} Enter to leave it] `
+        : `What did ${visible(one.provider)} make for ${visible(one.step)}? [path of a file, none, or Enter to leave it] `;
+    const said = (await io.ask!(question)).trim();
     if (said === "") return undefined;
+    if (one.provider !== null && said !== "none") return said;
     if (best > 0 && isYes(said)) return one.certain;
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;

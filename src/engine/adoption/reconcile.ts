@@ -2,6 +2,7 @@ import { ApiError, type Client, type JobResult, type JobSummary } from "../../ap
 import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
+import type { PlanStep } from "../../plan/plan.ts";
 
 /** Clocks differ, and a submit takes its time: a job made this long before or after a run may be its own. */
 const NEAR_MS = 10 * 60_000;
@@ -54,10 +55,15 @@ function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<str
   const spans = new Map<string, Span[]>();
   for (const { runId, planned, createdAt, finishedAt } of states) {
     const span = { runId, from: createdAt - NEAR_MS, to: (finishedAt ?? now) + NEAR_MS };
-    const models = new Set(planned.plan.steps.flatMap((step) => ("model" in step ? [step.model] : [])));
+    const models = new Set(planned.plan.steps.flatMap((step) => (isOfService(step) ? [step.model] : [])));
     for (const model of models) spans.set(model, [...(spans.get(model) ?? []), span]);
   }
   return spans;
+}
+
+/** Of a provider's requests the service knows nothing. */
+function isOfService(step: PlanStep): step is PlanStep & { readonly model: string } {
+  return "model" in step && !("provider" in step);
 }
 
 /** A job of a run, and which one. */
@@ -174,8 +180,10 @@ interface Known {
 function ownJobs({ runId, steps }: RunState): readonly Known[] {
   return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
     ...attempts.flatMap((attempt): readonly Known[] => {
-      const { jobId, costMicros: knownMicros } = attempt;
-      return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: withoutCopy(attempt) }];
+      const { jobId, costMicros: knownMicros, provider } = attempt;
+      return jobId === null || provider !== undefined
+        ? []
+        : [{ own: { runId, step, jobId }, knownMicros, missing: withoutCopy(attempt) }];
     }),
     ...chats.flatMap(({ jobId, costMicros: knownMicros }): readonly Known[] => {
       return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: new Set() }];

@@ -64,6 +64,8 @@ export interface UnresolvedStep {
   /** What is reserved for it, micro-dollars. */
   readonly holdMicros: number;
   readonly reason: string | null;
+  /** The provider that never answered: its account is looked at by a person; null: the service. */
+  readonly provider: string | null;
   /** Jobs of its model made while it was sent (ISO-8601, the service's clock) are listed. */
   readonly sentFrom: string;
   readonly sentTo: string;
@@ -100,10 +102,11 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   const events = await parts.store.read(state.runId);
   const listed: Omit<UnresolvedStep, "certain">[] = [];
   for (const { path, reason, attempt } of open) {
+    const isOfService = attempt.provider === undefined;
     // The first answer brings the service's clock.
-    await jobs.of(attempt.model!, attempt.intendedAt!);
+    if (isOfService) await jobs.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, parts.client.clockOffsetMs());
-    const found = await jobs.of(attempt.model!, window.from);
+    const found = isOfService ? await jobs.of(attempt.model!, window.from) : [];
     const nearby = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
     const [from, to] = [new Date(window.from), new Date(window.to)];
     const last = said.findLast(({ step }) => step === path);
@@ -114,9 +117,10 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
       prompt: stepMethods(attempt.input!)[0] ?? null,
       holdMicros: attempt.holdMicros,
       reason,
+      provider: attempt.provider ?? null,
       sentFrom: from.toISOString(),
       sentTo: to.toISOString(),
-      candidates: await jobs.judged(requestOf(path, attempt, events), nearby),
+      candidates: isOfService ? await jobs.judged(requestOf(path, attempt, events), nearby) : [],
       decided: last === undefined ? null : { jobId: last.jobId },
     });
   }

@@ -2,7 +2,7 @@ import type { Clock } from "../../api/index.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type SpendingReached, type StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
-import { heldBy, ledgerChanges } from "../../journal/record.ts";
+import { heldBy, heldElsewhereBy, ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease, LeaseOutcome } from "../../journal/store.ts";
@@ -80,7 +80,8 @@ export class RunWriter {
       return null;
     }
     for (let fresh = false; ; fresh = true) {
-      const guard = await spending.guard(fresh);
+      const usesWallet = heldBy(ledger) > heldElsewhereBy(ledger);
+      const guard = await spending.guard(fresh, usesWallet);
       if (guard !== undefined && "limit" in guard) return guard;
       const outcome = await this.#write(events, inbox, guard === undefined ? {} : { guard });
       if (outcome.committed) {

@@ -8,6 +8,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "../price/estimates.ts";
 import type { Expansions } from "../price/expansion.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
+import type { Substitute } from "../service/rehearsal.ts";
 import type { ServiceFailure } from "../service/service-answers.ts";
 import type { StepFunctions } from "./functions.ts";
 import type { JobOwners } from "./job-owners.ts";
@@ -61,6 +62,10 @@ export interface EffectContext {
   readonly idempotencyWindowMs: number;
   /** The pipeline's own code. */
   readonly functions: StepFunctions;
+  /** What is asked in place of a provider's model: itself, or what rehearses it. */
+  readonly substitute: Substitute;
+  /** Origins inside a network that addresses of providers may be of. */
+  readonly inside: readonly string[];
   /** Plans and prices steps that a value leads to. */
   readonly expansions: Expansions;
   /** Critical-path rank of the step, so that its requests go first among those of its run. */

@@ -1,5 +1,5 @@
 import { answerOf, DownloadError } from "../../api/index.ts";
-import { lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
+import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { shellWord } from "../../shell-word.ts";
@@ -78,12 +78,17 @@ function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Sourc
     if (file !== null) {
       return file.sha256 === sha256 ? [{ from: "file", step: plan.path, path: file.path }] : [];
     }
-    const jobId = step.outputs === null ? (lastAttempt(step)?.jobId ?? null) : (step.reusedFrom?.jobId ?? null);
+    const jobId = step.outputs === null ? jobOf(lastAttempt(step)) : (step.reusedFrom?.jobId ?? null);
     const produced = outputsOf(step).filter(({ copy }) => copy?.sha256 === sha256);
     return produced.map(({ index }) =>
       jobId === null ? { from: "code", step: plan.path } : { from: "job", step: plan.path, jobId, index },
     );
   });
+}
+
+/** The service has nothing of what a provider made. */
+function jobOf(attempt: AttemptState | null): string | null {
+  return attempt?.provider === undefined ? (attempt?.jobId ?? null) : null;
 }
 
 function lost(

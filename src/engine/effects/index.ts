@@ -4,6 +4,8 @@ import { download, place } from "./download.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expand } from "./expand.ts";
 import { follow, settle } from "./follow.ts";
+import { generate } from "./generate.ts";
+import { operation } from "./operation.ts";
 import { pick } from "./pick.ts";
 import { poll } from "./poll.ts";
 import { quote } from "./quote.ts";
@@ -17,6 +19,8 @@ export type { EffectContext, EffectResult } from "./effect.ts";
 const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   chat,
   task,
+  generate,
+  operation,
   pick,
   expand,
   upload,

@@ -1,7 +1,7 @@
 import { ApiError, type Client } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { Account } from "../../journal/run-repository.ts";
-import type { RunState } from "../../journal/state.ts";
+import type { AttemptState, RunState } from "../../journal/state.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** Jobs that are looked up before an account counts as another one. */
@@ -35,12 +35,17 @@ export async function accountMove(
 /** The newest first: old ones may have been deleted. */
 function jobsOf({ steps }: RunState): readonly { readonly jobId: string; readonly model: string | null }[] {
   const jobs = Object.values(steps).flatMap(({ attempts, chats }) => [
-    ...attempts.map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
+    ...attempts.filter(isOfService).map(({ jobId, model, submittedAt }) => ({ jobId, model, at: submittedAt ?? 0 })),
     ...chats.map(({ jobId, sentAt }) => ({ jobId, model: null, at: sentAt })),
   ]);
   return jobs
     .flatMap((job) => (job.jobId === null ? [] : [{ ...job, jobId: job.jobId }]))
     .toSorted((a, b) => b.at - a.at);
+}
+
+/** What was sent to a provider says nothing of the account. */
+function isOfService({ provider }: AttemptState): boolean {
+  return provider === undefined;
 }
 
 async function isKnown(client: Client, jobId: string, model: string | null): Promise<boolean> {
@@ -57,7 +62,9 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
 /** Afterwards nobody could tell whether a job at the old address is the run's. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
-    const isOpen = attempts.some(({ phase }) => phase.startsWith("submitting") || phase === "unresolved");
+    const isOpen = attempts
+      .filter(isOfService)
+      .some(({ phase }) => phase.startsWith("submitting") || phase === "unresolved");
     return isOpen || chats.some(({ phase }) => phase === "sent" || phase === "abandoned");
   });
   if (sent === undefined) return;

@@ -184,12 +184,13 @@ export class SpendingWatch {
 
   /**
    * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
-   * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before.
+   * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before. `usesWallet`: the wallet pays for
+   * some of it.
    */
-  async guard(fresh: boolean): Promise<SpendingGuard | Headroom | undefined> {
+  async guard(fresh: boolean, usesWallet = true): Promise<SpendingGuard | Headroom | undefined> {
     const { floorMicros, now } = this.#parts;
     const caps = this.#caps();
-    if (floorMicros === null) return caps.length === 0 ? undefined : { caps, wallet: null };
+    if (floorMicros === null || !usesWallet) return caps.length === 0 ? undefined : { caps, wallet: null };
     try {
       const wallet = { ...(await this.#wallet.balance(fresh)), floorMicros };
       this.#failures = 0;

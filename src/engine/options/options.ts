@@ -8,6 +8,7 @@ import { didYouMean } from "../../plan/suggest.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
+import type { Substitute } from "../service/rehearsal.ts";
 import type { TurnsOption } from "./turns.ts";
 
 /** How long a frozen holder keeps a run, milliseconds. */
@@ -45,6 +46,11 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    * journal, or in `.showrunner`.
    */
   readonly mediaDir?: string | undefined;
+  /**
+   * What `generate` steps ask: `call`, the models that they name; or a function that says what to ask in place of each.
+   * Default: with the embedded local service nobody is called, and that service draws, films and speaks instead; else `call`.
+   */
+  readonly providers?: "call" | Substitute | undefined;
   /** How jobs are followed. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   /** Source of time. Default: the machine's clock. */
@@ -127,7 +133,7 @@ export interface RunOptions extends DriveOptions {
   readonly budget?: string | undefined;
   /** A tag of the run, as `key=value`: its budget is the most that all runs with that tag may cost together. Default: none. */
   readonly budgetTag?: string | undefined;
-  /** Jobs at once: in all (default 8), or by `total`, model id and modality. */
+  /** Jobs at once: in all (default 8), or by `total`, model id, provider (`fal`) and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
   /** Starts even if the wallet holds less than the least that the plan costs. Default false. */
   readonly startAnyway?: boolean | undefined;
@@ -230,14 +236,18 @@ const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const named = Object.keys(limits.perModel);
   if (named.length === 0) return;
-  const models = new Set(steps.flatMap((step) => ("model" in step ? [step.model] : [])));
+  const models = new Set(
+    steps.flatMap((step) => {
+      return [...("model" in step ? [step.model] : []), ...("provider" in step ? [step.provider] : [])];
+    }),
+  );
   const mayGrow = expansionsIn(steps).size > 0;
   for (const name of named) {
     if (models.has(name)) continue;
     const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
     // What an expansion will ask for is not known yet.
     if (mayGrow && suggestion === null) continue;
-    const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model of the plan`;
+    const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
     throw new InvalidOptionError(
       "concurrency",
       `${name} limits nothing here; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,

@@ -18,6 +18,7 @@ import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { type AccountMove, accountMove } from "../money/account-move.ts";
 import { Spending } from "../money/spending.ts";
 import { Notifier } from "../notify/notifier.ts";
+import { inputDoor } from "../options/input-door.ts";
 import {
   DEFAULT_IDEMPOTENCY_WINDOW_MS,
   DEFAULT_LEASE_MS,
@@ -27,6 +28,7 @@ import {
 } from "../options/options.ts";
 import { turnOf } from "../options/turns.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
+import { noSubstitute, rehearsal, type Substitute } from "../service/rehearsal.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
 import { RunSlices } from "../slice/run-slices.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
@@ -227,6 +229,12 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return accountMove({ client: this.client, account: this.repository.account }, run);
   }
 
+  #substitute(): Substitute {
+    const { providers } = this.parts.options;
+    if (typeof providers === "function") return providers;
+    return providers !== "call" && this.service.kind === "local" ? rehearsal(this.client.baseUrl) : noSubstitute;
+  }
+
   #dependencies(state: RunState, { code, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
     const { options, media } = this.parts;
     // What an earlier process left in the outbox goes out too.
@@ -246,6 +254,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       clock: this.clock,
       now: this.now,
       functions: functionsFor(state, { code, pipeline }),
+      substitute: this.#substitute(),
+      inside: inputDoor(options).inside,
       expansions: this.planner,
       follow: options.follow ?? "auto",
       spending: this.#spending.watch(state),

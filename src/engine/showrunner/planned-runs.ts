@@ -60,7 +60,7 @@ export abstract class PlannedRuns extends StoredRuns {
     const { client, kind, origin, missingKey = null } = service;
     const clock = options.clock ?? systemClock;
     const repository = new RunRepository(store, { origin, keyId: client.keyId });
-    super({ client, store, repository, now: () => clock.now() });
+    super({ client, store, repository, media, now: () => clock.now() });
     const { account, now } = this;
     this.parts = parts;
     this.balanceGlance = new GlancedBalance(client, now);

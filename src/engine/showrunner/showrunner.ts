@@ -194,7 +194,10 @@ export interface Showrunner {
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
   /** What waits for a person's decision in the runs of the query, the longest wait first. */
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
-  /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
+  /**
+   * Says which job an unresolved step made; null: none. Of a request to a provider: the path of the file that it made, or
+   * null. Takes effect when the run is resumed.
+   */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */
   adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]>;

@@ -10,11 +10,12 @@ import type { RunsQuery } from "../../journal/search.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { Decision } from "../../plan/plan.ts";
+import type { Decision, GenerateStep } from "../../plan/plan.ts";
 import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
 import { inboxEvents } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
+import { givenFile } from "../adoption/given-file.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
 import {
   type AdoptionCandidate,
@@ -28,6 +29,7 @@ import { isAskedToGoOn } from "../change/stops.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { storedEvent } from "../drive/run-writer.ts";
 import { InvalidOptionError } from "../errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
 import type {
   ApproveDecision,
   Decider,
@@ -44,6 +46,7 @@ interface StoredRunsParts {
   readonly client: Client;
   readonly store: JournalStore;
   readonly repository: RunRepository;
+  readonly media: MediaStore;
   readonly now: () => number;
 }
 
@@ -53,10 +56,12 @@ export abstract class StoredRuns {
   protected readonly store: JournalStore;
   protected readonly repository: RunRepository;
   protected readonly now: () => number;
+  readonly #media: MediaStore;
   /** Of the service, as the journal names it. */
   protected readonly account: string;
 
-  constructor({ client, store, repository, now }: StoredRunsParts) {
+  constructor({ client, store, repository, media, now }: StoredRunsParts) {
+    this.#media = media;
     this.client = client;
     this.store = store;
     this.repository = repository;
@@ -143,6 +148,12 @@ export abstract class StoredRuns {
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
     const state = await this.loadOurs(runId);
+    const { provider } = unresolvedAttempt(state, step);
+    if (provider !== undefined && jobId !== null) {
+      const file = await givenFile(jobId, planStep(state, step) as GenerateStep, this.#media);
+      await this.#send(runId, { type: "adopt", step, jobId: null, file });
+      return;
+    }
     await checkAdoption(this.#adoption(), state, { step, jobId });
     await this.#send(runId, { type: "adopt", step, jobId });
   }

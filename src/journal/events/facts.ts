@@ -56,8 +56,16 @@ export type PauseReason =
  * old to be sent again. `not found`: the service does not show its job. `older job`: its first send was answered with a
  * job that was there before. `incomplete`: the service calls its job completed, and its outputs are not all there.
  * `another's job`: it was answered with a job of another model, or of another step.
+ * `no answer`: a provider never answered, and is not asked again.
  */
-export type UnresolvedCause = "refused" | "too old" | "not found" | "older job" | "another's job" | "incomplete";
+export type UnresolvedCause =
+  | "refused"
+  | "too old"
+  | "not found"
+  | "older job"
+  | "another's job"
+  | "incomplete"
+  | "no answer";
 
 /** A file that a task wrote: its facts, and its bytes in the media store. */
 export interface TaskFile extends OutputFacts {
@@ -71,6 +79,12 @@ export interface StoredCopy {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
+}
+
+/** A file that a person gave as what a provider made: its facts, and its bytes in the media store. */
+export interface GivenFile {
+  readonly facts: OutputFacts;
+  readonly copy: StoredCopy;
 }
 
 /** The step of an earlier run that produced the reused result. */

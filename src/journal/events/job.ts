@@ -19,14 +19,24 @@ interface OfOutput extends OfAttempt {
 /** A job at the service: its statuses, its cost and its outputs. */
 export type JobEvent =
   | ({ readonly type: "job.started" } & OfAttempt)
-  | ({ readonly type: "job.completed"; readonly outputs: readonly OutputFacts[] } & OfAttempt)
+  | ({
+      readonly type: "job.completed";
+      readonly outputs: readonly OutputFacts[];
+      /** Their bytes came with the answer, and are nowhere but here; null for one that failed. Absent: the service has them. */
+      readonly copies?: readonly (StoredCopy | null)[];
+    } & OfAttempt)
   /** An answer that lacks something, or says less than an earlier one, which stands; reported once for each message. */
   | ({ readonly type: "job.doubted"; readonly message: CleanText } & OfAttempt)
   | ({ readonly type: "job.failed"; readonly error: JournalError } & OfAttempt)
   /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | PriceLearned
-  | ({ readonly type: "job.settled"; readonly costMicros: number } & OfAttempt)
+  | ({
+      readonly type: "job.settled";
+      readonly costMicros: number;
+      /** What was held, since the provider does not say what it charged. */
+      readonly isUnconfirmed?: true;
+    } & OfAttempt)
   /** The service says of its cost what cannot be; what is reserved stays so. Reported once for each such statement. */
   | ({ readonly type: "job.bill.impossible"; readonly said: CleanText } & OfAttempt)
   | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
@@ -47,16 +57,18 @@ export const jobEvents: EventTable<JobEvent> = {
       const attempt = fold.attempt(event);
       fold.moveJob(attempt);
       attempt.completedAt = fold.at;
-      attempt.outputs = event.outputs.map((facts) => {
-        const output: OutputState = { ...facts, phase: "pending", copy: null };
-        fold.moveOutput(output, phaseEvents[facts.status]);
+      attempt.outputs = event.outputs.map((facts, index) => {
+        const copy = event.copies?.[index] ?? null;
+        const output: OutputState = { ...facts, phase: "pending", copy };
+        fold.moveOutput(output, copy === null ? phaseEvents[facts.status] : "output.given");
         return output;
       });
     },
     changes: "step",
+    media: ({ copies = [] }) => copies.flatMap((copy) => copy?.sha256 ?? []),
     timeline: (timeline, { step, attempt, outputs }) => timeline.jobEnded(step, attempt, outputs),
     line: ({ outputs }) => detail(`made ${counted(outputs.length, "output")}`),
-    ...ignoredBy("ledger", "media", "incident", "notice"),
+    ...ignoredBy("ledger", "incident", "notice"),
   },
   "job.doubted": {
     apply: (fold, event) => {
@@ -112,11 +124,13 @@ export const jobEvents: EventTable<JobEvent> = {
       noteJobCharge(fold.state, attempt, event.costMicros);
       fold.state.spentMicros += event.costMicros - (attempt.costMicros ?? 0);
       attempt.costMicros = event.costMicros;
+      if (event.isUnconfirmed === true) attempt.isUnconfirmed = true;
       delete attempt.impossibleBill;
     },
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
-    line: ({ costMicros }) => line(`cost $${formatUsd(costMicros)}`),
+    line: ({ costMicros, isUnconfirmed }) =>
+      line(`cost $${formatUsd(costMicros)}${isUnconfirmed === true ? " at most, not confirmed" : ""}`),
     incident: ({ step, attempt, costMicros }, { steps }) => {
       const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
       if (quoted === null || costMicros <= quoted) return null;

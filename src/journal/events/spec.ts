@@ -5,7 +5,14 @@ import type { Fold } from "./fold-context.ts";
 
 /** Money reserved before a submit, and what became of it. */
 export type LedgerChange =
-  | { readonly type: "hold"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
+  /** `isElsewhere`: charged by a provider, so that the wallet never shows it. */
+  | {
+      readonly type: "hold";
+      readonly step: string;
+      readonly attempt: number;
+      readonly amountMicros: number;
+      readonly isElsewhere?: true;
+    }
   /** More is reserved for what was sent already; refused by no guard, for it is spent whatever they say. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
   /** The service acknowledged it: a balance read from now on shows the charge. */
@@ -71,7 +78,7 @@ export interface EventSpec<E> {
   readonly apply: (fold: Fold, event: E) => void;
   /** What looks different after it: the run, also the event's step, or any step of the plan. */
   readonly changes: "run" | "step" | "plan";
-  readonly ledger: ((event: E) => LedgerChange) | null;
+  readonly ledger: ((event: E) => LedgerChange | null) | null;
   /** Hashes of the media that it names: `gc` deletes what no event names. */
   readonly media: ((event: E) => readonly string[]) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;

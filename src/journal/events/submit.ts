@@ -29,6 +29,8 @@ export type SubmitEvent = OfAttempt &
         readonly input: Json;
         readonly holdMicros: number;
         readonly clockOffsetMs?: number;
+        /** It is sent to this provider and charged there. Absent: to the service, by its wallet. */
+        readonly provider?: string;
       }
     /** About to be sent again under its key; reported once for all sends of some minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
@@ -52,6 +54,8 @@ export type SubmitEvent = OfAttempt &
         readonly jobId: string | null;
         /** What the job has is taken for its result, although outputs are not there. */
         readonly isAccepted?: true;
+        /** A person gave the file that a provider made: it follows as the result. */
+        readonly isGiven?: true;
       }
     | {
         readonly type: "job.submitted";
@@ -59,6 +63,10 @@ export type SubmitEvent = OfAttempt &
         readonly model: string;
         readonly replayed: boolean;
         readonly clockOffsetMs?: number;
+        /** A provider's: the job's id is ours. */
+        readonly provider?: string;
+        /** By which the provider is asked for its outcome. */
+        readonly operation?: Json;
       }
   );
 
@@ -74,6 +82,10 @@ const withdrawals = {
   unsent: {
     line: "the service could not be reached; nothing was sent",
     why: "The service could not be reached; nothing had been sent.",
+  },
+  code: {
+    line: "its model is not here; nothing was sent",
+    why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.",
   },
   credentials: {
     line: "the service rejects the key; no job was created",
@@ -105,10 +117,17 @@ export const submitEvents: EventTable<SubmitEvent> = {
       fold.moveJob(attempt);
       attempt.expectedMicros = attempt.quote?.costMicros ?? holdMicros;
       Object.assign(attempt, { key, model, input, intendedAt: fold.at });
+      if (event.provider !== undefined) attempt.provider = event.provider;
       noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
-    ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
+    ledger: ({ step, attempt, holdMicros, provider }) => ({
+      type: "hold",
+      step,
+      attempt,
+      amountMicros: holdMicros,
+      ...(provider !== undefined && { isElsewhere: true }),
+    }),
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "queue"),
     line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, $${formatUsd(holdMicros)} held`),
     ...ignoredBy("media", "incident", "notice"),
@@ -192,14 +211,21 @@ export const submitEvents: EventTable<SubmitEvent> = {
       else delete attempt.doubt;
     },
     changes: "step",
-    ledger: ({ step, attempt, jobId }) => ({ type: jobId === null ? "release" : "charged", step, attempt }),
+    ledger: ({ step, attempt, jobId, isGiven }) => {
+      if (isGiven === true) return null;
+      return { type: jobId === null ? "release" : "charged", step, attempt };
+    },
     timeline: (timeline, { step, jobId }) => {
       if (jobId === null) timeline.close(step);
     },
     line: (event) => detail(`a person decided: ${decisionText(event)}`),
-    incident: ({ jobId, isAccepted = false }) => ({
+    incident: ({ jobId, isAccepted = false, isGiven = false }) => ({
       what: "decided by a person",
-      why: isAccepted ? `What ${jobId} has is its result.` : `The submit created ${jobId === null ? "no job" : jobId}.`,
+      why: isGiven
+        ? "The file that its provider made was given."
+        : isAccepted
+          ? `What ${jobId} has is its result.`
+          : `The submit created ${jobId === null ? "no job" : jobId}.`,
     }),
     ...ignoredBy("media", "notice"),
   },
@@ -210,12 +236,14 @@ export const submitEvents: EventTable<SubmitEvent> = {
       const step = fold.step(event.step);
       if (step.status === "unresolved") resolve(fold, step, attempt);
       Object.assign(attempt, { jobId: event.jobId, model: event.model, submittedAt: fold.at });
+      if (event.operation !== undefined) attempt.operation = event.operation;
       noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
-    ledger: ({ step, attempt }) => ({ type: "charged", step, attempt }),
+    ledger: ({ step, attempt, provider }) => (provider === undefined ? { type: "charged", step, attempt } : null),
     timeline: (timeline, { step, attempt }) => timeline.acknowledge(step, attempt),
-    line: ({ jobId, model, replayed }) => line(`job ${jobId} on ${model}${replayed ? ", known before" : ""}`),
+    line: ({ jobId, model, replayed, provider }) =>
+      line(`${provider ?? `job ${jobId}`} on ${model}${replayed ? ", known before" : ""}`),
     ...ignoredBy("media", "incident", "notice"),
   },
 };
@@ -223,7 +251,10 @@ export const submitEvents: EventTable<SubmitEvent> = {
 /** Causes that the answer to a send is. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
-function decisionText({ jobId, isAccepted }: { readonly jobId: string | null; readonly isAccepted?: true }): string {
+type Adopted = Pick<SubmitEvent & { readonly type: "job.adopted" }, "jobId" | "isAccepted" | "isGiven">;
+
+function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
+  if (isGiven) return "a file is what its provider made";
   if (jobId === null) return "no job was created";
   return isAccepted ? `what ${jobId} has is its result` : `its job is ${jobId}`;
 }

@@ -13,6 +13,7 @@ import { FIRST_OWNER, FIRST_WORKSPACE, type NormalKey, type NormalOptions } from
 import { clockBody, keyBody, memberBody, walletBody } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
+import { renderEndpoint } from "./render.ts";
 import { readStats, walletStats } from "./stats.ts";
 
 /** Stores the credential generated at the first start; readable by its owner only. */
@@ -230,6 +231,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     row("POST", "/members", "Let an owner leave or come back", changeMember),
     row("GET", "/faults", "The faults that are set, with counts", () => ok(service.faultEngine.view())),
     row("POST", "/faults", "Replace all faults", setFaults),
+    row("POST", "/render", "Draw, film or speak without a job, for rehearsals", renderEndpoint(service)),
     row("GET", "/clock", "The service's clock", () => ok(clockView())),
     row("POST", "/clock", "Set or advance the clock", changeClock),
   ];

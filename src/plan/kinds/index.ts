@@ -4,6 +4,7 @@ import { approveKind } from "./approve.ts";
 import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";
 import type { StepFacts } from "./facts.ts";
+import { generateKind } from "./generate.ts";
 import { jobKind } from "./job.ts";
 import type { StepKind, StepTraits } from "./kind.ts";
 import { pickKind } from "./pick.ts";
@@ -18,6 +19,7 @@ const kinds: { readonly [K in DraftStep["kind"] | PlanStep["kind"]]: StepKind<Of
   upload: uploadKind,
   chat: chatKind,
   task: taskKind,
+  generate: generateKind,
   approve: approveKind,
   pick: pickKind,
   expand: expandKind,

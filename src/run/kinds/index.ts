@@ -4,6 +4,7 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 import { approveKind } from "./approve.ts";
 import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";
+import { generateKind } from "./generate.ts";
 import { jobKind } from "./job.ts";
 import type { RunKind } from "./kind.ts";
 import { pickKind } from "./pick.ts";
@@ -15,6 +16,7 @@ const kinds: { readonly [K in PlanStep["kind"]]: RunKind<Extract<PlanStep, { rea
   upload: uploadKind,
   chat: chatKind,
   task: taskKind,
+  generate: generateKind,
   approve: approveKind,
   pick: pickKind,
   expand: expandKind,

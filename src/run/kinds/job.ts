@@ -17,7 +17,7 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { conditionsOf } from "../held-back.ts";
 import { readiness } from "../readiness.ts";
-import { idempotencyKey, requestIdentity } from "../request-identity.ts";
+import { type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
 import { RETENTION_MS } from "../retention.ts";
 import { giveWay } from "./give-way.ts";
@@ -142,7 +142,12 @@ function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, bu
 }
 
 /** Restores the result that the step had before its reset, if its inputs are identical to those of then. */
-function restoreIfUnchanged(plan: JobStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
+export function restoreIfUnchanged(
+  plan: CacheableStep,
+  step: StepState,
+  input: Json,
+  builder: DecisionBuilder,
+): boolean {
   const former = restorableAttempt(step);
   if (former?.input == null || former.outputs.some((output) => output.phase === "expired")) return false;
   const { state } = builder;
@@ -204,7 +209,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   builder.issue({ type: "submit", ...target, key: key!, model: model!, input: input!, mayExist: !isUnsent });
 }
 
-function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
+export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
@@ -216,7 +221,7 @@ function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: Decisi
   if (unresolved === "refused" && !isTooOld(attempt, builder)) resend(plan, attempt, builder);
 }
 
-function completed(step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
+export function completed(step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
   const bad = attempt.outputs.filter((output) => output.status !== "COMPLETED");
   if (bad.length === 0 && attempt.outputs.length > 0) return builder.finish(step, "succeeded");
   const reason = bad[0] === undefined ? "the job is completed without any output" : whyBad(bad[0]);

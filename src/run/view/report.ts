@@ -2,7 +2,7 @@ import { activeMs } from "../../journal/active-time.ts";
 import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { editedFields } from "../../plan/index.ts";
-import type { Json, PlanStep } from "../../plan/plan.ts";
+import type { Json, PlanStep, ProviderPromise } from "../../plan/plan.ts";
 import { projectedMicros } from "../headroom.ts";
 import type { NextCommand } from "../next-command.ts";
 import { expiring } from "./expiry.ts";
@@ -87,6 +87,8 @@ export interface StepReport {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
+  /** Of a request to a provider: what is promised of it. */
+  readonly promise?: ProviderPromise;
   /** Of its journal; `awaiting-approval` where it waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
@@ -112,6 +114,8 @@ export interface AttemptReport {
   readonly job_id: string | null;
   readonly status: AttemptView["phase"];
   readonly cost: string | null;
+  /** `cost` is what was held: its provider does not say what it charged. */
+  readonly unconfirmed?: true;
   /** Why it failed, in words. */
   readonly error: string | null;
   /** Its outputs, where a rerun of the step has superseded them. */
@@ -194,6 +198,7 @@ function stepReport(state: RunState, plan: PlanStep): StepReport {
     path: step.path,
     kind: step.kind,
     model: "model" in plan ? plan.model : null,
+    ...("promise" in plan && { promise: plan.promise }),
     status: step.phase === "approval" ? "awaiting-approval" : step.status,
     reason: step.reason,
     started_at: instant(step.startedAt),
@@ -223,12 +228,26 @@ function overchargeReports({ overcharges }: RunState): readonly OverchargeReport
   });
 }
 
-function attemptReport({ n, jobId, phase, costMicros, error, isSuperseded, outputs }: AttemptView): AttemptReport {
+function attemptReport({
+  n,
+  jobId,
+  phase,
+  costMicros,
+  money,
+  error,
+  isSuperseded,
+  outputs,
+}: AttemptView): AttemptReport {
   const former = (isSuperseded ? outputs : []).map(({ index, assetId, voiceId, copy }) => {
     return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
   });
   const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
-  return { ...own, ...(former.length > 0 && { former_outputs: former }) };
+  const isUnconfirmed = money === "unconfirmed" && costMicros !== null;
+  return {
+    ...own,
+    ...(isUnconfirmed && { unconfirmed: true as const }),
+    ...(former.length > 0 && { former_outputs: former }),
+  };
 }
 
 function outputReports(state: RunState, step: StepView): readonly OutputReport[] {

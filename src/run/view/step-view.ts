@@ -14,6 +14,7 @@ import {
   type StepStatus,
 } from "../../journal/state.ts";
 import { stepStates } from "../../lifecycle/index.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 import type { StepActivity } from "../kinds/kind.ts";
@@ -41,7 +42,7 @@ export interface AttemptView {
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** `unconfirmed`: whether it was charged is unknown. */
+  /** `unconfirmed`: whether it was charged, or of a provider what, is unknown. */
   readonly money: MoneyPhase | "unconfirmed";
   readonly error: JournalError | null;
   readonly sentAt: number | null;
@@ -129,7 +130,8 @@ function notHere({ index, uncopied }: OutputState): readonly string[] {
 }
 
 function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView {
-  const { n, phase, model, jobId, input, quote, holdMicros, costMicros, money, error } = attempt;
+  const { n, phase, model, jobId, input, quote, holdMicros, costMicros, error } = attempt;
+  const money = attempt.isUnconfirmed === true ? "unconfirmed" : attempt.money;
   const { intendedAt, submittedAt, completedAt, outputs } = attempt;
   return {
     kind: "job",
@@ -219,12 +221,9 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   return jobPhases[current.phase as JobPhase];
 }
 
-/** The status of an output as far as it is known; an output of a task was never at the service and cannot expire. */
-export function outputStatus(
-  { model }: Pick<StepView, "model">,
-  { phase, status }: OutputState,
-): OutputState["status"] {
-  return model !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
+/** The status of an output as far as it is known; what was never at the service cannot expire there. */
+export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
+  return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }
 
 interface PlacedIndex {

@@ -1,0 +1,176 @@
+import { sleep } from "../../api/index.ts";
+import { cleanText, ownText, sentence } from "../../clean-text.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
+import { plainJson } from "../../plan/index.ts";
+import type { GenerateStep } from "../../plan/plan.ts";
+import { declaredOf } from "../../providers/index.ts";
+import type { Command } from "../../run/command.ts";
+import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
+import { callOptions } from "../generate/call-options.ts";
+import { completedEvents, keepOutputs, type Made, madeOf, UnfetchedError } from "../generate/keep-answer.ts";
+import { providerVerdict, saidBy } from "../generate/verdict.ts";
+import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import { withoutCopies } from "./ensure-copies.ts";
+import { filesOf, localCode } from "./local-code.ts";
+
+type Generate = Extract<Command, { readonly type: "generate" }>;
+
+/** A model that only answers once its work is done takes its time, and cannot be asked again, milliseconds. */
+const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
+const MOST_OPERATION_BYTES = 64 * 1024;
+/** Between tries to fetch what an answer named, milliseconds. */
+const FETCH_WAITS_MS = [1_000, 4_000, 15_000];
+const KEY_AGAIN_MS = 15_000;
+
+/** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
+export const generate: Effect<"generate"> = async (command, context) => {
+  const found = modelOf(command, context);
+  if ("without" in found) return unsent(command, found.without);
+  if (context.signal.aborted) return unsent(command, done());
+  const plan = planStep(context.state, command.step) as GenerateStep;
+  const files = filesOf(command.input);
+  const without = files.length === 0 ? null : await withoutCopies(files, context);
+  if (without !== null) return unsent(command, without);
+  const model = context.substitute(found.model, plan);
+  const options = await callOptions(plan, command.input, context.media);
+  return sent(command, plan, { model, options }, context);
+};
+
+interface Request {
+  readonly model: GenerateModel;
+  readonly options: { readonly [option: string]: unknown };
+}
+
+async function sent(
+  command: Generate,
+  plan: GenerateStep,
+  { model, options }: Request,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const abortSignal = AbortSignal.timeout(ANSWER_MS[plan.yields]);
+  const video = plan.yields === "video" ? (model as VideoModel) : null;
+  try {
+    if (video?.doStart !== undefined && video.doStatus !== undefined) {
+      const headers = keyHeader(plan, command.key);
+      const { operation } = await video.doStart({ ...options, headers, abortSignal } as never);
+      return accepted(command, plan, operation, context);
+    }
+    const answer = await (model as ImageModel | SpeechModel).doGenerate({ ...options, abortSignal } as never);
+    return await answered(command, plan, answer, context);
+  } catch (error) {
+    return failed(command, plan, error, context);
+  }
+}
+
+/** No header where its provider documents none. */
+function keyHeader({ promise, provider }: GenerateStep, key: string): { readonly [header: string]: string } {
+  const declared = promise === "keyed" ? declaredOf(provider).startKey : undefined;
+  return declared === undefined ? {} : { [declared.header]: key };
+}
+
+function accepted(command: Generate, plan: GenerateStep, given: unknown, context: EffectContext): EffectResult {
+  const operation = plainJson(given);
+  const sizeBytes = Buffer.byteLength(JSON.stringify(operation));
+  if (given === undefined || sizeBytes > MOST_OPERATION_BYTES) {
+    const what = given === undefined ? "no operation" : `an operation of ${sizeBytes} bytes`;
+    return unknown(command, plan, ownText(`it was accepted with ${what}, by which nobody can ask for it`), context);
+  }
+  return done({ ...submitted(command, plan), operation });
+}
+
+function submitted({ step, attempt, key, model }: Generate, { provider }: GenerateStep) {
+  const jobId = generationId(key);
+  return { type: "job.submitted", step, attempt, jobId, model, replayed: false, provider } as const;
+}
+
+type Answer = Awaited<
+  ReturnType<ImageModel["doGenerate"] | SpeechModel["doGenerate"] | NonNullable<VideoModel["doGenerate"]>>
+>;
+
+async function answered(
+  command: Generate,
+  plan: GenerateStep,
+  answer: Answer,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const made = mediaOf(answer);
+  if (made === null) return unknown(command, plan, ownText("it answered without any media"), context);
+  const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  for (const waitMs of [...FETCH_WAITS_MS, null]) {
+    try {
+      const kept = await keepOutputs(plan, made, context);
+      const metadata = answer.providerMetadata;
+      return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
+    } catch (error) {
+      if (!(error instanceof UnfetchedError)) throw error;
+      if (waitMs === null) return unknown(command, plan, cleanText(error.message), context);
+      await sleep(context.clock, waitMs).catch(() => {});
+    }
+  }
+  throw new Error("The last try returns.");
+}
+
+function mediaOf(answer: Answer): readonly Made[] | null {
+  if (typeof answer !== "object" || answer === null) return null;
+  if ("images" in answer && Array.isArray(answer.images)) return madeOf(answer.images);
+  if ("videos" in answer && Array.isArray(answer.videos)) return madeOf(answer.videos);
+  if ("audio" in answer) {
+    // Some models wrap it, as AI SDK's own functions do.
+    const { audio } = answer;
+    return typeof audio === "string" || audio instanceof Uint8Array ? madeOf([audio]) : null;
+  }
+  return null;
+}
+
+function failed(command: Generate, plan: GenerateStep, error: unknown, context: EffectContext): EffectResult {
+  const { step, attempt, mayExist } = command;
+  const verdict = providerVerdict(error);
+  if (verdict.proves === "nothing made" && !mayExist) {
+    return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
+  }
+  return unknown(command, plan, saidBy(error), context);
+}
+
+/** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */
+function unknown(
+  command: Generate,
+  plan: GenerateStep,
+  why: ReturnType<typeof cleanText>,
+  { state }: EffectContext,
+): EffectResult {
+  const { step, attempt: n, mayExist } = command;
+  if (plan.promise === "keyed") {
+    const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];
+    return { end: "again", inMs: KEY_AGAIN_MS, events: noted };
+  }
+  const attempt = state.steps[step]!.attempts[n - 1]!;
+  const events = lostAnswer(plan, attempt).map((event) =>
+    event.type === "job.unresolved" ? { ...event, message: sentence`${event.message} (${why})` } : event,
+  );
+  return done(...events);
+}
+
+/** Nothing left this machine: the hold is released, and what hinders it is said. */
+function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
+  if (mayExist) return why;
+  return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
+}
+
+/** The model of the step in the code, which has to be the one that was planned. */
+export function modelOf(
+  { step }: { readonly step: string },
+  context: EffectContext,
+): { readonly model: GenerateModel } | { readonly without: EffectResult } {
+  const found = localCode(context, step, "generate");
+  if ("without" in found) return found;
+  const { model } = found.code;
+  const plan = planStep(context.state, step) as GenerateStep;
+  const is = `${model.provider}:${model.modelId}`;
+  if (is === plan.model) return { model };
+  const message = ownText(
+    `${step} was planned with ${plan.model}, and the code has ${is}; accept the changes to use that model`,
+  );
+  return { without: { end: "left", events: [{ type: "run.paused", reason: "code", message }] } };
+}

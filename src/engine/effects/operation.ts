@@ -1,0 +1,118 @@
+import { cleanText, ownText, sentence } from "../../clean-text.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { type AttemptState, planStep } from "../../journal/state.ts";
+import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
+import type { GenerateStep } from "../../plan/plan.ts";
+import type { Command } from "../../run/command.ts";
+import { completedEvents, keepOutputs, madeOf, settledEvent, UnfetchedError } from "../generate/keep-answer.ts";
+import { saidBy } from "../generate/verdict.ts";
+import { lookAgainMs } from "../service/service-answers.ts";
+import { done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
+import { modelOf } from "./generate.ts";
+
+type Operation = Extract<Command, { readonly type: "operation" }>;
+
+const ANSWER_MS = 2 * 60_000;
+/** An operation that says nothing for so long is left to a person, milliseconds. */
+const LONGEST_MS = 24 * 3_600_000;
+
+/** Asks once what became of an accepted request, as often as that is due; asking costs nothing. */
+export const operation: Effect<"operation"> = async (command, context) => {
+  const found = modelOf(command, context);
+  if ("without" in found) return found.without;
+  const plan = planStep(context.state, command.step) as GenerateStep;
+  const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const model = context.substitute(found.model, plan) as VideoModel;
+  if (model.doStatus === undefined) {
+    return unresolved(command, ownText(`${plan.model} cannot be asked what became of it`));
+  }
+  try {
+    const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
+    const said = await model.doStatus({ operation: attempt.operation, abortSignal } as never);
+    return await ended(command, said, { plan, attempt }, context);
+  } catch (error) {
+    if (context.signal.aborted) return done();
+    return askAgain(command, attempt, cleanText(`it could not be asked: ${saidBy(error)}`), context);
+  }
+};
+
+interface About {
+  readonly plan: GenerateStep;
+  readonly attempt: AttemptState;
+}
+
+async function ended(
+  command: Operation,
+  said: StatusAnswer,
+  { plan, attempt }: About,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const { step, attempt: n } = command;
+  const target = { step, attempt: n };
+  const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
+  const ageMs = context.now() - (attempt.submittedAt ?? context.now());
+  switch (said.status) {
+    case "pending":
+      if (ageMs > LONGEST_MS) return unresolved(command, ownText("it has not ended within 24 hours"));
+      return { end: "again", inMs: nextAskMs(ageMs), events: started };
+    case "completed":
+      try {
+        const kept = await keepOutputs(plan, madeOf(said.videos), context);
+        return done(...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
+      } catch (error) {
+        if (!(error instanceof UnfetchedError)) throw error;
+        return doubted(command, { plan, attempt }, cleanText(error.message), context);
+      }
+    case "error":
+      return doubted(command, { plan, attempt, said }, saidBy(said.error), context);
+    default:
+      return askAgain(command, attempt, ownText("it answered with no status of the specification"), context);
+  }
+}
+
+/** Milliseconds until it is asked again: soon at first, then ever more rarely. */
+function nextAskMs(ageMs: number): number {
+  return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
+}
+
+/**
+ * Some models call any trouble of the request that asks an error of the operation: it is believed once it was said for a while.
+ * What was made and cannot be fetched is tried for as long, and then left to a person.
+ */
+function doubted(
+  command: Operation,
+  { plan, attempt, said }: About & { readonly said?: StatusAnswer },
+  message: ReturnType<typeof cleanText>,
+  context: EffectContext,
+): EffectResult {
+  const target = { step: command.step, attempt: command.attempt };
+  const isNews = attempt.doubt?.message !== message;
+  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", ...target, message }] : [];
+  const inMs = lookAgainMs(context.now() - (attempt.doubt?.since ?? context.now()));
+  if (inMs !== null) return { end: "again", inMs, events: noted };
+  if (said === undefined) return unresolved(command, sentence`it was made, and ${message}`);
+  const error = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
+  const { holdMicros } = attempt;
+  const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
+  return done({ type: "job.failed", ...target, error }, bill);
+}
+
+/** A provider that is away for a while loses nothing: what it accepted is asked for until it answers. */
+function askAgain(
+  command: Operation,
+  attempt: AttemptState,
+  message: ReturnType<typeof cleanText>,
+  context: EffectContext,
+): EffectResult {
+  const ageMs = context.now() - (attempt.submittedAt ?? context.now());
+  if (ageMs > LONGEST_MS) return unresolved(command, message);
+  const target = { step: command.step, attempt: command.attempt };
+  const isNews = attempt.doubt?.message !== message;
+  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", ...target, message }] : [];
+  const sinceMs = context.now() - (attempt.doubt?.since ?? context.now());
+  return { end: "again", inMs: Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2))), events: noted };
+}
+
+function unresolved({ step, attempt }: Operation, message: ReturnType<typeof cleanText>): EffectResult {
+  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer" });
+}

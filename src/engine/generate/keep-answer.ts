@@ -1,0 +1,127 @@
+import { rm, writeFile } from "node:fs/promises";
+import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import type { OutputFacts, RunEvent, StoredCopy } from "../../journal/events.ts";
+import type { VideoData } from "../../plan/generate-model.ts";
+import type { GenerateStep, MediaKind } from "../../plan/plan.ts";
+import { chargedMicros } from "../../providers/index.ts";
+import { fetchFile } from "../media/measure-files.ts";
+import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
+import type { MediaStore, StoredMedia } from "../media/media-store.ts";
+
+/** Bytes that a model gave, or an address where they are. */
+export type Made = Uint8Array | { readonly url: string };
+
+/** The media of an answer; base64 as some models give it. */
+export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
+  return given.map((one) => {
+    if (typeof one === "string") return Buffer.from(one.replace(/^data:[^,]*,/, ""), "base64");
+    if (one instanceof Uint8Array) return one;
+    if (one.type === "url") return { url: one.url };
+    if (one.type === "base64") return Buffer.from(one.data, "base64");
+    return one.type === "binary" ? one.data : Buffer.alloc(0);
+  });
+}
+
+/** What was made is at an address, and could not be fetched from there just now. */
+export class UnfetchedError extends Error {}
+
+interface Keeping {
+  readonly media: MediaStore;
+  /** Origins inside a network that providers' addresses may be of. */
+  readonly inside: readonly string[];
+}
+
+interface Kept {
+  readonly outputs: readonly OutputFacts[];
+  readonly copies: readonly (StoredCopy | null)[];
+}
+
+/**
+ * Takes the media of an answer into the store, measured and checked as any others are. One that is no such media is an output
+ * that failed, as is one that was asked for and is not there. @throws UnfetchedError
+ */
+export async function keepOutputs(
+  { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
+  made: readonly Made[],
+  keeping: Keeping,
+): Promise<Kept> {
+  const kept: (readonly [OutputFacts, StoredCopy | null])[] = [];
+  for (const [index, one] of made.entries()) kept.push(await keepOne(index, one, yields, keeping));
+  for (let index = made.length; index < asked; index += 1) {
+    kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
+  }
+  return { outputs: kept.map(([facts]) => facts), copies: kept.map(([, copy]) => copy) };
+}
+
+async function keepOne(
+  index: number,
+  made: Made,
+  kind: MediaKind,
+  { media, inside }: Keeping,
+): Promise<readonly [OutputFacts, StoredCopy | null]> {
+  if (made instanceof Uint8Array) {
+    if (made.length === 0) return [failedOutput(index, ownText("its provider gave nothing")), null];
+    const path = media.tmpPath();
+    try {
+      await writeFile(path, made, { mode: 0o600, flag: "wx" });
+      const facts = await measureMedia(path, kind);
+      if ("fault" in facts) return [failedOutput(index, cleanText(`it should be ${kind}, and ${facts.fault}`)), null];
+      return produced(index, facts, await media.adopt(path));
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+  const stored = await fetchFile(made.url, media, { inside });
+  if ("error" in stored) throw new UnfetchedError(stored.error);
+  await using held = await media.hold([stored.sha256]);
+  const facts = await measureMedia(held.path(stored.sha256), kind);
+  if ("fault" in facts) return [failedOutput(index, cleanText(`it should be ${kind}, and ${facts.fault}`)), null];
+  return produced(index, facts, stored);
+}
+
+function produced(
+  index: number,
+  facts: MediaFacts,
+  { sha256, sizeBytes }: StoredMedia,
+): readonly [OutputFacts, StoredCopy] {
+  const contentType = ownText(facts.contentType);
+  const output = {
+    index,
+    status: "COMPLETED",
+    assetId: null,
+    voiceId: null,
+    error: null,
+    ...facts,
+    contentType,
+  } as const;
+  return [output, { sha256, sizeBytes, contentType }];
+}
+
+function failedOutput(index: number, message: CleanText): OutputFacts {
+  const unknown = { contentType: null, width: null, height: null, durationMs: null, fps: null } as const;
+  const error = { code: ownText("NO_MEDIA"), message, retryable: false };
+  return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
+}
+
+/** That a request was answered, with what it made and cost: its hold where its provider does not say. */
+export function completedEvents(
+  { path: step, provider }: GenerateStep,
+  attempt: { readonly n: number; readonly holdMicros: number },
+  { kept, metadata }: { readonly kept: Kept; readonly metadata: unknown },
+): readonly RunEvent[] {
+  const target = { step, attempt: attempt.n };
+  return [{ type: "job.completed", ...target, ...kept }, settledEvent(target, { provider, metadata, ...attempt })];
+}
+
+export function settledEvent(
+  target: { readonly step: string; readonly attempt: number },
+  {
+    provider,
+    metadata,
+    holdMicros,
+  }: { readonly provider: string; readonly metadata: unknown; readonly holdMicros: number },
+): RunEvent {
+  const charged = chargedMicros(provider, metadata);
+  if (charged !== null) return { type: "job.settled", ...target, costMicros: charged };
+  return { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true };
+}

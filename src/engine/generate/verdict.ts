@@ -1,0 +1,111 @@
+import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import type { JournalError } from "../../journal/events.ts";
+import { AWAY } from "../../run/kinds/generate.ts";
+
+/**
+ * What an error of a model proves. `nothing made`: the request never left, or its provider refused it before any work.
+ * `unknown`: everything else, above all an answer that did not come.
+ */
+export interface ProviderVerdict {
+  readonly proves: "nothing made" | "unknown";
+  readonly error: JournalError;
+}
+
+/** Thrown before any request is sent, by the names of `@ai-sdk/provider`. */
+const BEFORE_SENDING = new Set([
+  "AI_LoadAPIKeyError",
+  "AI_LoadSettingError",
+  "AI_InvalidArgumentError",
+  "AI_InvalidPromptError",
+  "AI_NoSuchModelError",
+  "AI_NoSuchProviderError",
+  "AI_UnsupportedFunctionalityError",
+  "AI_TypeValidationError",
+]);
+
+/** Answers that refuse a request as it is. */
+const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
+const BUSY = 429;
+
+/** The connection was never made. */
+const UNCONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** Errors within errors are looked at so far. */
+const MOST_CAUSES = 8;
+
+/** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
+export function providerVerdict(error: unknown, env: NodeJS.ProcessEnv = process.env): ProviderVerdict {
+  const chain = causesOf(error);
+  const answer = chain.find((one) => typeof one.statusCode === "number");
+  const status = (answer?.statusCode as number | undefined) ?? null;
+  const isFirst = isFirstRequest(chain);
+  const isUnconnected = chain.some(({ code }) => UNCONNECTED.has(String(code))) && isFirst;
+  const isUnsent = status === null && BEFORE_SENDING.has(String(chain[0]?.name)) && !hasAnswer(chain);
+  const isBusy = status === BUSY && isFirst;
+  const isRefused = status !== null && REFUSING.has(status) && isFirst;
+  const code = status === null ? (isUnconnected ? AWAY : codeOf(chain)) : isBusy ? AWAY : `HTTP_${status}`;
+  return {
+    proves: isUnconnected || isUnsent || isBusy || isRefused ? "nothing made" : "unknown",
+    error: { code: cleanText(code, 100), message: saidBy(error, env), retryable: isUnconnected || isBusy },
+  };
+}
+
+/** What an error says, without what may be a secret of the user's account. */
+export function saidBy(error: unknown, env: NodeJS.ProcessEnv = process.env): CleanText {
+  const said = error instanceof Error ? error.message || error.name : String(error);
+  return cleanText(withoutSecrets(said, env), 1_000);
+}
+
+/** Providers may quote the key that they refuse. */
+export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
+  let left = text.replace(/\b(Bearer|Key|Token)\s+[\w.:~+/=-]{8,}/gi, "$1 [secret]");
+  left = left.replace(/\b(?:sk|pk|r8|xi|fal|vck|key|token)[-_][\w-]{12,}/gi, "[secret]");
+  for (const [name, value = ""] of Object.entries(env)) {
+    if (value.length >= 8 && /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i.test(name))
+      left = left.replaceAll(value, "[secret]");
+  }
+  return left;
+}
+
+type Cause = { readonly [field: string]: unknown };
+
+function causesOf(error: unknown): readonly Cause[] {
+  const found: Cause[] = [];
+  for (let one = error; found.length < MOST_CAUSES; one = (one as Cause).cause) {
+    if (typeof one !== "object" || one === null) break;
+    found.push(one as Cause);
+  }
+  return found;
+}
+
+/**
+ * Whether it is about the request that asks for the work, and not about a later one that polls or downloads: those send
+ * no body. What names no request at all is about none that we know.
+ */
+function isFirstRequest(chain: readonly Cause[]): boolean {
+  const call = chain.find((one) => "requestBodyValues" in one);
+  const body = call?.requestBodyValues;
+  return typeof body === "object" && body !== null && Object.keys(body).length > 0;
+}
+
+/** What it is about came with an answer. */
+function hasAnswer(chain: readonly Cause[]): boolean {
+  return chain.some((one) => "response" in one || "responseBody" in one || "text" in one);
+}
+
+function codeOf([first]: readonly Cause[]): string {
+  const { code, name } = first ?? {};
+  if (typeof code === "string" && code !== "") return code;
+  return typeof name === "string" && name !== "Error" && name !== "" ? ownText(name) : "PROVIDER_ERROR";
+}

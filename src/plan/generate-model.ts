@@ -1,0 +1,71 @@
+/**
+ * What is asked of a model of AI SDK's specification v4 (`ImageModelV4`, `VideoModelV4`, `SpeechModelV4` of
+ * `@ai-sdk/provider`): that package is the user's, and a test holds these shapes against its types.
+ */
+interface ModelBase {
+  readonly specificationVersion: "v4";
+  /** Such as `fal.image`. */
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+type MostPerCall =
+  | number
+  | undefined
+  | ((options: { readonly modelId: string }) => PromiseLike<number | undefined> | number | undefined);
+
+/** Any image model of AI SDK's specification v4. */
+export interface ImageModel extends ModelBase {
+  readonly maxImagesPerCall: MostPerCall;
+  doGenerate(options: never): PromiseLike<ImageAnswer>;
+}
+
+/** Any video model of AI SDK's specification v4. */
+export interface VideoModel extends ModelBase {
+  readonly maxVideosPerCall: MostPerCall;
+  doGenerate?(options: never): PromiseLike<VideoAnswer>;
+  doStart?(options: never): PromiseLike<StartAnswer>;
+  doStatus?(options: never): PromiseLike<StatusAnswer>;
+}
+
+/** Any speech model of AI SDK's specification v4. */
+export interface SpeechModel extends ModelBase {
+  doGenerate(options: never): PromiseLike<SpeechAnswer>;
+}
+
+export type GenerateModel = ImageModel | VideoModel | SpeechModel;
+
+/** What every answer may say beside its media: of its cost, by provider. */
+interface AnswerBase {
+  readonly providerMetadata?: object | undefined;
+}
+
+/** Base64, or the bytes. */
+export interface ImageAnswer extends AnswerBase {
+  readonly images: readonly (string | Uint8Array)[];
+}
+
+export interface SpeechAnswer extends AnswerBase {
+  readonly audio: string | Uint8Array;
+}
+
+export interface VideoAnswer extends AnswerBase {
+  readonly videos: readonly VideoData[];
+}
+
+export type VideoData =
+  | { readonly type: "url"; readonly url: string; readonly mediaType: string }
+  | { readonly type: "base64"; readonly data: string; readonly mediaType: string }
+  | { readonly type: "binary"; readonly data: Uint8Array; readonly mediaType: string }
+  /** At a place that the caller named, which we never do. */
+  | { readonly type: "uploaded"; readonly mediaType: string };
+
+/** `operation`: JSON that only the provider understands. */
+export interface StartAnswer extends AnswerBase {
+  readonly operation: unknown;
+}
+
+export type StatusAnswer =
+  | ({ readonly status: "pending" } & AnswerBase)
+  | ({ readonly status: "completed" } & VideoAnswer)
+  | ({ readonly status: "error"; readonly error: string } & AnswerBase);

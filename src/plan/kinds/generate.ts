@@ -1,0 +1,181 @@
+import { providerPromise } from "../../providers/index.ts";
+import type { DraftJson, GenerateDraft } from "../draft.ts";
+import { fingerprint } from "../plain-json.ts";
+import type { GenerateStep, Json, MediaKind, ProviderPromise, Reference } from "../plan.ts";
+import { referencesOf } from "../references.ts";
+import { didYouMean } from "../suggest.ts";
+import { MEDIA } from "./facts.ts";
+import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
+import type { Planning, StepKind } from "./kind.ts";
+
+const TYPICAL_MS = { image: 10_000, audio: 8_000, video: 90_000 } as const;
+const ONLY_HANDLES = "give upload(…) of a file, or the handle of a step that makes one";
+
+/** Call options of AI SDK's specification v4, by what the model makes; with the kind of media that one takes. */
+const FIELDS: { readonly [K in MediaKind]: { readonly [field: string]: "any" | "image" | "media" } } = {
+  image: {
+    prompt: "any",
+    n: "any",
+    size: "any",
+    aspectRatio: "any",
+    seed: "any",
+    files: "image",
+    mask: "image",
+    providerOptions: "any",
+  },
+  video: {
+    prompt: "any",
+    n: "any",
+    aspectRatio: "any",
+    resolution: "any",
+    duration: "any",
+    fps: "any",
+    seed: "any",
+    image: "image",
+    frameImages: "image",
+    inputReferences: "media",
+    generateAudio: "any",
+    providerOptions: "any",
+  },
+  audio: {
+    text: "any",
+    voice: "any",
+    outputFormat: "any",
+    instructions: "any",
+    speed: "any",
+    language: "any",
+    providerOptions: "any",
+  },
+};
+
+const PROMISES = {
+  keyed: "sent under a key that its provider makes once",
+  "found again": "sent once, then asked for",
+  once: "sent once",
+} as const satisfies Record<ProviderPromise, string>;
+
+export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
+  files: () => [],
+  models: () => [],
+  plan(draft, planning) {
+    const { path, model, provider, yields, repeatable } = draft;
+    checkFields(draft, planning);
+    const input = bindFreeInput(draft.input, "input", planning, {
+      assets: `an asset of the service is not on this machine; ${ONLY_HANDLES}`,
+      reference: (ref, source, field) => {
+        checkReadable(ref, source, field, planning);
+        checkPlace(ref, source.yields, field, { draft, planning });
+      },
+    });
+    const step: GenerateStep = {
+      kind: "generate",
+      path,
+      needs: needsOf(draft, draft.input),
+      fingerprint: fingerprint({ kind: "generate", model, input }),
+      ...bindWhen(draft.when, planning),
+      model,
+      provider,
+      input,
+      yields,
+      outputs: countOf(draft, planning),
+      promise: providerPromise(draft),
+      ...(repeatable && { repeatable }),
+      policy: { ...draft.policy, maxCostMicros: priceOf(draft) ?? draft.policy.maxCostMicros },
+    };
+    return { step };
+  },
+  facts: ({ yields, outputs }) => ({ ...MEDIA, yields, outputs }),
+  traits: ({ model, provider, input, yields, policy, ...promised }) => ({
+    noun: "request to a provider",
+    note: `${model}, ${promiseText(promised)}`,
+    subject: null,
+    brackets: ["[", "]"],
+    icon: "media",
+    uses: referencesOf(input),
+    requested: { model, input },
+    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: `${provider} quotes no price in advance` },
+    typicalMs: TYPICAL_MS[yields],
+    modality: yields,
+    needsCode: true,
+    readsFiles: true,
+    decision: null,
+    submits: null,
+    reuse: { identity: () => ({ kind: "generate", model }) },
+    file: null,
+    standsFor: [],
+    isChoice: false,
+    expansion: null,
+    keeps: true,
+  }),
+};
+
+/** What is promised of a step, for people. */
+export function promiseText({ promise, repeatable }: Pick<GenerateStep, "promise" | "repeatable">): string {
+  const again = repeatable === true && promise !== "keyed" ? ", again if an answer is lost" : "";
+  return `${PROMISES[promise]}${again}`;
+}
+
+function checkFields({ input, yields }: GenerateDraft, { report }: Planning): void {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return report("bad-input", "input", "the input is no object such as { prompt: … }");
+  }
+  const known = Object.keys(FIELDS[yields]);
+  for (const field of Object.keys(input)) {
+    if (known.includes(field)) continue;
+    const hint = didYouMean(field, known) ?? `it takes ${known.join(", ")}`;
+    report("unknown-field", `input.${field}`, `models of ${yields} take no ${field}; ${hint}`, { allowed: known });
+  }
+  if (yields === "audio" && !("text" in input)) report("missing-field", "input.text", "say what is to be spoken: text");
+  for (const [field, takes] of Object.entries(FIELDS[yields])) {
+    if (takes === "any" || !(field in input)) continue;
+    const given = (input as { readonly [key: string]: DraftJson })[field]!;
+    if (hasText(given)) report("not-media", `input.${field}`, `${field} takes media and no text; ${ONLY_HANDLES}`);
+  }
+}
+
+/** Whether an address or bytes in text stand where media belong; a frame's type is text. */
+function hasText(value: DraftJson): boolean {
+  if (typeof value === "string") return true;
+  if (typeof value !== "object" || value === null || "$ref" in value || "$asset" in value) return false;
+  if (Array.isArray(value)) return value.some(hasText);
+  return "image" in value && hasText((value as { readonly image: DraftJson }).image);
+}
+
+/** Media where media belong, and nowhere else. */
+function checkPlace(
+  ref: Reference["$ref"],
+  yields: string | null,
+  field: string,
+  { draft, planning }: { readonly draft: GenerateDraft; readonly planning: Planning },
+): void {
+  const [, name = ""] = /^input\.([^.[]+)/.exec(field) ?? [];
+  const takes = FIELDS[draft.yields][name] ?? "any";
+  const isText = ref.as === "value" || ref.as === "voice";
+  if (takes === "any") {
+    const message = `${field} takes text or a value, and ${ref.step} makes media`;
+    if (!isText) planning.report("not-a-value", field, message);
+    return;
+  }
+  if (isText) planning.report("not-media", field, `${field} takes media, and ${ref.step} yields a value`);
+  const kind = ref.kind ?? yields;
+  if (takes !== "image" || isText || kind === null || kind === "image") return;
+  planning.report("media-kind", field, `${field} takes an image, and ${ref.step} makes ${kind}`);
+}
+
+/** One request makes no more than its model says: more would be several, each with a price. */
+function countOf({ input, mostOutputs }: GenerateDraft, { report }: Planning): number {
+  const n = typeof input === "object" && input !== null && "n" in input ? (input.n as DraftJson) : 1;
+  if (typeof n !== "number" || !Number.isSafeInteger(n) || n < 1) {
+    report("bad-count", "input.n", "n is a whole number from 1, written down");
+    return 1;
+  }
+  if (mostOutputs === null || n <= mostOutputs) return n;
+  report("too-many-outputs", "input.n", `one request makes ${mostOutputs} at most; add a step for each further one`);
+  return n;
+}
+
+/** What the author's function said, as long as the input is the one that it was asked about. */
+function priceOf({ input, price }: GenerateDraft): number | null {
+  if (price === null) return null;
+  return fingerprint(input as Json) === fingerprint(price.of as Json) ? price.micros : null;
+}
