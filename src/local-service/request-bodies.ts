@@ -149,6 +149,16 @@ export const memberBody = z.strictObject({
   left: z.boolean(),
 });
 
+/** `POST /_local/render` */
+export const renderBody = z.object({
+  kind: z.enum(["image", "video", "speech"]),
+  index: z.int().min(0).max(100),
+  seed: z.int().min(0),
+  input: z
+    .record(z.string(), z.unknown())
+    .describe("As the renderer takes it: prompt, text, aspect_ratio, duration_ms …"),
+});
+
 /** `POST /_local/clock` */
 export const clockBody = z.strictObject({
   mode: z.enum(["real", "scaled", "manual"]).optional(),

@@ -308,7 +308,7 @@ describe("of every kind of step, a second run", () => {
       );
     expect(files(second)).toEqual(files(first));
     for (const step of second.report.steps) {
-      const isMade = ["job", "chat", "task"].includes(step.kind) && step.status === "succeeded";
+      const isMade = ["job", "chat", "task", "generate"].includes(step.kind) && step.status === "succeeded";
       expect(step.reused_from?.run ?? null, step.path).toBe(isMade ? "one" : null);
     }
   });

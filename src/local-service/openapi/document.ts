@@ -5,7 +5,7 @@ import { faultsBody } from "../faults/rules.ts";
 import { type Call, type Endpoint, endpoint } from "../http/call.ts";
 import { assertOperator } from "../operator/endpoints.ts";
 import type { NormalOptions } from "../options.ts";
-import { clockBody, keyBody, memberBody, walletBody } from "../request-bodies.ts";
+import { clockBody, keyBody, memberBody, renderBody, walletBody } from "../request-bodies.ts";
 import { COMPONENTS, estimateComponent } from "./components/index.ts";
 import {
   bodyOf,
@@ -236,7 +236,6 @@ function read(operationId: string, description: string): OperationSpec {
   return { tag, operationId, success: json(ANY, description) };
 }
 
-/** The operator endpoints, below `/_local`. */
 export const operatorOperations: Specs = {
   "GET /stats": read("get_stats", "Counts over the data folder's life; requests since this start."),
   "GET /wallet": read("get_wallets", "Every workspace's wallet."),
@@ -265,6 +264,7 @@ export const operatorOperations: Specs = {
   },
   "GET /faults": read("get_faults", "The rules, with how often each matched and struck."),
   "POST /faults": { ...read("set_faults", "The rules as set."), body: jsonBody(bodyOf(faultsBody)) },
+  "POST /render": { ...read("render", "Type and bytes."), body: jsonBody(bodyOf(renderBody)) },
   "GET /clock": read("get_clock", "Mode, factor and instant."),
   "POST /clock": { ...read("set_clock", "Mode, factor and instant."), body: jsonBody(bodyOf(clockBody)) },
   "GET /openapi.json": read("get_openapi", "This document."),

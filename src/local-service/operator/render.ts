@@ -1,18 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
-import { z } from "zod";
 import { parseBody } from "../http/body.ts";
 import { type Answer, type Call, ok } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { RenderError } from "../render/contract.ts";
+import { renderBody } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
-
-const renderBody = z.object({
-  kind: z.enum(["image", "video", "speech"]),
-  index: z.int().min(0).max(100),
-  seed: z.int().min(0),
-  input: z.record(z.string(), z.unknown()),
-});
 
 /**
  * `POST /_local/render`: draws, films or speaks without any job, model or charge, for whoever rehearses requests to others.
