@@ -9,7 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import { Agent } from "undici";
 import { type Client, createClient, type FollowStrategyName, sleep } from "../src/api/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
-import { clockOf } from "../src/testing/service-clock.ts";
+import { clockOf } from "../src/testing/surroundings.ts";
 import { answer, inProcess, type Report } from "./harness.ts";
 
 type LocalService = Awaited<ReturnType<typeof startLocalService>>;

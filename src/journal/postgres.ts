@@ -7,15 +7,13 @@ import { ChangeFeed } from "./postgres/change-feed.ts";
 import { databaseClock, type LeaseClock, SharedClock } from "./postgres/clock.ts";
 import { commitRun } from "./postgres/commits.ts";
 import { closedError, Database } from "./postgres/database.ts";
-import { deliver } from "./postgres/deliveries.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
 import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
 import { sharePace } from "./postgres/pace.ts";
-import * as links from "./postgres/review-links.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
-import * as side from "./postgres/side-tables.ts";
+import * as tables from "./postgres/side-tables.ts";
 import { WriteQueue } from "./postgres/write-queue.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
@@ -141,15 +139,15 @@ class PostgresJournal implements JournalStore {
   }
 
   async send(runId: string, message: InboxMessage, at: number) {
-    return side.sendMessage(this.#open, this.#feed.channel, runId, message, at);
+    return tables.sendMessage(this.#open, this.#feed.channel, runId, message, at);
   }
 
   async deliver(delivery: Delivery) {
-    return deliver(this.#open, this.#feed.channel, delivery);
+    return tables.deliver(this.#open, this.#feed.channel, delivery);
   }
 
   async inbox(runId: string) {
-    return side.readInbox(this.#open, runId);
+    return tables.readInbox(this.#open, runId);
   }
 
   async ledger(runId: string) {
@@ -157,11 +155,11 @@ class PostgresJournal implements JournalStore {
   }
 
   async accountLedger(account: string) {
-    return side.accountTotals(this.#open, account);
+    return tables.accountTotals(this.#open, account);
   }
 
   async spending(account: string, scope: SpendingScope) {
-    return side.spendingOf(this.#open, account, scope);
+    return tables.spendingOf(this.#open, account, scope);
   }
 
   async sharePace(request: PaceRequest) {
@@ -169,59 +167,59 @@ class PostgresJournal implements JournalStore {
   }
 
   async results(query: ResultsQuery, limit = 20) {
-    return side.readResults(this.#open, query, limit);
+    return tables.readResults(this.#open, query, limit);
   }
 
   async notices() {
-    return side.readNotices(this.#open);
+    return tables.readNotices(this.#open);
   }
 
   async claimNotices(claim: NoticeClaim) {
-    return side.claimNotices(this.#open, claim);
+    return tables.claimNotices(this.#open, claim);
   }
 
   async resolveNotice(runId: string, seq: number, outcome: NoticeOutcome) {
-    return side.resolveNotice(this.#open, runId, seq, outcome);
+    return tables.resolveNotice(this.#open, runId, seq, outcome);
   }
 
   async handle(sha256: string, account: string) {
-    return side.readHandle(this.#open, sha256, account);
+    return tables.readHandle(this.#open, sha256, account);
   }
 
   async putHandle(row: UploadHandleRow) {
-    return side.writeHandle(this.#open, row, this.#shared.now());
+    return tables.writeHandle(this.#open, row, this.#shared.now());
   }
 
   async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
-    return side.dropHandles(this.#open, expiredAt, dryRun);
+    return tables.dropHandles(this.#open, expiredAt, dryRun);
   }
 
   async addReviewLink(link: ReviewLinkRow) {
-    await links.addReviewLink(this.#open, link);
+    await tables.addReviewLink(this.#open, link);
   }
 
   async reviewLink(id: string) {
-    return links.readReviewLink(this.#open, id);
+    return tables.readReviewLink(this.#open, id);
   }
 
   async reviewLinks() {
-    return links.readReviewLinks(this.#open);
+    return tables.readReviewLinks(this.#open);
   }
 
   async revokeReviewLink(id: string, at: number) {
-    await links.revokeReviewLink(this.#open, id, at);
+    await tables.revokeReviewLink(this.#open, id, at);
   }
 
   async useReviewLink(id: string, at: number) {
-    return links.useReviewLink(this.#open, id, at);
+    return tables.useReviewLink(this.#open, id, at);
   }
 
   async setProgress(runId: string, progress: Progress) {
-    return side.writeProgress(this.#open, runId, progress);
+    return tables.writeProgress(this.#open, runId, progress);
   }
 
   async progress(runId: string) {
-    return side.readProgress(this.#open, runId);
+    return tables.readProgress(this.#open, runId);
   }
 
   async waitForChange(runId: string, afterSeq: number, signal?: AbortSignal) {
@@ -236,7 +234,7 @@ class PostgresJournal implements JournalStore {
   }
 
   async mediaInUse(exceptRuns: readonly string[] = []) {
-    return side.mediaInUse(this.#open, exceptRuns);
+    return tables.mediaInUse(this.#open, exceptRuns);
   }
 
   close(): Promise<void> {

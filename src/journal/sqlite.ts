@@ -13,18 +13,15 @@ import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
-import { deliver } from "./sqlite/deliveries.ts";
 import { isBusy } from "./sqlite/failure.ts";
-import { readInbox, sendMessage } from "./sqlite/inbox.ts";
+import { deliver, readInbox, sendMessage } from "./sqlite/inbox.ts";
 import { accountTotals, spendingOf } from "./sqlite/ledger.ts";
-import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
 import { sharePace } from "./sqlite/pace.ts";
 import { packAside } from "./sqlite/packed-text.ts";
 import { lastUnsorted, readResults, sortResults } from "./sqlite/results.ts";
-import * as links from "./sqlite/review-links.ts";
 import * as runs from "./sqlite/runs.ts";
-import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
+import * as tables from "./sqlite/side-tables.ts";
 import { dueRuns } from "./sqlite/wakes.ts";
 import { closedError, Writer } from "./sqlite/writer.ts";
 import type {
@@ -183,56 +180,56 @@ export class SqliteJournal implements JournalStore {
   }
 
   notices() {
-    return this.#read(() => readNotices(this.#db));
+    return this.#read(() => tables.readNotices(this.#db));
   }
 
   async claimNotices(claim: NoticeClaim) {
-    if (!(await this.#read(() => hasDueNotices(this.#db, claim.at)))) return [];
-    return this.#writer.write(() => claimNotices(this.#db, claim), { durable: false });
+    if (!(await this.#read(() => tables.hasDueNotices(this.#db, claim.at)))) return [];
+    return this.#writer.write(() => tables.claimNotices(this.#db, claim), { durable: false });
   }
 
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome) {
-    return this.#writer.write(() => resolveNotice(this.#db, runId, seq, outcome), { durable: false });
+    return this.#writer.write(() => tables.resolveNotice(this.#db, runId, seq, outcome), { durable: false });
   }
 
   handle(sha256: string, account: string) {
-    return this.#read(() => readHandle(this.#db, sha256, account));
+    return this.#read(() => tables.readHandle(this.#db, sha256, account));
   }
 
   putHandle(row: UploadHandleRow) {
-    return this.#writer.write(() => writeHandle(this.#db, row, this.#options.now()), { durable: false });
+    return this.#writer.write(() => tables.writeHandle(this.#db, row, this.#options.now()), { durable: false });
   }
 
   dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
-    return this.#writer.write(() => dropHandles(this.#db, expiredAt, dryRun), { durable: false });
+    return this.#writer.write(() => tables.dropHandles(this.#db, expiredAt, dryRun), { durable: false });
   }
 
   addReviewLink(link: ReviewLinkRow) {
-    return this.#writer.write(() => links.addReviewLink(this.#db, link));
+    return this.#writer.write(() => tables.addReviewLink(this.#db, link));
   }
 
   reviewLink(id: string) {
-    return this.#read(() => links.readReviewLink(this.#db, id));
+    return this.#read(() => tables.readReviewLink(this.#db, id));
   }
 
   reviewLinks() {
-    return this.#read(() => links.readReviewLinks(this.#db));
+    return this.#read(() => tables.readReviewLinks(this.#db));
   }
 
   revokeReviewLink(id: string, at: number) {
-    return this.#writer.write(() => links.revokeReviewLink(this.#db, id, at));
+    return this.#writer.write(() => tables.revokeReviewLink(this.#db, id, at));
   }
 
   useReviewLink(id: string, at: number) {
-    return this.#writer.write(() => links.useReviewLink(this.#db, id, at));
+    return this.#writer.write(() => tables.useReviewLink(this.#db, id, at));
   }
 
   setProgress(runId: string, progress: Progress) {
-    return this.#writer.write(() => writeProgress(this.#db, runId, progress), { durable: false });
+    return this.#writer.write(() => tables.writeProgress(this.#db, runId, progress), { durable: false });
   }
 
   progress(runId: string) {
-    return this.#read(() => readProgress(this.#db, runId));
+    return this.#read(() => tables.readProgress(this.#db, runId));
   }
 
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal) {
@@ -246,7 +243,7 @@ export class SqliteJournal implements JournalStore {
   }
 
   mediaInUse(exceptRuns: readonly string[] = []) {
-    return this.#read(() => mediaInUse(this.#db, exceptRuns));
+    return this.#read(() => tables.mediaInUse(this.#db, exceptRuns));
   }
 
   close(): Promise<void> {

@@ -5,7 +5,6 @@ import type { FaultEngine, JobFaults } from "./faults/engine.ts";
 import type { EventHub, EventRecorder, HookBus } from "./jobs/hooks.ts";
 import type { JobViews } from "./jobs/views.ts";
 import type { Presigner } from "./media/presign.ts";
-import type { Metrics } from "./metrics.ts";
 import type { NormalOptions } from "./options.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer } from "./render/contract.ts";
@@ -41,3 +40,24 @@ export interface ServiceParts {
   /** Reports an unexpected error. */
   onDefect(error: unknown, traceId: string): void;
 }
+
+/** Counts since this process started. */
+export function createMetrics() {
+  const requests: Record<string, Record<string, number>> = {};
+  let replayed = 0;
+  return {
+    /** Counts a response on a route. */
+    count(route: string, status: number): void {
+      requests[route] ??= {};
+      const byStatus = requests[route];
+      byStatus[status] = (byStatus[status] ?? 0) + 1;
+    },
+    /** Counts a submit answered as an idempotent replay. */
+    replayed(): void {
+      replayed += 1;
+    },
+    snapshot: () => ({ requests: structuredClone(requests), replayed }),
+  };
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
-import { checkProtocol, ForbiddenAddressError, hostOf, lookupThat } from "./address-guard.ts";
-import { reachOf } from "./reach.ts";
+import { checkProtocol, ForbiddenAddressError, hostOf, lookupThat, reachOf } from "./address-guard.ts";
 import { undici } from "./undici.ts";
 
 const CONNECT_MS = 10_000;

@@ -1,4 +1,3 @@
-export { type AddressGuard, createAddressGuard, ForbiddenAddressError } from "./address-guard.ts";
+export { type AddressGuard, createAddressGuard, ForbiddenAddressError, reachOf } from "./address-guard.ts";
 export { fetchForInput, fetchForOperator, MOST_REDIRECTS, redirectTarget } from "./fetch.ts";
-export { reachOf } from "./reach.ts";
 export { undici } from "./undici.ts";

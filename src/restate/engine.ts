@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type * as Restate from "@restatedev/restate-sdk";
+import { ShowrunnerError } from "../errors.ts";
 import type { LocalWork } from "../internal.ts";
+import { fetchForOperator } from "../network/index.ts";
 import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
-import { post } from "./client.ts";
 import { Places } from "./places.ts";
 import { namesOf, servicesOf, type Wake, type Work } from "./services.ts";
 
@@ -207,5 +208,35 @@ async function load(): Promise<typeof Restate> {
     return await import("@restatedev/restate-sdk");
   } catch (cause) {
     throw new Error("The engine restate needs its package: npm install @restatedev/restate-sdk", { cause });
+  }
+}
+
+/** Restate cannot be asked: it is down, or at another address. */
+class RestateUnavailableError extends ShowrunnerError {
+  readonly code = "ENGINE_UNAVAILABLE";
+  constructor(origin: string, cause: unknown) {
+    super(`Restate did not answer at ${origin}: is it running, and is this its address?`, { cause });
+  }
+}
+
+/** A request to Restate's ingress or admin API. Rejects with what was asked of whom, and never repeats the token. */
+export async function post(
+  url: string,
+  body: unknown,
+  { token, headers }: { readonly token: string | undefined; readonly headers?: Readonly<Record<string, string>> },
+): Promise<Response> {
+  try {
+    return await fetchForOperator(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(30_000),
+    });
+  } catch (cause) {
+    throw new RestateUnavailableError(new URL(url).origin, cause);
   }
 }

@@ -1,12 +1,12 @@
-import { rm } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClockControl, LocalService } from "showrunner-local";
 import { Agent } from "undici";
+import { type Clock, systemClock } from "../api/index.ts";
 import { loadLocalService } from "../load-local-service.ts";
-import { fastFolder } from "./fast-folder.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
-import { clockOf, shortWaits } from "./service-clock.ts";
 
 /** In the mode `short`. */
 const SPEED = 100;
@@ -48,4 +48,44 @@ export async function startTestService(options: StudioOptions): Promise<TestServ
 function heldByHand(clock: ClockControl) {
   clock.manual();
   return clockOf(clock);
+}
+
+const MEMORY = "/dev/shm";
+const ENOUGH_BYTES = 256 * 1024 * 1024;
+
+/** A fresh folder in memory where the system has room for one: for tests that write much and try no disk. */
+export async function fastFolder(prefix: string): Promise<string> {
+  const free = await statfs(MEMORY).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  );
+  return mkdtemp(join(free >= ENOUGH_BYTES ? MEMORY : tmpdir(), prefix));
+}
+
+/** A client's clock that is the local service's own, whether it runs, is scaled or is held by hand. */
+export function clockOf(service: Pick<ClockControl, "now" | "at">): Clock {
+  return {
+    now: () => service.now(),
+    setTimer: (delayMs, fire) => ({ cancel: service.at(service.now() + delayMs, fire) }),
+  };
+}
+
+/**
+ * A clock on which only waiting takes time: a wait ends after `1 / speed` of it, and moves the service's clock to its end.
+ * Background timers guard sockets and take the time that they say.
+ */
+function shortWaits(service: ClockControl, speed: number): Clock {
+  service.manual();
+  return {
+    now: () => service.now(),
+    setTimer(delayMs, fire, options) {
+      if (options?.background) return systemClock.setTimer(delayMs, fire, options);
+      const due = service.now() + delayMs;
+      const timer = setTimeout(async () => {
+        await service.advance(Math.max(0, Math.ceil(due - service.now())));
+        fire();
+      }, Math.max(0, delayMs) / speed);
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
 }

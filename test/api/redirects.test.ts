@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, createClient, DownloadError } from "../../src/api/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { type FakeService, fakeService } from "../support/fake-service.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 

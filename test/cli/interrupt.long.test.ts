@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSqliteJournal } from "../../src/internal.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli, root, startCli } from "./support/cli.ts";
 
 const recipe = join(root, "recipes/image-to-video.ts");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { changeWindow, fieldLines } from "../../src/cli/report/diff-lines.ts";
+import { changeWindow, fieldLines } from "../../src/cli/report/comparison.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
 import { PipelineDefinitionError } from "../../src/define/index.ts";

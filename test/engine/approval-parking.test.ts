@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMemoryJournal, type JournalStore, openShowrunner, type RunResult } from "../../src/index.ts";
 import type { Reference } from "../../src/plan/plan.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during } from "../support/fake-showrunner.ts";

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/api/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
 import { openPostgresJournal } from "../../src/journal/postgres.ts";
 import type { JournalStore } from "../../src/journal/store.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { describeNeeding } from "../support/absence.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, pipeline, type RunOptions } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { type HttpProxy, type PassingAnswer, startProxy } from "../support/proxy.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { plainWav } from "../../src/placeholder-media.ts";
 import { stepKinds } from "../../src/plan/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { points } from "../support/sample.ts";
 import { factsOf, newWorld, runOnFakeService } from "./fixtures/crash-world.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createMemoryJournal, openShowrunner, type Pipeline, pipeline, type Showrunner } from "../../src/index.ts";
 import { greyPng } from "../../src/placeholder-media.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { draw, hoard, leave, refuse, spin } from "./fixtures/isolated-tasks.ts";

@@ -9,7 +9,7 @@ import { measureMedia } from "../../src/engine/media/measure-media.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../src/index.ts";
 import { FILM } from "../../src/local-service/stub.ts";
 import { greyPng, plainWav } from "../../src/placeholder-media.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });

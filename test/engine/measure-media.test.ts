@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { measureMedia } from "../../src/engine/media/measure-media.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createClient, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { type HardPath, hardPath, type PathState } from "../support/hard-path.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, pipeline, type ResumeOptions } from "../../src/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { counting, type Traffic, wakeThrough } from "../../bench/chain-wakes.ts";
 import { createMemoryJournal, openShowrunner } from "../../src/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 
 let mediaDir: string;
 beforeAll(async () => {

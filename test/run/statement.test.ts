@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { statementOf } from "../../src/cli/report/statement.ts";
-import { statementCsv, statementHtml } from "../../src/cli/report/statement-files.ts";
+import { statementCsv, statementHtml, statementOf } from "../../src/cli/report/statement.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { createMemoryJournal } from "../../src/journal/memory.ts";
 import { ledgerChanges } from "../../src/journal/record.ts";

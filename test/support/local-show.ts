@@ -11,7 +11,7 @@ import {
   type Showrunner,
 } from "../../src/index.ts";
 import { type LocalService, type LocalServiceOptions, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 
 export interface LocalShow {
   readonly service: LocalService;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openJournal, openShowrunner, type Showrunner } from "../../src/index.ts";
 import { createPgBossEngine } from "../../src/pg-boss/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { createTimersEngine, type Engine, startWorker } from "../../src/worker/index.ts";
 import { planned } from "../journal/samples.ts";
 import { describeNeeding } from "../support/absence.ts";

@@ -8,7 +8,7 @@ import { checkAmount, giveUpAfter, readDuration, waitForCap } from "../input/fla
 import { type InputFlags, inputSchema, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
-import { diffLines } from "../report/diff-lines.ts";
+import { diffLines } from "../report/comparison.ts";
 import { rerunTable, totalText } from "../report/price-table.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";

@@ -33,7 +33,7 @@ export async function statement(context: Context, flags: StatementFlags): Promis
   const whose = (flags.tag ?? ["all runs"]).join(", ");
   if (flags.json) output.printJson(document(made, { month, tags, markup: flags.markup ?? null }));
   else if (flags.csv || flags.html) {
-    const { statementCsv, statementHtml } = await import("../report/statement-files.ts");
+    const { statementCsv, statementHtml } = await import("../report/statement.ts");
     const named = { title: `Statement ${month}`, subtitle: `${whose}; months and days in UTC; US dollars` };
     output.print(flags.csv ? statementCsv(made) : statementHtml(made, named));
   } else {

@@ -2,11 +2,11 @@ import { hash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import { FoldedRun, type MediaOptions, openMedia, type Showrunner } from "../../internal.ts";
+import { FoldedRun, formatCents, invoiced, type MediaOptions, openMedia, type Showrunner } from "../../internal.ts";
 import { pageFolder } from "../routes/file-routes.ts";
-import type { EventLine, InlinedRun, MediaView } from "../views/run-wire.ts";
+import type { ClientReport, EventLine, InlinedRun, MediaView } from "../views/run-wire.ts";
 import { eventLine } from "../views/step-detail.ts";
-import { clientReport } from "./client-report.ts";
+import { blankMedia, stepView } from "../views/step-view.ts";
 import { inlinedRun } from "./inlined-run.ts";
 import { type PlacedMedia, placeMedia } from "./place-media.ts";
 
@@ -163,4 +163,27 @@ function json(value: unknown, places?: PlacedMedia["places"]): string {
 function isMedia(part: unknown): part is { readonly url: string } {
   if (typeof part !== "object" || part === null) return false;
   return "url" in part && "sha256" in part && typeof part.url === "string" && part.url.startsWith("/media/");
+}
+
+/** What a run returned, by the names that its pipeline gives, and nothing else of it. */
+export function clientReport(
+  { view }: FoldedRun,
+  { writtenAt, hasPrice }: { readonly writtenAt: number; readonly hasPrice: boolean },
+): ClientReport {
+  const { state, steps } = view!;
+  const returned = steps.flatMap((step) => stepView(state, step).media.filter(({ name }) => name !== null));
+  return {
+    title: state.planned.title ?? state.runId,
+    writtenAt,
+    isComplete: state.status === "succeeded",
+    price: hasPrice ? formatCents(invoiced([state.spentMicros], 0n).total) : null,
+    media: returned.map(forClient),
+  };
+}
+
+function forClient(
+  { kind, contentType, url, sizeBytes, sha256, durationMs, name, file }: MediaView,
+  at: number,
+): MediaView {
+  return { ...blankMedia(name!, at), kind, contentType, url, sizeBytes, sha256, durationMs, name, file };
 }

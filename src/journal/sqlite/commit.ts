@@ -3,13 +3,12 @@ import { leaseEvent, movedTo } from "../record.ts";
 import { guarded } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
-import { writeJobs } from "./deliveries.ts";
-import { consumeEntries, hasOtherEntries } from "./inbox.ts";
+import { consumeEntries, hasOtherEntries, writeJobs } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
-import { writeNotices } from "./notices.ts";
 import { type EncodedText, packAside } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
 import { leasedRun, noteEvents, type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
+import { writeNotices } from "./side-tables.ts";
 import { clearWake, takeMemo, writeWake } from "./wakes.ts";
 
 export interface LeaseRequest {
@@ -44,7 +43,7 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
 }
 
 /** True while the lease is held: neither acquired by another process nor released. */
-export function holdsLease(run: RunRecord, lease: Lease): boolean {
+function holdsLease(run: RunRecord, lease: Lease): boolean {
   return run.isLeased && run.epoch === lease.epoch;
 }
 

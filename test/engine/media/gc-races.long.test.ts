@@ -10,7 +10,7 @@ import { openMediaStore } from "../../../src/engine/media/folder-store.ts";
 import { collectGarbage } from "../../../src/engine/media/gc.ts";
 import { GRACE_MS, type MediaGarbage, type MediaStore } from "../../../src/engine/media/media-store.ts";
 import type { JournalStore } from "../../../src/journal/store.ts";
-import { fastFolder } from "../../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { FakeBucket } from "../../support/fake-bucket.ts";
 
 vi.setConfig({ testTimeout: 300_000 });

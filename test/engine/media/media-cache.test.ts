@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MediaCache } from "../../../src/engine/media/bucket/media-cache.ts";
-import { fastFolder } from "../../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
 
 const KB = 1000;
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MediaReader } from "../../../src/engine/media/media-reader.ts";
-import { fastFolder } from "../../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { mediaSamples, type SampleName } from "../../local-service/support/media-samples.ts";
 
 /** 2,000 of a check of every change; 100,000 of a full one. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { measureMedia } from "../../../src/engine/media/measure-media.ts";
 import { MediaReader } from "../../../src/engine/media/media-reader.ts";
-import { fastFolder } from "../../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 import { LOOPING_AVIF, LOOPING_WEBM } from "./support/looping-media.ts";
 

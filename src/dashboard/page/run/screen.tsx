@@ -1,13 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
+import type { GivenView } from "../../views/run-wire.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { GroupPanel } from "../graph/group-panel.tsx";
+import { get, runPath } from "../state/api.ts";
 import { run as runView } from "../state/live.ts";
 import { go, type Route, runHref, TABS, type Tab } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
-import { useKeys, useStep } from "../ui/hooks.ts";
-import { AboutTab } from "./about.tsx";
+import { usd } from "../ui/format.ts";
+import { useKeys, useLoaded, useStep } from "../ui/hooks.ts";
+import { Data } from "../ui/panel.tsx";
 import { CostsTab } from "./costs.tsx";
 import { RunHeader } from "./header.tsx";
 import { LogTab } from "./log.tsx";
@@ -136,5 +139,33 @@ function Announcer({ model }: { readonly model: RunModel }) {
     <p class="unseen" role="status">
       {said}
     </p>
+  );
+}
+
+/** What the run was given, and where it runs. */
+function AboutTab({ model: { head } }: { readonly model: RunModel }) {
+  const given = useLoaded((signal) => get<GivenView>(`${runPath(head.id)}/given`, signal), [head.id]);
+  const { pipeline, source, tags, baseUrl, keyId, outDir, jobsAtOnce, maxUnquotedMicros, seq } = head;
+  const settings = {
+    Pipeline: source === null ? pipeline : `${pipeline}, from ${source}`,
+    ...(tags.length > 0 && { Tags: tags.join(", ") }),
+    Service: `${baseUrl}, key ${keyId}`,
+    Files: outDir,
+    "Jobs at once": String(jobsAtOnce),
+    ...(maxUnquotedMicros !== null && { "Without a quote": `at most ${usd(maxUnquotedMicros)} a job` }),
+    Journal: `${seq} events`,
+  };
+  return (
+    <div class="costs about">
+      <h2>Input</h2>
+      {given.state === "loading" && <p class="quiet">Reading…</p>}
+      {given.state === "failed" && <p class="note bad">{given.error.message}</p>}
+      {given.state === "ready" && <Data value={given.value.input} />}
+      {given.state === "ready" && given.value.isCut && (
+        <p class="quiet">Long texts are cut here; the journal holds them whole.</p>
+      )}
+      <h2>Settings</h2>
+      <Data value={settings} />
+    </div>
   );
 }
