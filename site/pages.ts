@@ -30,6 +30,7 @@ export const GROUPS: readonly Group[] = [
       ["bulk", "Bulk starts"],
       ["schedules", "Schedules"],
       ["monitoring", "Monitoring"],
+      ["generate", "Other providers"],
       ["marks", "Marks"],
       ["scaling", "Beyond one process"],
       ["postgres", "A journal on PostgreSQL"],

@@ -33,6 +33,7 @@ export { openSteps, priceText } from "./engine/price/totals.ts";
 export { fileHash, readManifest } from "./engine/provenance/read-manifest.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
 export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-schedules.ts";
+export { rehearsal } from "./engine/service/rehearsal.ts";
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
 export type { FamiliesOption } from "./families/index.ts";
 export * from "./index.ts";

@@ -8,10 +8,12 @@ import {
   loadRun,
   openShowrunner,
   type RunResult,
+  rehearsal,
   type Showrunner,
   traitsOf,
 } from "../internal.ts";
 import type { CrashInjector } from "./crash-injector.ts";
+import type { StudioOptions } from "./options.ts";
 
 /** What every process of a test talks to. */
 export interface Surroundings {
@@ -20,6 +22,7 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly chat: ((request: ChatRequest) => string | undefined) | undefined;
   readonly families: FamiliesOption | undefined;
+  readonly providers: StudioOptions["providers"];
 }
 
 /** What a process leaves behind. */
@@ -31,7 +34,7 @@ export interface Remains {
 
 /** An engine as a process of its own would have it; `injector` kills it. */
 export async function openProcess(
-  { service, dispatcher, clock, chat, families }: Surroundings,
+  { service, dispatcher, clock, chat, families, providers }: Surroundings,
   { journal, folder }: Remains,
   injector?: CrashInjector,
 ): Promise<Showrunner> {
@@ -54,6 +57,7 @@ export async function openProcess(
     mediaDir: join(folder, "media"),
     clock: own,
     families,
+    providers: providers ?? rehearsal(baseUrl),
     env: {},
   });
 }

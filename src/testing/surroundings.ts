@@ -36,6 +36,7 @@ export async function startTestService(options: StudioOptions): Promise<TestServ
     folder,
     clock: options.time === "manual" ? heldByHand(service.clock) : shortWaits(service.clock, SPEED),
     chat: options.chat,
+    providers: options.providers,
     families: options.families,
     async [Symbol.asyncDispose]() {
       await dispatcher.destroy();

@@ -93,7 +93,11 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     icon: "media",
     uses: referencesOf(input),
     requested: { model, input },
-    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: `${provider} quotes no price in advance` },
+    pricing: {
+      by: "usage",
+      maxCostMicros: policy.maxCostMicros,
+      why: `${provider} quotes no price in advance; ${promiseText(promised)}`,
+    },
     typicalMs: TYPICAL_MS[yields],
     modality: yields,
     needsCode: true,
