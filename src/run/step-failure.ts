@@ -18,6 +18,7 @@ export interface StepFailure {
 const failures: { readonly [K in PlanStep["kind"]]: (step: StepState) => StepFailure } = {
   job: jobFailure,
   chat: chatFailure,
+  generate: generateFailure,
   upload: ownFailure,
   task: ownFailure,
   approve: ownFailure,
@@ -54,6 +55,13 @@ function jobFailure(step: StepState): StepFailure {
   const isCharged = attempts.some(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
   const paid = isCharged ? "charged" : "nothing";
   return { paid, cause: reason?.startsWith(AWAY) === true ? "away" : cause };
+}
+
+/** What a provider took without saying what it charged may have been charged. */
+function generateFailure(step: StepState): StepFailure {
+  const failure = jobFailure(step);
+  const isUnconfirmed = step.attempts.some(({ n, isUnconfirmed }) => n > step.superseded && isUnconfirmed === true);
+  return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
 }
 
 function isOpen({ phase, money, costMicros }: AttemptState): boolean {

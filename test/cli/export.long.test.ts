@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli } from "./support/cli.ts";
 import { otioTimelineSchema } from "./support/otio-schema.ts";
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, pipeline, type RunResult } from "../../src/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { type CrashWorld, openProcess, untilEndOrDeath } from "../support/crash-process.ts";
 import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
