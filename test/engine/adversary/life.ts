@@ -69,7 +69,9 @@ async function windUp(real: Real): Promise<void> {
     if (asks === asked && !isFurther(await world.journal.read(RUN, { afterSeq: typedAt })))
       return world.fail("nothing came of what the screen said");
     asked = asks;
-    if (status !== "paused" && report.missing.some(({ what }) => what === "bill") && late++ < 3) {
+    // A second choice may wait for the bill of the first.
+    const isBillAwaited = status !== "paused" || ended.result.pause?.reason === "unresolved";
+    if (isBillAwaited && report.missing.some(({ what }) => what === "bill") && late++ < 3) {
       world.time.now += HOUR_MS;
       options = {};
       continue;
