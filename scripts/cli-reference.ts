@@ -112,12 +112,13 @@ function groupSection(group: Command, shared: ReadonlySet<string>): string {
     const flags = leaf.command.options
       .filter((option) => !isCommon(option))
       .map((option) => {
-        const flag = `\`${option.flags.replaceAll("|", "\\|")}\``;
+        const flag = `\`${option.flags}\``;
         return shared.has(rowOf(option)) ? flag : `${flag} ${option.description}`;
       });
-    return `| \`${usageOf(leaf).replace("showrunner ", "")}\` | ${leaf.command.description()} | ${flags.join("; ")} |`;
+    const usage = usageOf(leaf).replace("showrunner ", "");
+    return `- \`${usage}\`: ${[leaf.command.description(), ...flags].join("; ")}`;
   });
-  return [`## ${group.name()}`, "", "| Command | Does | Flags |", "|---|---|---|", ...rows, ""].join("\n");
+  return [`## ${group.name()}`, "", ...rows, ""].join("\n");
 }
 
 export function cliReference(): string {
