@@ -45,6 +45,7 @@ US dollars, instants ISO-8601, and what is unknown or absent is null.
 | \`events\` | the library's \`StoredEvent\` (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
 | \`explain\` | the library's \`StepExplanation\`: \`{step, verdict, from, why}\` |
 | \`resume --file\` of changed code | \`{id, drift}\`, the library's \`Drift\` |
+| \`check\` | \`{runs: [{runId, pipeline, status, isSame, steps: [{path, cause, fields, costMicros}], problems, totalMicros}], others}\`; exit 1 when a run is not the same |
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
 | \`adopt\` | \`{id, step, job_id}\`; without a job the jobs that it may have created |

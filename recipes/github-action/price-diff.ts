@@ -6,7 +6,11 @@ import { join, resolve } from "node:path";
 /** What `showrunner plan --json` says, as far as it is used here; micro-dollars. */
 interface Plan {
   readonly ok: boolean;
-  readonly problems: readonly { readonly step: string | null; readonly message: string }[];
+  readonly problems: readonly {
+    readonly step: string | null;
+    readonly field?: string | null;
+    readonly message: string;
+  }[];
   readonly prices?: readonly {
     readonly step: string;
     readonly model: string | null;
@@ -18,8 +22,27 @@ interface Plan {
 /** A pipeline at one side; null where its file does not exist. */
 type Priced = Plan | { readonly failed: string } | null;
 
+/** What `showrunner check --json` says, as far as it is used here. */
+interface Checked {
+  readonly others: number;
+  readonly runs: readonly {
+    readonly runId: string;
+    readonly isSame: boolean;
+    readonly steps: readonly { readonly path: string; readonly cause: string; readonly costMicros: number | null }[];
+    readonly problems: Plan["problems"];
+  }[];
+}
+
+/** A pipeline file, and the JSON file of the input that it is priced with; null: its defaults. */
+interface Named {
+  readonly pipeline: string;
+  readonly input: string | null;
+}
+
 interface Settings {
-  readonly pipelines: readonly string[];
+  readonly pipelines: readonly Named[];
+  /** A copy of a journal whose runs the pull request's code is held against. */
+  readonly journal: string | null;
   readonly base: string;
   readonly head: string;
   readonly token: string;
@@ -36,13 +59,18 @@ function settings(env: NodeJS.ProcessEnv): Settings {
   const pipelines = (env["INPUT_PIPELINES"] ?? "")
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "");
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [, pipeline = line, input = null] = /^(.+?)\s+@(.+)$/.exec(line) ?? [];
+      return { pipeline, input };
+    });
   if (pipelines.length === 0) throw new Error("pipelines: name one file a line.");
   const event = JSON.parse(readFileSync(env["GITHUB_EVENT_PATH"] ?? "/dev/null", "utf8") || "{}") as {
     readonly pull_request?: { readonly number: number };
   };
   return {
     pipelines,
+    journal: env["INPUT_JOURNAL"] ? resolve(env["INPUT_JOURNAL"]) : null,
     base: resolve(env["INPUT_BASE"] || "base"),
     head: resolve(env["INPUT_HEAD"] || "head"),
     token: env["INPUT_TOKEN"] ?? "",
@@ -53,18 +81,30 @@ function settings(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** Plans it in a checkout. Code of the pull request runs here: it gets neither the token nor any other secret. */
-function priced(checkout: string, pipeline: string): Promise<Priced> {
-  const file = join(checkout, pipeline.replace(/#[^#/]*$/, ""));
-  if (!existsSync(file)) return Promise.resolve(null);
+/** Plans it in a checkout. */
+function priced(checkout: string, { pipeline, input }: Named, head: string): Promise<Priced> {
+  if (!existsSync(fileOf(checkout, pipeline))) return Promise.resolve(null);
+  // An input that is new in the pull request prices the base too.
+  const given =
+    input === null ? null : [checkout, head].map((side) => join(side, input)).find((one) => existsSync(one));
+  if (given === undefined) return Promise.resolve({ failed: `there is no input file ${input}` });
+  return ask<Plan>(checkout, ["plan", pipeline, ...(given === null ? [] : ["--input", `@${given}`])]);
+}
+
+function fileOf(checkout: string, pipeline: string): string {
+  return join(checkout, pipeline.replace(/#[^#/]*$/, ""));
+}
+
+/** Asks a checkout's own command. Code of the pull request runs here: it gets neither the token nor any other secret. */
+function ask<T>(checkout: string, words: readonly string[]): Promise<T | { readonly failed: string }> {
   const { PATH, HOME, SHOWRUNNER_FAMILIES } = process.env;
   const env = { PATH, HOME, ...(SHOWRUNNER_FAMILIES !== undefined && { SHOWRUNNER_FAMILIES }) };
   const command = join(checkout, "node_modules", "showrunner", "bin", "showrunner.js");
-  const args = [command, "plan", pipeline, "--json", "--local"];
+  const args = [command, ...words, "--json", "--local"];
   return new Promise((done) => {
     execFile(process.execPath, args, { cwd: checkout, env, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
       try {
-        done(JSON.parse(stdout) as Plan);
+        done(JSON.parse(stdout) as T);
       } catch {
         done({ failed: stderr.trim().split("\n")[0] ?? String(error) });
       }
@@ -79,10 +119,7 @@ function section(pipeline: string, before: Priced, after: Priced): string {
     return `${title}\n\n${before === null ? "There is no such file." : `Removed; it was ${total(before)}.`}`;
   if ("failed" in after) return `${title}\n\nIt cannot be planned: ${code(after.failed)}`;
   if (!after.ok) {
-    const problems = after.problems.map(
-      ({ step, message }) => `- ${step === null ? "" : `${code(step)}: `}${code(message)}`,
-    );
-    return `${title}\n\nThe plan has problems:\n\n${problems.slice(0, MOST_STEPS).join("\n")}`;
+    return `${title}\n\nThe plan has problems:\n\n${problemLines(after.problems).join("\n")}`;
   }
   const was = before === null ? "new" : total(before);
   const headline = was === total(after) ? `unchanged: ${was}` : `${was} → **${total(after)}**${change(before, after)}`;
@@ -90,6 +127,41 @@ function section(pipeline: string, before: Priced, after: Priced): string {
   if (rows.length === 0) return `${title}\n\n${headline}`;
   const more = rows.length > MOST_STEPS ? `\n\n… and ${rows.length - MOST_STEPS} more steps.` : "";
   return `${title}\n\n${headline}\n\n| Step | Before | After |\n|---|---:|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
+}
+
+function problemLines(problems: Plan["problems"]): readonly string[] {
+  const where = ({ step, field }: Plan["problems"][number]) => [step, field].filter((part) => part != null);
+  return problems.slice(0, MOST_STEPS).map((problem) => {
+    return `- ${where(problem)
+      .map((part) => `${code(String(part))}: `)
+      .join("")}${code(problem.message)}`;
+  });
+}
+
+/** What the pull request would make again of runs that are under way; `differs` fails the job. */
+async function runsSection(
+  { head, pipelines }: Settings,
+  journal: string,
+): Promise<{ readonly text: string; readonly differs: boolean }> {
+  const title = "### Runs under way";
+  const files = pipelines.map(({ pipeline }) => pipeline).filter((one) => existsSync(fileOf(head, one)));
+  if (files.length === 0) return { text: `${title}\n\nNo pipeline is left to check them with.`, differs: true };
+  const found = await ask<Checked>(head, ["check", ...files, "--against", journal]);
+  if ("failed" in found) return { text: `${title}\n\nThey cannot be checked: ${code(found.failed)}`, differs: true };
+  const differ = found.runs.filter(({ isSame }) => !isSame);
+  const others = found.others === 0 ? "" : ` Runs of other pipelines, not checked: ${found.others}.`;
+  if (differ.length === 0) {
+    return { text: `${title}\n\nAll ${found.runs.length} would go on as begun.${others}`, differs: false };
+  }
+  const rows = differ.flatMap(({ runId, steps, problems }) => [
+    ...problems.map(({ message }) => `| ${code(runId)} | | ${code(message)} | |`),
+    ...steps.map(({ path, cause, costMicros }) => {
+      return `| ${code(runId)} | ${code(path)} | ${cause} | ${cause === "gone" ? "" : money(costMicros)} |`;
+    }),
+  ]);
+  const more = rows.length > MOST_STEPS ? `\n\n… and ${rows.length - MOST_STEPS} more lines.` : "";
+  const text = `${title}\n\n**${differ.length} of ${found.runs.length} would not go on as begun.**${others}\n\n| Run | Step | | Price |\n|---|---|---|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
+  return { text, differs: true };
 }
 
 function changedRows(before: Priced, after: Plan): readonly string[] {
@@ -170,14 +242,21 @@ async function comment({ api, repository, pullRequest, token }: Settings, body: 
 
 const given = settings(process.env);
 const sections: string[] = [];
-for (const pipeline of given.pipelines) {
+for (const one of given.pipelines) {
   // One after the other: both may start the local service on their folder.
-  sections.push(section(pipeline, await priced(given.base, pipeline), await priced(given.head, pipeline)));
+  const before = await priced(given.base, one, given.head);
+  sections.push(section(one.pipeline, before, await priced(given.head, one, given.head)));
 }
-const body = `${MARKER}\n## Prices of this pull request\n\n${sections.join("\n\n")}\n\n*By the local service's catalog, with each pipeline's default input.*`;
+const runs = given.journal === null ? null : await runsSection(given, given.journal);
+if (runs !== null) sections.push(runs.text);
+const body = `${MARKER}\n## Prices of this pull request\n\n${sections.join("\n\n")}\n\n*By the local service's catalog, with the input that each pipeline is given, else its defaults.*`;
 if (given.summaryFile !== null) appendFileSync(given.summaryFile, `${body}\n`);
 if (await comment(given, body)) console.log("The comment is written.");
 else
   console.log(
     `::notice::The token may not comment, as in pull requests of forks; the table is in the job's summary.\n${body}`,
   );
+if (runs?.differs === true) {
+  console.log("::error::Runs that are under way would be made again in part; see the comment or the job's summary.");
+  process.exitCode = 1;
+}

@@ -44,7 +44,11 @@ export interface SqliteJournalOptions {
   readonly pollIntervalMs?: number;
   /** Decides only when old upload handles go; epoch milliseconds, default `Date.now`. */
   readonly now?: () => number;
+  /** Opens a journal that is there for reading, whoever may write to it: nothing is made or lifted. Default false. */
+  readonly readOnly?: boolean;
 }
+
+type SqliteSettings = Required<Omit<SqliteJournalOptions, "readOnly">>;
 
 /** Commits read in one go; between two, the event loop gets its turn. */
 const pageRows = 1_000;
@@ -55,8 +59,8 @@ const pageRows = 1_000;
  * read-only, or cannot be reached.
  */
 export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
-  const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now } = options;
-  const { db, isReadOnly, guard } = await openFile(path, busyTimeoutMs);
+  const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now, readOnly = false } = options;
+  const { db, isReadOnly, guard } = await openFile(path, { busyTimeoutMs, readOnly });
   const writer = new Writer(db, { busyTimeoutMs, path: db.path }, guard);
   return new SqliteJournal(db, writer, { busyTimeoutMs, pollIntervalMs, now }, isReadOnly);
 }
@@ -64,14 +68,14 @@ export async function openSqliteJournal(path: string, options: SqliteJournalOpti
 export class SqliteJournal implements JournalStore {
   readonly #db: Database;
   readonly #writer: Writer;
-  readonly #options: Required<SqliteJournalOptions>;
+  readonly #options: SqliteSettings;
   readonly #waiters = new Waiters();
   readonly #poll: ChangePoll;
   readonly project: string | undefined;
   readonly isReadOnly: boolean;
   #closing: Promise<void> | null = null;
 
-  constructor(db: Database, writer: Writer, options: Required<SqliteJournalOptions>, isReadOnly = false) {
+  constructor(db: Database, writer: Writer, options: SqliteSettings, isReadOnly = false) {
     this.#db = db;
     this.isReadOnly = isReadOnly;
     this.project = isAbsolute(db.path) ? projectOf(db.path) : undefined;

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { cli } from "../cli/support/cli.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const script = join(root, "recipes/github-action/price-diff.ts");
@@ -166,4 +167,40 @@ test("code of the pull request gets neither the token nor the key of the job", a
     SHOWRUNNER_BASE_URL: "http://127.0.0.1:9/v3",
   });
   expect(summary).toContain("unchanged: $0.02");
+});
+
+const asking = `import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("ad", {
+  input: z.object({ product: z.string() }),
+  build: ({ input, job }) => ({ one: job("one", "image-1", { prompt: input.product }) }),
+});
+`;
+
+test("a pipeline that needs an input is priced with the file beside it, and without one its fields are named", async () => {
+  write("base", asking);
+  write("head", asking);
+  mkdirSync(join(folder, "head/inputs"));
+  writeFileSync(join(folder, "head/inputs/ad.json"), '{ "product": "a lamp" }');
+  expect((await run("ad.ts @inputs/ad.json")).summary).toContain("unchanged: $0.02");
+  expect((await run("ad.ts")).summary).toContain("The plan has problems:\n\n- `input.product`: `is not given");
+  expect((await run("ad.ts @inputs/none.json")).summary).toContain("there is no input file inputs/none.json");
+});
+
+test("runs under way that the change would make again fail the job, and are listed", async () => {
+  const waiting = (prompt: string) =>
+    pipeline(["one"])
+      .replace("{ job }", "{ job, approve }")
+      .replace("({ one:", `({ ok: approve("ok", job("two", "image-1", { prompt: "${prompt}" })), one:`);
+  for (const side of ["base", "head"] as const) write(side, waiting("y"));
+  const ran = await cli(["run", "ad.ts", "--id", "r1", "--budget", "1", "--local"], { cwd: join(folder, "base") });
+  expect(ran.code, ran.stderr).toBe(3);
+  const journal = { INPUT_JOURNAL: "base/.showrunner/journal.db" };
+  const same = await run("ad.ts", journal);
+  expect(same, same.stdout).toMatchObject({ code: 0, summary: expect.stringContaining("All 1 would go on as begun.") });
+  write("head", waiting("z"));
+  const { code, summary } = await run("ad.ts", journal);
+  expect(code).toBe(1);
+  expect(summary).toContain("**1 of 1 would not go on as begun.**");
+  expect(summary).toContain("| `r1` | `two` | changed | $0.02 |");
 });

@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { Showrunner } from "../../internal.ts";
 import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
 import { formatUsd, parseUsd } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
-import { loadPipeline } from "../load/pipeline-file.ts";
+import { isFolder, pipelinesIn } from "../load/pipelines-in.ts";
 import { visible } from "../text/escape.ts";
 import { storedToken } from "./dashboard.ts";
 
@@ -40,7 +40,7 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   const port = portOf(flags);
   const filesDir = await existingFolder(flags.files ?? folder, io.cwd);
   // Loaded once: an agent that may write into the folder cannot have this process run what it wrote.
-  const pipelines = await pipelinesIn(folder, context);
+  const pipelines = await agentPipelines(folder, context);
   const codeBefore = await codeOf(pipelines);
   const journalFolder = journalFolderOf(io, flags);
   const { openJournal, openMediaStore } = await import("../../internal.ts");
@@ -205,31 +205,12 @@ function carried(flags: McpFlags): readonly string[] {
   return local === true ? ["--local", ...given] : given;
 }
 
-const ENDINGS = /\.(ts|mts|cts|js|mjs|cjs)$/;
-const NO_PIPELINE: ReadonlySet<string> = new Set(["PIPELINE_NOT_FOUND"]);
-
-/** Every file of the folder that exports one pipeline; what cannot be loaded is reported and left out. */
-async function pipelinesIn(folder: string, { io, output }: Context): Promise<readonly AgentPipeline[]> {
-  const path = await existingFolder(folder, io.cwd);
-  const entries = await readdir(path, { withFileTypes: true });
-  const files = entries.filter(
-    (entry) => entry.isFile() && ENDINGS.test(entry.name) && !/\.d\.[mc]?ts$/.test(entry.name),
-  );
-  const found: AgentPipeline[] = [];
-  for (const { name } of files.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    try {
-      const { pipeline, file, exportName } = await loadPipeline(join(path, name), io.cwd);
-      const taken = found.find((one) => one.name === pipeline.name);
-      if (taken === undefined) found.push({ name: pipeline.name, pipeline, source: { file, exportName } });
-      else
-        output.say(
-          `${visible(name)} is left out: ${relative(path, taken.source.file)} has a pipeline of its name, ${visible(pipeline.name)}`,
-        );
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-      if (!NO_PIPELINE.has(error.code)) output.say(`${visible(name)} is left out: ${error.message}`);
-    }
-  }
+/** Those of the folder, as agents name them. */
+async function agentPipelines(folder: string, context: Context): Promise<readonly AgentPipeline[]> {
+  await existingFolder(folder, context.io.cwd);
+  const found = (await pipelinesIn(folder, context)).map(({ pipeline, ...source }) => {
+    return { name: pipeline.name, pipeline, source };
+  });
   if (found.length > 0) return found;
   throw new CliError("PIPELINE_NOT_FOUND", `${visible(folder)} holds no file that exports a pipeline`, {
     next: "name the folder of your pipelines: showrunner mcp pipelines",
@@ -238,7 +219,7 @@ async function pipelinesIn(folder: string, { io, output }: Context): Promise<rea
 
 async function existingFolder(folder: string, cwd: string): Promise<string> {
   const path = resolve(cwd, folder);
-  if ((await stat(path).catch(() => null))?.isDirectory()) return path;
+  if (await isFolder(path)) return path;
   throw new CliError("USAGE", `${visible(folder)} is no folder`, {
     next: "name the folder of your pipelines: showrunner mcp pipelines",
   });

@@ -147,6 +147,10 @@ export function addRunning(program: Command, act: Act): void {
 
 /** Commands that read what ran. */
 export function addInspecting(program: Command, act: Act): void {
+  withPlanning(withService(program.command("check <files...>")))
+    .description("say what these pipelines would make again, or otherwise, of runs that are under way; spends nothing")
+    .requiredOption("--against <journal>", "the journal of those runs, or a copy of it; nothing is written to it")
+    .action(act(async () => (await import("../commands/check.ts")).check));
   withService(program.command("runs"))
     .description("list the runs of the journal")
     .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)

@@ -50,7 +50,10 @@ export interface Drift extends PlanDiff, RerunScope {
   readonly isSame: boolean;
 }
 
-export type DriftOptions = Pick<ResumeOptions, "input" | "edit">;
+export interface DriftOptions extends Pick<ResumeOptions, "input" | "edit"> {
+  /** Also for a run of another account, by the catalog and prices of the service at hand. Default false: it throws. */
+  readonly anyAccount?: boolean | undefined;
+}
 
 /** Steps with reasons, and the plan that they are of. */
 export interface RerunQuery {

@@ -130,7 +130,8 @@ export abstract class PlannedRuns extends StoredRuns {
   }
 
   async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift> {
-    return driftOf(await this.loadOurs(runId), pipeline, this.planner, options);
+    const state = await (options.anyAccount === true ? this.repository.load(runId) : this.loadOurs(runId));
+    return driftOf(state, pipeline, this.planner, options);
   }
 
   async redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo> {

@@ -30,11 +30,13 @@ export interface OpenFile {
  * Opens or creates the journal file; nothing is written to a file that is not a sound journal of a known version. One that
  * this user may only read is open for reading: its first write is refused.
  */
-export async function openFile(file: string, busyTimeoutMs: number): Promise<OpenFile> {
+export async function openFile(
+  file: string,
+  { busyTimeoutMs, readOnly = false }: { readonly busyTimeoutMs: number; readonly readOnly?: boolean },
+): Promise<OpenFile> {
   const path = resolve(file);
   const busyRetry = { busyTimeoutMs, path };
-  prepareFolder(path);
-  const isReadOnly = !prepareFile(path);
+  const isReadOnly = readOnly || !prepare(path);
   const raw = await (isReadOnly ? openToRead : openToWrite)(path, busyRetry);
   const inode = inodeOf(path);
   const newest = newestVersion();
@@ -103,6 +105,12 @@ async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Prom
       await delay(30);
     }
   }
+}
+
+/** False: it can be read only. */
+function prepare(path: string): boolean {
+  prepareFolder(path);
+  return prepareFile(path);
 }
 
 function prepareFolder(path: string): void {

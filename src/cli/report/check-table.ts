@@ -1,0 +1,43 @@
+import { dollars } from "../../money.ts";
+import { visible } from "../text/escape.ts";
+import { type Column, counted, table } from "../text/table.ts";
+import type { Checked, CheckedRun, CheckedStep } from "./check-runs.ts";
+import { fieldLines } from "./diff-lines.ts";
+import { problemList } from "./warning-lines.ts";
+
+const MOST_RUNS = 50;
+const MOST_STEPS = 20;
+
+const columns: readonly Column<CheckedStep>[] = [
+  { title: "", value: ({ cause }) => `  ${cause}` },
+  { title: "step", value: ({ path }) => visible(path), flexible: true },
+  { title: "price", value: price, align: "right" },
+  { title: "", value: ({ fields }) => fieldLines(fields).slice(0, 2).join("; "), flexible: true },
+];
+
+function price({ cause, costMicros }: CheckedStep): string {
+  if (costMicros !== null) return dollars(costMicros);
+  return cause === "gone" ? "" : "–";
+}
+
+/** The runs that would not go on as they were begun, each with its steps. */
+export function checkTable({ runs }: Checked, width?: number): string {
+  const differ = runs.filter(({ isSame }) => !isSame);
+  const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
+  if (differ.length > MOST_RUNS) parts.push(`… and ${counted(differ.length - MOST_RUNS, "more run", "more runs")}`);
+  return parts.join("\n\n");
+}
+
+function runLines({ runId, pipeline, status, steps, problems }: CheckedRun, width?: number): string {
+  const head = `${visible(runId)} (${visible(pipeline)}, ${visible(status)})`;
+  const more = steps.length > MOST_STEPS ? [`  … and ${steps.length - MOST_STEPS} more steps`] : [];
+  const rows = steps.length === 0 ? [] : [table(steps.slice(0, MOST_STEPS), columns, width), ...more];
+  return [head, ...(problems.length === 0 ? [] : [problemList(problems)]), ...rows].join("\n");
+}
+
+/** What making it again costs, over the runs. */
+export function totalOf(runs: readonly CheckedRun[]): string {
+  const min = runs.reduce((sum, { totalMicros }) => sum + totalMicros.min, 0);
+  const isOpen = runs.some(({ totalMicros, problems }) => totalMicros.max === null || problems.length > 0);
+  return `${isOpen ? "at least " : ""}${dollars(min)} for what is made again or newly`;
+}

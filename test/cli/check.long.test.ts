@@ -1,0 +1,131 @@
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { cli } from "./support/cli.ts";
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const cards = (build: string, name = "cards") => `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("${name}", {
+  input: z.object({ text: z.string() }),
+  build({ input, job, approve }) {
+    ${build}
+  },
+});
+`;
+const AS_BEGUN = `const card = job("card", "image-1", { prompt: input.text });
+    const logo = job("logo", "image-1", { prompt: "a logo" });
+    return { fine: approve("fine", card), logo };`;
+
+let service: LocalService;
+let folder: string;
+const env = () => ({ SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey });
+/** Where the code is checked: a folder without the journal, media or account of the runs. */
+const check = (...args: readonly string[]) => cli(["check", ...args, "--local"], { cwd: join(folder, "ci") });
+const code = (text: string, name = "cards.ts") => writeFile(join(folder, "ci/pipelines", name), text);
+
+beforeAll(async () => {
+  folder = await fastFolder("check-");
+  await mkdir(join(folder, "ci/pipelines"), { recursive: true });
+  service = await startLocalService({ renderer: "stub", speed: 50, balance: 25, dataDir: join(folder, "service") });
+  await writeFile(join(folder, "cards.ts"), cards(AS_BEGUN));
+  await writeFile(join(folder, "done.ts"), cards(`return { one: job("one", "image-1", { prompt: "x" }) };`, "done"));
+  const run = (...args: readonly string[]) => cli(["run", ...args, "--budget", "5"], { cwd: folder, env: env() });
+  expect((await run("cards.ts", "-i", "text=hi", "--id", "c1")).code).toBe(3);
+  expect((await run("done.ts", "-i", "text=hi", "--id", "d1")).code).toBe(0);
+  await copyFile(join(folder, ".showrunner/journal.db"), join(folder, "ci/copy.db"));
+});
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("check --against a copy of a journal of another account", () => {
+  test("says that nothing is made again, and looks at no run that has ended", async () => {
+    await code(cards(AS_BEGUN));
+    await code(cards(`return { one: job("one", "image-1", { prompt: "another" }) };`, "done"), "done.ts");
+    const { code: exit, stdout, stderr } = await check("--against", "copy.db", "pipelines");
+    expect(exit, stderr).toBe(0);
+    expect(stdout).toBe("");
+    expect(stderr).toContain("Nothing is made again: 1 run under way would go on as begun.");
+  });
+
+  test("lists changed, new, dependent and gone steps with their price, spends nothing and writes nothing", async () => {
+    await code(
+      cards(`const card = job("card", "image-1", { prompt: input.text + "!" });
+    const extra = job("extra", "image-1", { prompt: "x" });
+    return { fine: approve("fine", card), extra };`),
+    );
+    const before = await readFile(join(folder, "ci/copy.db"));
+    const jobs = service.stats().jobs_created;
+    const { code: exit, stdout, stderr } = await check("--against", "copy.db", "pipelines/cards.ts", "--json");
+    expect(exit, stderr).toBe(1);
+    const { runs, others } = JSON.parse(stdout) as { runs: { steps: unknown[] }[]; others: number };
+    expect(others).toBe(0);
+    expect(runs).toMatchObject([{ runId: "c1", pipeline: "cards", isSame: false, problems: [] }]);
+    expect(runs[0]!.steps).toEqual([
+      {
+        path: "card",
+        cause: "changed",
+        costMicros: 20_000,
+        fields: [{ field: "input.prompt", before: "hi", after: "hi!" }],
+      },
+      { path: "extra", cause: "new", costMicros: 20_000, fields: [] },
+      { path: "fine", cause: "uses", costMicros: 0, fields: [] },
+      { path: "logo", cause: "gone", costMicros: null, fields: [] },
+    ]);
+    expect(stderr).toContain("1 of 1 run under way would not go on as begun: $0.04 for what is made again or newly.");
+    expect((await readFile(join(folder, "ci/copy.db"))).equals(before)).toBe(true);
+    expect(service.stats().jobs_created).toBe(jobs);
+    const said = await check("--against", "copy.db", "pipelines/cards.ts");
+    expect(said.stdout).toMatch(/c1 \(cards, paused\)\n[\s\S]* changed +card +\$0\.02 +input\.prompt: "hi" → "hi!"\n/);
+  });
+
+  test("another name of a step costs nothing and passes", async () => {
+    await code(cards(AS_BEGUN.replace('job("logo"', 'job("mark"')));
+    expect(await check("--against", "copy.db", "pipelines/cards.ts")).toMatchObject({ code: 0 });
+  });
+
+  test("code that can no longer take the run's input fails, with the field", async () => {
+    await code(
+      cards(AS_BEGUN.replace('"a logo"', '"a logo of " + input.size')).replace(
+        "z.string() }",
+        "z.string(), size: z.number() }",
+      ),
+    );
+    const { code: exit, stdout } = await check("--against", "copy.db", "pipelines/cards.ts");
+    expect(exit).toBe(1);
+    expect(stdout).toMatch(/input {2}input\.size: is not given/);
+  });
+
+  test("runs of other pipelines are counted, and said to be unchecked", async () => {
+    await code(cards(AS_BEGUN, "posters"));
+    const { code: exit, stderr } = await check("--against", "copy.db", "pipelines/cards.ts");
+    expect(exit, stderr).toBe(0);
+    expect(stderr).toContain("No run of these pipelines is under way. 1 run of other pipelines not checked.");
+  });
+});
+
+test.each([
+  [["--against", "none.db", "pipelines"], "there is no journal none.db"],
+  [["--against", "postgres://host/db", "pipelines"], "--against takes the file of a journal"],
+  [["--against", "copy.db", "none.ts"], "none.ts does not exist"],
+  [["--against", "copy.db", "empty"], "no file exports a pipeline"],
+])("check %j says what is wrong, and makes nothing", async (args, message) => {
+  await mkdir(join(folder, "ci/empty"), { recursive: true });
+  const { code: exit, stderr } = await check(...args);
+  expect(exit, stderr).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+test("a journal that this user may write to is opened for reading, and takes no write", async () => {
+  const journal = await openSqliteJournal(join(folder, ".showrunner/journal.db"), { readOnly: true });
+  expect(journal.isReadOnly).toBe(true);
+  await expect(journal.send("c1", { type: "stop" }, 1)).rejects.toThrow(/read-only/);
+  await journal.close();
+});
