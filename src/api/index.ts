@@ -79,6 +79,7 @@ export type { SharedPace } from "./pace/shared-pace.ts";
 export type { Logger } from "./redactor.ts";
 export { outageDelayMs, type RetryOptions } from "./retry.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
+export { inRun } from "./telemetry.ts";
 // Receive webhooks and log drains.
 export {
   createDrainHandler,

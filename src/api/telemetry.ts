@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Span } from "@opentelemetry/api";
 
 /** A span under way. */
@@ -28,14 +29,25 @@ function loadApi(): Promise<OpenTelemetry | null> {
 
 const noSpan: OpenSpan = { set: () => {}, end: () => {} };
 
+const ofRuns = new AsyncLocalStorage<true>();
+
+/** Requests of a run get no spans of their own: its journal has them, and they stand in the run's trace. */
+export function inRun<T>(work: () => T): T {
+  return ofRuns.run(true, work);
+}
+
+async function tracingApi(): Promise<OpenTelemetry | null> {
+  return ofRuns.getStore() === true ? null : loadApi();
+}
+
 export const telemetry: Telemetry = {
   async open(name, attributes) {
-    const api = await loadApi();
+    const api = await tracingApi();
     if (api === null) return noSpan;
     return openSpan(api, api.trace.getTracer("showrunner").startSpan(name, { attributes }));
   },
   async span(name, attributes, work) {
-    const api = await loadApi();
+    const api = await tracingApi();
     if (api === null) return work(noSpan);
     return api.trace.getTracer("showrunner").startActiveSpan(name, { attributes }, async (active) => {
       const span = openSpan(api, active);

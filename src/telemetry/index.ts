@@ -16,13 +16,26 @@ export interface Measured {
   handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
 }
 
+export interface MeasureOptions {
+  /**
+   * Whether spans also have the names of OpenTelemetry's convention for generative AI (`gen_ai.request.model` …), which may
+   * change. Default: whether OTEL_SEMCONV_STABILITY_OPT_IN holds `gen_ai_latest_experimental`.
+   */
+  readonly genAi?: boolean | undefined;
+}
+
+function optsIn(list = ""): boolean {
+  return list.split(",").some((one) => one.trim() === "gen_ai_latest_experimental");
+}
+
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**
  * Counts what goes through a journal. Where `@opentelemetry/api` is installed, its SDK reads the same counters, and gets a
  * trace of each run that ends in this process. A journal that is not measured is not slower for it.
  */
-export async function measureJournal(inner: JournalStore): Promise<Measured> {
+export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
+  const { genAi = optsIn(process.env.OTEL_SEMCONV_STABILITY_OPT_IN) } = options;
   const counters = new JournalCounters();
   const gauges = new JournalGauges(inner);
   const api = await loadOpenTelemetry();
@@ -38,7 +51,7 @@ export async function measureJournal(inner: JournalStore): Promise<Measured> {
       counters.committed(commit, outcome);
       const isOver = outcome.committed && commit.events.some(({ type }) => type === "run.finished");
       // A trace that cannot be recorded is no failure of the run.
-      if (api !== null && isOver) void traceRun(api, inner, commit.lease.runId).catch(() => {});
+      if (api !== null && isOver) void traceRun(api, inner, { runId: commit.lease.runId, genAi }).catch(() => {});
       return outcome;
     },
     async renewLease(lease, options) {

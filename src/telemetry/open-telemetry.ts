@@ -1,6 +1,7 @@
-import type { Attributes } from "@opentelemetry/api";
+import type { Context } from "@opentelemetry/api";
 import type { JournalStore } from "../internal.ts";
 import type { Counter } from "./metrics.ts";
+import { runTrace, type TracedSpan, type TraceOptions } from "./run-trace.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");
 
@@ -28,53 +29,24 @@ export function observeCounters(api: OpenTelemetry, counters: readonly Counter[]
   }
 }
 
-interface Timed {
-  readonly attributes: Attributes;
-  readonly startedAt: number;
-  readonly endedAt: number;
-  readonly failed: boolean;
-}
-
-/**
- * The trace of a run that is over: a span for the run and one for each of its steps that began, with the times of the journal, whichever
- * processes it went through.
- */
-export async function traceRun(api: OpenTelemetry, store: JournalStore, runId: string): Promise<void> {
-  const { trace, context, SpanStatusCode } = api;
+/** Records the trace of a run that is over, with the times of the journal, whichever processes it went through. */
+export async function traceRun(
+  api: OpenTelemetry,
+  store: JournalStore,
+  { runId, ...options }: TraceOptions & { readonly runId: string },
+): Promise<void> {
+  const { trace, ROOT_CONTEXT, SpanStatusCode, TraceFlags } = api;
+  const traced = runTrace(runId, await store.read(runId), options);
+  if (traced === null) return;
   const tracer = trace.getTracer("showrunner");
-  const { run, steps } = await timesOf(store, runId);
-  if (run === null) return;
-  const record = (name: string, { attributes, startedAt, endedAt, failed }: Timed, parent = context.active()) => {
+  const record = ({ name, attributes, startedAt, endedAt, failed, within }: TracedSpan, parent: Context) => {
     const span = tracer.startSpan(name, { attributes, startTime: startedAt }, parent);
     if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+    for (const one of within) record(one, trace.setSpan(parent, span));
     span.end(endedAt);
-    return span;
   };
-  const root = record("showrunner.run", run);
-  const within = trace.setSpan(context.active(), root);
-  for (const step of steps) record("showrunner.step", step, within);
-}
-
-async function timesOf(
-  store: JournalStore,
-  runId: string,
-): Promise<{ readonly run: Timed | null; readonly steps: readonly Timed[] }> {
-  const startedAt = new Map<string, number>();
-  const steps: Timed[] = [];
-  let firstAt = 0;
-  let run: Timed | null = null;
-  for (const { event, at } of await store.read(runId)) {
-    if (event.type === "run.planned") firstAt = at;
-    else if (event.type === "step.started") startedAt.set(event.step, at);
-    else if (event.type === "step.finished") {
-      const attributes = { "showrunner.run": runId, "showrunner.step": event.step, "showrunner.status": event.status };
-      const began = startedAt.get(event.step);
-      if (began !== undefined)
-        steps.push({ attributes, startedAt: began, endedAt: at, failed: event.status === "failed" });
-    } else if (event.type === "run.finished") {
-      const attributes = { "showrunner.run": runId, "showrunner.status": event.status };
-      run = { attributes, startedAt: firstAt, endedAt: at, failed: event.status === "failed" };
-    }
-  }
-  return { run, steps };
+  // A trace's id cannot be chosen but by a parent elsewhere.
+  const { traceId, spanId, run } = traced;
+  const parent = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+  record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
 }

@@ -1,3 +1,4 @@
+import { inRun } from "../../api/index.ts";
 import type { Command } from "../../run/command.ts";
 import { chat } from "./chat.ts";
 import { download, place } from "./download.ts";
@@ -37,7 +38,8 @@ const effects: { readonly [T in Command["type"]]: Effect<T> } = {
 /** Performs one command with the effect registered for its type. */
 export function perform(command: Command, context: EffectContext): Promise<EffectResult> {
   const effect = effects[command.type] as Effect<Command["type"]>;
-  return effect(command, context);
+  const isOurs = usesService.has(command.type) || command.type === "upload";
+  return isOurs ? inRun(() => effect(command, context)) : effect(command, context);
 }
 
 /** Their progress comes from the service; that of an upload is what was handed to the network. */
