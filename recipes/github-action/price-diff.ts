@@ -151,7 +151,7 @@ async function runsSection(
   const differ = found.runs.filter(({ isSame }) => !isSame);
   const others = found.others === 0 ? "" : ` Runs of other pipelines, not checked: ${found.others}.`;
   if (differ.length === 0) {
-    return { text: `${title}\n\nAll ${found.runs.length} would go on as begun.${others}`, differs: false };
+    return { text: `${title}\n\nAll ${found.runs.length} would continue as begun.${others}`, differs: false };
   }
   const rows = differ.flatMap(({ runId, steps, problems }) => [
     ...problems.map(({ message }) => `| ${code(runId)} | | ${code(message)} | |`),
@@ -160,7 +160,7 @@ async function runsSection(
     }),
   ]);
   const more = rows.length > MOST_STEPS ? `\n\n… and ${rows.length - MOST_STEPS} more lines.` : "";
-  const text = `${title}\n\n**${differ.length} of ${found.runs.length} would not go on as begun.**${others}\n\n| Run | Step | | Price |\n|---|---|---|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
+  const text = `${title}\n\n**${differ.length} of ${found.runs.length} would not continue as begun.**${others}\n\n| Run | Step | | Price |\n|---|---|---|---:|\n${rows.slice(0, MOST_STEPS).join("\n")}${more}`;
   return { text, differs: true };
 }
 

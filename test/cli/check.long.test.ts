@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/fast-folder.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli } from "./support/cli.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -52,7 +52,7 @@ describe("check --against a copy of a journal of another account", () => {
     const { code: exit, stdout, stderr } = await check("--against", "copy.db", "pipelines");
     expect(exit, stderr).toBe(0);
     expect(stdout).toBe("");
-    expect(stderr).toContain("Nothing is made again: 1 run under way would go on as begun.");
+    expect(stderr).toContain("Nothing is made again: 1 run under way would continue as begun.");
   });
 
   test("lists changed, new, dependent and gone steps with their price, spends nothing and writes nothing", async () => {
@@ -79,7 +79,9 @@ describe("check --against a copy of a journal of another account", () => {
       { path: "fine", cause: "uses", costMicros: 0, fields: [] },
       { path: "logo", cause: "gone", costMicros: null, fields: [] },
     ]);
-    expect(stderr).toContain("1 of 1 run under way would not go on as begun: $0.04 for what is made again or newly.");
+    expect(stderr).toContain(
+      "1 of 1 run under way would not continue as begun: $0.04 for what is made again or newly.",
+    );
     expect((await readFile(join(folder, "ci/copy.db"))).equals(before)).toBe(true);
     expect(service.stats().jobs_created).toBe(jobs);
     const said = await check("--against", "copy.db", "pipelines/cards.ts");

@@ -5,8 +5,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { cli } from "../cli/support/cli.ts";
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const root = resolve(import.meta.dirname, "../..");
 const script = join(root, "recipes/github-action/price-diff.ts");
@@ -197,10 +199,13 @@ test("runs under way that the change would make again fail the job, and are list
   expect(ran.code, ran.stderr).toBe(3);
   const journal = { INPUT_JOURNAL: "base/.showrunner/journal.db" };
   const same = await run("ad.ts", journal);
-  expect(same, same.stdout).toMatchObject({ code: 0, summary: expect.stringContaining("All 1 would go on as begun.") });
+  expect(same, same.stdout).toMatchObject({
+    code: 0,
+    summary: expect.stringContaining("All 1 would continue as begun."),
+  });
   write("head", waiting("z"));
   const { code, summary } = await run("ad.ts", journal);
   expect(code).toBe(1);
-  expect(summary).toContain("**1 of 1 would not go on as begun.**");
+  expect(summary).toContain("**1 of 1 would not continue as begun.**");
   expect(summary).toContain("| `r1` | `two` | changed | $0.02 |");
 });

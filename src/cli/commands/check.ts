@@ -43,12 +43,12 @@ function sayVerdict({ runs, others }: Checked, { output }: Context): ExitCode {
   const left = others === 0 ? "" : ` ${counted(others, "run")} of other pipelines not checked.`;
   if (differ.length === 0) {
     const none = "No run of these pipelines is under way";
-    const same = `Nothing is made again: ${counted(runs.length, "run")} under way would go on as begun`;
+    const same = `Nothing is made again: ${counted(runs.length, "run")} under way would continue as begun`;
     output.say(`${runs.length === 0 ? none : same}.${left}`);
     return ExitCode.done;
   }
   output.say(
-    `${differ.length} of ${counted(runs.length, "run")} under way would not go on as begun: ${totalOf(differ)}.${left}`,
+    `${differ.length} of ${counted(runs.length, "run")} under way would not continue as begun: ${totalOf(differ)}.${left}`,
   );
   output.next(
     `let them end with the code they began with, give the changed pipeline another name, or accept it: showrunner resume ${visible(differ[0]!.runId)} --file FILE --accept-changes`,

@@ -20,7 +20,7 @@ export interface CheckedRun {
   /** Nothing would be made again, or differently. */
   readonly isSame: boolean;
   readonly steps: readonly CheckedStep[];
-  /** Why the code cannot go on with it at all. */
+  /** Why the code cannot continue it at all. */
   readonly problems: readonly Problem[];
   /** Of the steps, micro-dollars; `max` is null when one is open-ended. */
   readonly totalMicros: Drift["totalMicros"];

@@ -2,7 +2,7 @@ import { dollars } from "../../money.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 import type { Checked, CheckedRun, CheckedStep } from "./check-runs.ts";
-import { fieldLines } from "./diff-lines.ts";
+import { fieldLines } from "./comparison.ts";
 import { problemList } from "./warning-lines.ts";
 
 const MOST_RUNS = 50;
@@ -20,7 +20,7 @@ function price({ cause, costMicros }: CheckedStep): string {
   return cause === "gone" ? "" : "–";
 }
 
-/** The runs that would not go on as they were begun, each with its steps. */
+/** The runs that would not continue as they were begun, each with its steps. */
 export function checkTable({ runs }: Checked, width?: number): string {
   const differ = runs.filter(({ isSame }) => !isSame);
   const parts = differ.slice(0, MOST_RUNS).map((run) => runLines(run, width));
