@@ -39,8 +39,7 @@ export async function listResources(session: AgentSession): Promise<Resource[]> 
 export async function readResource(session: AgentSession, uri: string): Promise<ReadResourceResult> {
   const { run, step, index } = partsOf(uri);
   if (step === null) {
-    const [content] = json(summary(await session.report(run)));
-    const text = content?.type === "text" ? content.text : "";
+    const [{ text }] = json(summary(await session.report(run))).content;
     return { contents: [{ uri, mimeType: "application/json", text }] };
   }
   const all = await storedMedia(session, await session.state(run));

@@ -15,8 +15,10 @@ import {
 import { z } from "zod";
 import { withLauncher } from "../launcher.ts";
 import { ownVersion } from "../own-version.ts";
+import { personAt } from "./person.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import type { AgentSession } from "./session.ts";
+import { addTasks, taskOf } from "./tasks.ts";
 import { errorText, ToolError } from "./tool-error.ts";
 import { mediaTools } from "./tools/media.ts";
 import { modelTools } from "./tools/models.ts";
@@ -61,7 +63,15 @@ const INSTRUCTIONS = `Pipelines of paid media jobs. Plan and quote are free; a r
 export function createServer(session: AgentSession): Server {
   const server = new Server(
     { name: "showrunner", version: ownVersion() },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+    {
+      capabilities: {
+        tools: {},
+        resources: {},
+        prompts: {},
+        tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+      },
+      instructions: INSTRUCTIONS,
+    },
   );
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(description) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
@@ -69,6 +79,11 @@ export function createServer(session: AgentSession): Server {
     const call: Call = {
       session,
       signal: extra.signal,
+      person: personAt(server, {
+        isAllowed: session.options.mayAsk,
+        signal: extra.signal,
+        requestId: extra.requestId,
+      }),
       progress(progress, total, message) {
         if (progressToken === undefined || extra.signal.aborted) return;
         const notification = { method: "notifications/progress" as const };
@@ -76,8 +91,16 @@ export function createServer(session: AgentSession): Server {
         extra.sendNotification({ ...notification, params }).catch(() => {});
       },
     };
-    return callTool(params.name, params.arguments ?? {}, call);
+    const asTask = params.task !== undefined;
+    if (asTask && tools.find((one) => one.name === params.name)?.takesTask !== true)
+      throw new McpError(ErrorCode.InvalidParams, `${params.name} starts no task; call it without one.`);
+    const answer = await callTool(params.name, params.arguments ?? {}, call);
+    if (!asTask) return answer;
+    // A call that fails has no run, and therefore no task: the client gets what was wrong.
+    if (answer.isError === true) throw new McpError(ErrorCode.InvalidParams, textOf(answer));
+    return { task: await taskOf(session, String(answer.structuredContent?.["run"])) };
   });
+  addTasks(server, session);
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({ resources: await listResources(session) }));
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }));
   server.setRequestHandler(ReadResourceRequestSchema, ({ params }) =>
@@ -90,12 +113,18 @@ export function createServer(session: AgentSession): Server {
   return server;
 }
 
-function description({ name, title, description: said, input, isReadOnly }: Tool) {
+function textOf({ content }: CallToolResult): string {
+  return content.flatMap((one) => (one.type === "text" ? [one.text] : [])).join("\n");
+}
+
+function description({ name, title, description: said, input, output, isReadOnly, takesTask }: Tool) {
   return {
     name,
     title,
     description: said,
     inputSchema: z.toJSONSchema(input, { io: "input" }) as { readonly type: "object" },
+    outputSchema: z.toJSONSchema(output, { io: "input", unrepresentable: "any" }) as { readonly type: "object" },
+    ...(takesTask === true && { execution: { taskSupport: "optional" as const } }),
     annotations: { readOnlyHint: isReadOnly, destructiveHint: !isReadOnly, openWorldHint: true },
   };
 }
@@ -113,7 +142,7 @@ async function callTool(name: string, given: unknown, call: Call): Promise<CallT
     const parsed = tool.input.safeParse(given);
     if (!parsed.success)
       throw new ToolError(`The input is wrong:\n${z.prettifyError(parsed.error)}`, "correct these fields");
-    return { content: await tool.run(parsed.data, call) };
+    return await tool.run(parsed.data, call);
   } catch (error) {
     return {
       isError: true,

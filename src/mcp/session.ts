@@ -38,6 +38,8 @@ export interface McpOptions {
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   readonly allowApprove: boolean;
+  /** Whether the agent's program may ask the person at its side for decisions, and for a run above what is set for each. */
+  readonly mayAsk: boolean;
   /** What the person types who started the server: `showrunner` or `npx showrunner`. */
   readonly launcher: string;
   /** A line for the person who started the server. */
@@ -79,8 +81,15 @@ export class AgentSession {
     return show.quote(found.pipeline, input, { maxUnquoted });
   }
 
-  /** Starts a run, or continues with that of the same name and input. Returns as soon as it is under way. */
-  start(name: string, runName: string, input: unknown): Promise<string> {
+  async isStarted(runName: string): Promise<boolean> {
+    return (await this.options.journal.run(`${PREFIX}${runName}`)) !== null;
+  }
+
+  /**
+   * Starts a run, or continues with that of the same name and input. Returns as soon as it is under way. `allowedMicros`: what
+   * a person allowed for this run in place of what is set for each.
+   */
+  start(name: string, runName: string, input: unknown, allowedMicros: number | null = null): Promise<string> {
     return this.#inTurn(async () => {
       const { show, maxUnquoted } = this.options;
       this.#refuseWithoutBudget();
@@ -89,7 +98,7 @@ export class AgentSession {
       if (this.#driven.has(id) || (await this.options.journal.run(id)) !== null)
         return this.#again(id, pipeline, input);
       const quote = await this.quote(name, input);
-      const capMicros = await this.#capFor(quote);
+      const capMicros = await this.#capFor(quote, allowedMicros);
       const handle = await show.run(pipeline, input, { id, tags, budget: formatUsd(capMicros), maxUnquoted, source });
       this.#drive(id, handle.result());
       return id;
@@ -111,7 +120,7 @@ export class AgentSession {
 
   /** @throws ToolError for a run that no agent started */
   async state(runId: string): Promise<RunState> {
-    this.#refuseOther(runId);
+    if (!runId.startsWith(PREFIX)) throw notAnAgents(runId);
     const state = await loadRun(this.options.journal, runId);
     if (state.planned.tags?.["started-by"] !== "agent") throw notAnAgents(runId);
     return state;
@@ -119,7 +128,8 @@ export class AgentSession {
 
   /** @throws ToolError for a run that no agent started */
   async report(runId: string): Promise<RunReport> {
-    this.#refuseOther(runId);
+    // The tag is what says whose it is: a person may have named a run like one of an agent.
+    await this.state(runId);
     return this.options.show.show(runId);
   }
 
@@ -183,8 +193,8 @@ export class AgentSession {
   }
 
   /** A run's budget: what is set for each, else its quote; at most what is left. */
-  async #capFor({ totalMicros, expectedMicros }: Quote): Promise<number> {
-    const { runBudgetMicros } = this.options;
+  async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
+    const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
     const left = (await this.remainingMicros()) ?? 0;
     const cap = Math.min(left, runBudgetMicros ?? totalMicros.max ?? left);
     if (expectedMicros <= cap) return cap;
@@ -201,10 +211,6 @@ export class AgentSession {
       "This server has no budget, so nothing can be run; plans and prices are free",
       "ask the person who started it to start it with --budget USD",
     );
-  }
-
-  #refuseOther(runId: string): void {
-    if (!runId.startsWith(PREFIX)) throw notAnAgents(runId);
   }
 
   /** One after the other, so that two calls for one name are one run. */

@@ -103,8 +103,8 @@ describe("media", () => {
   });
 
   test.each([
-    [MOST_IMAGE_BYTES, ["resource_link", "image"]],
-    [MOST_IMAGE_BYTES + 1, ["resource_link"]],
+    [MOST_IMAGE_BYTES, ["resource_link", "image", "text"]],
+    [MOST_IMAGE_BYTES + 1, ["resource_link", "text"]],
   ])("a picture of %i bytes is shown as %j", async (bytes, types) => {
     await start({ renderer: sized(bytes) });
     await using one = await agent(["--budget", "1"]);
@@ -124,7 +124,7 @@ describe("media", () => {
     expect(content.filter(({ type }) => type === "image")).toHaveLength(2);
     expect(content.filter(({ type }) => type === "resource_link")).toHaveLength(4);
     const single = await one.call("show_media", { run: "agent-kite", step: "poster-4" });
-    expect(single.content.map(({ type }) => type)).toEqual(["resource_link", "image"]);
+    expect(single.content.map(({ type }) => type)).toEqual(["resource_link", "image", "text"]);
     await start({ renderer: sized(17 * 1024 * 1024) });
     await using other = await agent(["--budget", "1"]);
     await other.call("run_pipeline", kite);
@@ -181,7 +181,7 @@ describe("what is not an agent's", () => {
     });
     await (await show.run(poster, { subject: "mine" }, { id: "mine", outDir: join(one.cwd, "mine") })).result();
     await show.close();
-    expect((await one.call("list_runs")).json).toEqual([]);
+    expect((await one.call("list_runs")).json).toEqual({ runs: [] });
     for (const [tool, more] of [
       ["run_status", {}],
       ["wait_for_run", {}],

@@ -34,14 +34,22 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(tools.find(({ name }) => name === "run_pipeline")).toMatchObject({ annotations: { readOnlyHint: false } });
     expect((await one.call("list_pipelines")).json).toMatchObject({
       pipelines: [
-        { name: "portrait", input: [] },
-        { name: "poster", input: ["subject", "copies"] },
-        { name: "voice", input: ["sample"] },
+        { name: "portrait", description: null, input: {} },
+        {
+          name: "poster",
+          description: "Posters of one subject",
+          input: {
+            subject: { type: "string", required: true, description: "What is drawn" },
+            copies: { type: "integer", required: false, description: null },
+          },
+        },
+        { name: "voice", input: { sample: { required: true } } },
       ],
       ...{ budget_usd: "1.00", left_usd: "1.00", approvals: "a person decides" },
     });
     expect((await one.call("describe_pipeline", { pipeline: "poster" })).json).toMatchObject({
-      properties: { subject: { description: "What is drawn", minLength: 1 } },
+      description: "Posters of one subject",
+      input_schema: { properties: { subject: { description: "What is drawn", minLength: 1 } } },
     });
     const input = { subject: "a red kite" };
     expect((await one.call("plan_pipeline", { pipeline: "poster", input })).json.steps).toMatchObject([
@@ -61,7 +69,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
       ],
     });
     const media = await one.call("show_media", { run: "agent-kite" });
-    expect(media.content.map(({ type }) => type)).toEqual(["resource_link", "image"]);
+    expect(media.content.map(({ type }) => type)).toEqual(["resource_link", "image", "text"]);
     const [link, image] = media.content as unknown as [
       { readonly uri: string },
       { readonly data: string; readonly mimeType: string },
@@ -71,10 +79,10 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(contents).toEqual([{ uri: link.uri, mimeType: "image/png", blob: image.data }]);
     expect(Buffer.from(image.data, "base64").subarray(1, 4).toString()).toBe("PNG");
     expect((await one.client.listResources()).resources.map(({ name }) => name)).toEqual(["agent-kite"]);
-    expect((await one.call("list_runs")).json).toMatchObject([{ run: "agent-kite", status: "succeeded" }]);
-    expect((await one.call("list_models", { search: "image-1" })).json).toMatchObject([
-      { id: "image-1", modality: "image" },
-    ]);
+    expect((await one.call("list_runs")).json).toMatchObject({ runs: [{ run: "agent-kite", status: "succeeded" }] });
+    expect((await one.call("list_models", { search: "image-1" })).json).toMatchObject({
+      models: [{ id: "image-1", modality: "image" }],
+    });
     expect((await one.call("show_model", { model: "image-1" })).json).toMatchObject({
       input_schema: { type: "object" },
     });

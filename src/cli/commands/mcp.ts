@@ -17,6 +17,7 @@ export interface McpFlags extends ServiceFlags {
   readonly runBudget?: string;
   readonly maxUnquoted?: string;
   readonly allowApprove?: boolean;
+  readonly ask?: boolean;
   readonly http?: boolean;
   readonly port?: string;
 }
@@ -60,6 +61,7 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
       runBudgetMicros: micros(flags.runBudget),
       maxUnquoted: flags.maxUnquoted,
       allowApprove: flags.allowApprove === true,
+      mayAsk: flags.ask === true,
       launcher: io.launcher,
       log: (text) => output.say(visible(text)),
     });

@@ -140,6 +140,7 @@ function addAgents(program: Command, act: Act): void {
     .option("--run-budget <usd>", "what one of them may cost (default: its quote)")
     .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each")
     .option("--allow-approve", "let it decide what runs ask of a person")
+    .option("--ask", "let it have the person at its side asked for decisions, and for a run above --run-budget")
     .option("--http", "serve streamable HTTP on this machine instead, behind a token")
     .option("--port <number>", "port for --http; 0 takes a free one (default: 8789)")
     .action(act(async () => (await import("../commands/mcp.ts")).mcp));

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { outputsOf, type RunState } from "../../internal.ts";
 import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
-import { runId, tool } from "./tool.ts";
+import { mediaList } from "./output.ts";
+import { json, type Outcome, runId, tool } from "./tool.ts";
 
 /** Largest picture that is sent as one, and all pictures of a call together: a model takes no larger ones. */
 export const MOST_IMAGE_BYTES = 3 * 1024 * 1024;
@@ -55,6 +56,7 @@ export const mediaTools = [
       run: runId,
       step: z.string().min(1).max(300).optional().describe("Only of this step"),
     },
+    output: mediaList,
     isReadOnly: true,
     async run({ run, step }, { session }) {
       const state = await session.state(run);
@@ -71,12 +73,9 @@ export const mediaTools = [
   }),
 ];
 
-async function contentOf(
-  session: AgentSession,
-  run: string,
-  found: readonly StoredMedia[],
-): Promise<CallToolResult["content"]> {
+async function contentOf(session: AgentSession, run: string, found: readonly StoredMedia[]): Promise<Outcome> {
   const content: CallToolResult["content"] = [];
+  const shown = new Set<StoredMedia>();
   let room = MOST_BYTES_AT_ONCE;
   for (const one of found.slice(0, MOST_LINKS)) {
     const name = `${one.step}, output ${one.index}`;
@@ -90,14 +89,21 @@ async function contentOf(
     });
     if (!SHOWN.has(one.contentType) || one.sizeBytes > Math.min(room, MOST_IMAGE_BYTES)) continue;
     room -= one.sizeBytes;
+    shown.add(one);
     content.push({
       type: "image",
       mimeType: one.contentType,
       data: (await mediaBytes(session, one)).toString("base64"),
     });
   }
-  if (found.length > MOST_LINKS) {
-    content.push({ type: "text", text: `… and ${found.length - MOST_LINKS} more: name a step to see its own.` });
-  }
-  return content;
+  const media = found.map((one) => ({
+    uri: mediaUri(run, one),
+    step: one.step,
+    index: one.index,
+    content_type: one.contentType,
+    size_bytes: one.sizeBytes,
+    shown: shown.has(one),
+  }));
+  const { structuredContent, content: said } = json({ run, media });
+  return { structuredContent, content: [...content, ...said] };
 }

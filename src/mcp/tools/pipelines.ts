@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { formatUsd, openSteps, type Pipeline, type Quote } from "../../internal.ts";
+import type { Person } from "../person.ts";
+import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
+import { pipelineInput, pipelineList, plannedSteps, quoted, startedRun } from "./output.ts";
+import { summary } from "./runs.ts";
 import { json, tool } from "./tool.ts";
 
 const pipeline = z.string().min(1).max(500).describe("Name of the pipeline, as `list_pipelines` gave it");
@@ -15,17 +19,18 @@ export const pipelineTools = [
     name: "list_pipelines",
     title: "List pipelines",
     description:
-      "Names the pipelines that may be planned here, what may still be spent, and whether approvals are allowed.",
+      "Names the pipelines that may be planned here with what each takes, what may still be spent, and whether approvals are allowed.",
     input: {},
+    output: pipelineList,
     isReadOnly: true,
     async run(_input, { session }) {
       const { pipelines, budgetMicros, runBudgetMicros, allowApprove, show } = session.options;
       const left = await session.remainingMicros();
       return json({
-        pipelines: pipelines.map((one) => ({
-          name: one.name,
-          input: Object.keys(schemaOf(one.pipeline).properties ?? {}),
-        })),
+        pipelines: pipelines.map(({ name: called, pipeline: one }) => {
+          const schema = schemaOf(one);
+          return { name: called, description: schema.description ?? null, input: fieldsOf(schema) };
+        }),
         service: show.service.kind === "local" ? "local: play money" : "hosted: real money",
         budget_usd: amount(budgetMicros),
         left_usd: amount(left),
@@ -39,8 +44,13 @@ export const pipelineTools = [
     title: "Describe a pipeline's input",
     description: "The JSON Schema of a pipeline's input.",
     input: { pipeline },
+    output: pipelineInput,
     isReadOnly: true,
-    run: async (given, { session }) => json(schemaOf(session.pipeline(given.pipeline).pipeline)),
+    async run(given, { session }) {
+      const { name: called, pipeline: one } = session.pipeline(given.pipeline);
+      const schema = schemaOf(one);
+      return json({ name: called, description: schema.description ?? null, input_schema: schema });
+    },
   }),
   tool({
     name: "plan_pipeline",
@@ -48,6 +58,7 @@ export const pipelineTools = [
     description:
       "Checks an input and lists the steps that it leads to and what each uses. Free; all problems are listed at once.",
     input: { pipeline, input },
+    output: plannedSteps,
     isReadOnly: true,
     async run(given, { session }) {
       const quote = await session.quote(given.pipeline, given.input);
@@ -66,6 +77,7 @@ export const pipelineTools = [
     title: "Price a pipeline",
     description: "What a run with this input would cost, by step. Free. Show a person the price before you run it.",
     input: { pipeline, input },
+    output: quoted,
     isReadOnly: true,
     async run(given, { session }) {
       const quote = planned(await session.quote(given.pipeline, given.input));
@@ -88,17 +100,13 @@ export const pipelineTools = [
     description:
       "Starts a run, which spends money, under the budget that a person set, and returns while it continues: follow it with `wait_for_run`. It continues when you disconnect.",
     input: { pipeline, name, input },
+    output: startedRun,
     isReadOnly: false,
-    async run(given, { session }) {
-      const run = await session.start(given.pipeline, given.name, given.input);
-      const { status, budget, quote } = await session.report(run);
-      return json({
-        run,
-        status,
-        budget_usd: budget,
-        quote_usd: quote,
-        left_usd: amount(await session.remainingMicros()),
-      });
+    takesTask: true,
+    async run(given, { session, person }) {
+      const allowedMicros = await allowed(session, person, given);
+      const run = await session.start(given.pipeline, given.name, given.input, allowedMicros);
+      return json({ ...summary(await session.report(run)), left_usd: amount(await session.remainingMicros()) });
     },
   }),
 ];
@@ -120,9 +128,44 @@ function planned(quote: Quote) {
   );
 }
 
-function schemaOf({ input: schema }: Pipeline): { readonly properties?: object } {
+type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
+
+/** More for this run than each may cost, where the person at the agent agrees; never more than is left of the budget. */
+async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
+  const { runBudgetMicros } = session.options;
+  if (person === null || runBudgetMicros === null) return null;
+  const left = (await session.remainingMicros()) ?? 0;
+  const { expectedMicros, totalMicros } = planned(await session.quote(given.pipeline, given.input));
+  if (expectedMicros <= runBudgetMicros || expectedMicros > left || (await session.isStarted(given.name))) return null;
+  const most = Math.min(left, totalMicros.max ?? left);
+  const message = `${given.pipeline} is expected to cost $${formatUsd(expectedMicros)}, above the $${formatUsd(runBudgetMicros)} that one run may cost. Run ${given.name} for at most $${formatUsd(most)}?`;
+  const said = await person.ask(message, { agree: { type: "boolean", title: "Yes, run it" } });
+  return said["agree"] === true ? most : null;
+}
+
+interface InputSchema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly description?: string }>>;
+  readonly required?: readonly string[];
+}
+
+/** By name: what each field takes, and what its author says of it. */
+function fieldsOf({ properties = {}, required = [] }: InputSchema) {
+  return Object.fromEntries(
+    Object.entries(properties).map(([field, { type, description }]) => [
+      field,
+      {
+        type: typeof type === "string" ? type : "any",
+        required: required.includes(field),
+        description: description ?? null,
+      },
+    ]),
+  );
+}
+
+function schemaOf({ input: schema }: Pipeline): InputSchema {
   try {
-    return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as { readonly properties?: object };
+    return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as InputSchema;
   } catch {
     return {};
   }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { RunReport } from "../../internal.ts";
 import { ToolError } from "../tool-error.ts";
-import { json, runId, tool } from "./tool.ts";
+import { runList, runSummary, stopRequested } from "./output.ts";
+import { type Call, json, runId, tool } from "./tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 60;
 const LONGEST_WAIT_SECONDS = 600;
@@ -14,14 +15,14 @@ export const runTools = [
     title: "List runs",
     description: "Runs that agents started, newest first, with their status.",
     input: {},
+    output: runList,
     isReadOnly: true,
     async run(_input, { session }) {
       const rows = await session.runs();
-      return json(
-        rows.map(({ runId: run, pipeline, title, status, createdAt }) => {
-          return { run, pipeline, title, status, created_at: new Date(createdAt).toISOString() };
-        }),
-      );
+      const runs = rows.map(({ runId: run, pipeline, title, status, createdAt }) => {
+        return { run, pipeline, title, status, created_at: new Date(createdAt).toISOString() };
+      });
+      return json({ runs });
     },
   }),
   tool({
@@ -29,6 +30,7 @@ export const runTools = [
     title: "Status of a run",
     description: "Status, cost, steps and outputs of a run, and what it waits for.",
     input: { run: runId },
+    output: runSummary,
     isReadOnly: true,
     run: async ({ run }, { session }) => json(summary(await session.report(run))),
   }),
@@ -41,6 +43,7 @@ export const runTools = [
       run: runId,
       timeout_seconds: z.number().int().min(1).max(LONGEST_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
     },
+    output: runSummary,
     isReadOnly: true,
     async run({ run, timeout_seconds: seconds }, { session, signal, progress }) {
       const report = await session.wait(run, seconds * 1000, signal, ({ steps, cost }) => {
@@ -56,6 +59,7 @@ export const runTools = [
     description:
       "Continues with a run that is paused or was interrupted, under the budget that it has. Nothing is paid twice.",
     input: { run: runId },
+    output: runSummary,
     isReadOnly: false,
     async run({ run }, { session }) {
       await session.resume(run);
@@ -67,6 +71,7 @@ export const runTools = [
     title: "Stop a run",
     description: "No new submits; what is at the service continues, is billed and is collected, then the run pauses.",
     input: { run: runId },
+    output: stopRequested,
     isReadOnly: false,
     async run({ run }, { session }) {
       await session.state(run);
@@ -96,16 +101,22 @@ export const runTools = [
         .optional()
         .describe("What is approved in place of the value that is shown: a text, or JSON of the same schema"),
     },
+    output: runSummary,
     isReadOnly: false,
-    async run({ run, step: path, decision, pick, note, value }, { session }) {
+    async run({ run, step: path, ...proposed }, { session, person }) {
       await session.state(run);
       const { allowApprove, show } = session.options;
-      if (!allowApprove) {
+      if (!allowApprove && person === null) {
         throw new ToolError(
           "Approvals are a person's: this server was started without --allow-approve",
           `show a person what waits; they decide with: showrunner approve ${run} ${path}`,
         );
       }
+      if (!summary(await session.report(run)).waits_for.includes(path))
+        throw new ToolError(`No step ${JSON.stringify(path)} waits for a decision`, "`run_status` names those that do");
+      const { decision, pick, note, value } = allowApprove
+        ? proposed
+        : await decided(person!, { run, path, ...proposed });
       if (decision === "reject") await show.reject(run, path, { note });
       else await show.approve(run, path, { note, value, ...(pick !== undefined && { pick: pick - 1 }) });
       await session.resume(run);
@@ -113,6 +124,38 @@ export const runTools = [
     },
   }),
 ];
+
+type Proposed = Pick<Decision, "decision" | "pick" | "note" | "value">;
+
+interface Decision {
+  readonly run: string;
+  readonly path: string;
+  readonly decision: "approve" | "reject";
+  readonly pick?: number | undefined;
+  readonly note?: string | undefined;
+  readonly value?: z.output<ReturnType<typeof z.json>> | undefined;
+}
+
+/** What the person says, whatever the agent proposes; a changed value is the agent's, and they see it. */
+async function decided(person: NonNullable<Call["person"]>, { run, path, ...proposed }: Decision): Promise<Proposed> {
+  const { decision, pick, value } = proposed;
+  const choice = pick === undefined ? "" : `, number ${pick}`;
+  const changed = value === undefined ? "" : `, with this in place of what is shown: ${JSON.stringify(value)}`;
+  const message = `Run ${run} waits for your decision on ${path}. The agent proposes: ${decision}${choice}${changed}`;
+  const said = await person.ask(message, {
+    decision: { type: "string", title: "Decision", enum: ["approve", "reject"] },
+    ...(pick !== undefined && {
+      pick: { type: "integer", title: "Number of the one chosen", minimum: 1, default: pick },
+    }),
+    note: { type: "string", title: "Note", maxLength: 500 },
+  });
+  return {
+    decision: said["decision"] === "approve" ? "approve" : "reject",
+    pick: typeof said["pick"] === "number" ? said["pick"] : pick,
+    note: typeof said["note"] === "string" && said["note"] !== "" ? said["note"] : undefined,
+    value,
+  };
+}
 
 /** What an agent needs of a report. */
 export function summary(report: RunReport) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { type CallToolResult, ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { compileCache, root, startCli } from "../../cli/support/cli.ts";
 
 export const PIPELINES = join(root, "test/mcp/fixtures/pipelines");
@@ -38,15 +38,29 @@ export interface AgentOptions {
   readonly flags?: readonly string[];
   readonly cwd?: string;
   readonly folder?: string;
+  /** What the person at the agent's side answers when they are asked; default: its program cannot ask. */
+  readonly person?: (message: string) => ElicitResult;
 }
 
 export function connect(transport: TransportName, options: AgentOptions): Promise<Agent> {
   return transport === "stdio" ? overStdio(options) : overHttp(options);
 }
 
-const newClient = () => new Client({ name: "test", version: "1" });
+function newClient(person?: AgentOptions["person"]): Client {
+  const info = { name: "test", version: "1" };
+  if (person === undefined) return new Client(info);
+  const client = new Client(info, { capabilities: { elicitation: { form: {} } } });
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => person(params.message));
+  return client;
+}
 
-async function overStdio({ env, flags = [], cwd = emptyFolder(), folder = PIPELINES }: AgentOptions): Promise<Agent> {
+async function overStdio({
+  env,
+  flags = [],
+  cwd = emptyFolder(),
+  folder = PIPELINES,
+  person,
+}: AgentOptions): Promise<Agent> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [join(root, "src/cli/main.ts"), "mcp", folder, ...flags],
@@ -58,7 +72,7 @@ async function overStdio({ env, flags = [], cwd = emptyFolder(), folder = PIPELI
   transport.stderr?.on("data", (text) => {
     said += text;
   });
-  const client = newClient();
+  const client = newClient(person);
   await client.connect(transport);
   return agent(client, { cwd, stderr: () => said, end: async () => {} });
 }

@@ -1,0 +1,38 @@
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import type { ElicitRequestFormParams } from "@modelcontextprotocol/sdk/types.js";
+import { cleanText } from "../clean-text.ts";
+import { ToolError } from "./tool-error.ts";
+
+/** The person at the agent's side, whom its program asks in our words; the model answers nothing. */
+export interface Person {
+  /** What they filled in; throws {@link ToolError} where they say no, or nothing. */
+  ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
+}
+
+type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
+
+/** People think, and look at pictures first. */
+const PATIENCE_MS = 10 * 60_000;
+const LONGEST_MESSAGE = 2_000;
+
+/** Null where the person who started the server did not allow it, or the agent's program cannot ask. */
+export function personAt(
+  server: Server,
+  how: { readonly isAllowed: boolean; readonly signal: AbortSignal; readonly requestId: string | number },
+): Person | null {
+  if (!how.isAllowed || server.getClientCapabilities()?.elicitation?.form === undefined) return null;
+  return {
+    async ask(message, properties) {
+      const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
+      const answer = await server.elicitInput(
+        { mode: "form", message: cleanText(message, LONGEST_MESSAGE), requestedSchema },
+        { signal: how.signal, timeout: PATIENCE_MS, relatedRequestId: how.requestId },
+      );
+      if (answer.action === "accept" && answer.content !== undefined) return answer.content;
+      throw new ToolError(
+        "The person was asked and did not agree",
+        "do not ask again for the same; ask them what they want instead",
+      );
+    },
+  };
+}

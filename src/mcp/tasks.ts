@@ -1,0 +1,90 @@
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  CancelTaskRequestSchema,
+  ErrorCode,
+  GetTaskPayloadRequestSchema,
+  GetTaskRequestSchema,
+  ListTasksRequestSchema,
+  McpError,
+  type Task,
+} from "@modelcontextprotocol/sdk/types.js";
+import { cleanText } from "../clean-text.ts";
+import type { AgentSession } from "./session.ts";
+import { errorText } from "./tool-error.ts";
+import { summary } from "./tools/runs.ts";
+import { json } from "./tools/tool.ts";
+
+/** How often a client should look, milliseconds. */
+const POLL_MS = 1_000;
+const MOST_LISTED = 100;
+/** How long one request for a result waits; a client that still waits asks again. */
+const LONGEST_WAIT_MS = 10 * 60_000;
+
+/** A run as MCP's task: its id is the run's, so that it outlives connections, servers and crashes. */
+export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
+  const { status, message, pause } = await session.report(runId);
+  const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;
+  const said = message ?? pause?.reason ?? null;
+  return {
+    taskId: runId,
+    status: statusOf(status, pause?.reason ?? null),
+    ttl: null,
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    pollInterval: POLL_MS,
+    ...(said !== null && { statusMessage: cleanText(said) }),
+  };
+}
+
+/** What is paused waits for somebody; what was stopped has been given up by whoever cancelled it. */
+function statusOf(status: string, pause: string | null): Task["status"] {
+  switch (status) {
+    case "succeeded":
+    case "partial":
+      return "completed";
+    case "failed":
+      return "failed";
+    case "cancelled":
+      return "cancelled";
+    case "paused":
+      return pause === "stopped" ? "cancelled" : "input_required";
+    case "interrupted":
+      return "input_required";
+    default:
+      return "working";
+  }
+}
+
+/** Serves `tasks/*` for the runs of agents. */
+export function addTasks(server: Server, session: AgentSession): void {
+  const known = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw new McpError(ErrorCode.InvalidParams, errorText(error));
+    }
+  };
+  server.setRequestHandler(GetTaskRequestSchema, ({ params }) => known(() => taskOf(session, params.taskId)));
+  server.setRequestHandler(ListTasksRequestSchema, async () => {
+    const rows = (await session.runs()).slice(0, MOST_LISTED);
+    return { tasks: await Promise.all(rows.map(({ runId }) => taskOf(session, runId))) };
+  });
+  server.setRequestHandler(GetTaskPayloadRequestSchema, ({ params }, { signal }) =>
+    known(async () => {
+      const report = await session.wait(params.taskId, LONGEST_WAIT_MS, signal, () => {});
+      const _meta = { "io.modelcontextprotocol/related-task": { taskId: params.taskId } };
+      return { ...json(summary(report)), isError: report.status === "failed", _meta };
+    }),
+  );
+  server.setRequestHandler(CancelTaskRequestSchema, ({ params }) =>
+    known(async () => {
+      await session.state(params.taskId);
+      await session.options.show.stop(params.taskId);
+      const now = await taskOf(session, params.taskId);
+      const statusMessage = "Nothing more is submitted; jobs that are paid for end and are collected.";
+      return now.status === "working" || now.status === "input_required"
+        ? { ...now, status: "cancelled" as const, statusMessage }
+        : now;
+    }),
+  );
+}
