@@ -1,9 +1,9 @@
-import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli } from "./support/cli.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -30,7 +30,7 @@ const check = (...args: readonly string[]) => cli(["check", ...args, "--local"],
 const code = (text: string, name = "cards.ts") => writeFile(join(folder, "ci/pipelines", name), text);
 
 beforeAll(async () => {
-  folder = await fastFolder("check-");
+  folder = await mkdtemp(join(tmpdir(), "check-"));
   await mkdir(join(folder, "ci/pipelines"), { recursive: true });
   service = await startLocalService({ renderer: "stub", speed: 50, balance: 25, dataDir: join(folder, "service") });
   await writeFile(join(folder, "cards.ts"), cards(AS_BEGUN));

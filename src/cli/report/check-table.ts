@@ -1,19 +1,30 @@
 import { dollars } from "../../money.ts";
 import { visible } from "../text/escape.ts";
-import { type Column, counted, table } from "../text/table.ts";
+import { type Column, counted, shorten, table } from "../text/table.ts";
 import type { Checked, CheckedRun, CheckedStep } from "./check-runs.ts";
-import { fieldLines } from "./comparison.ts";
 import { problemList } from "./warning-lines.ts";
 
 const MOST_RUNS = 50;
 const MOST_STEPS = 20;
+const MOST_FIELDS = 2;
+/** Characters of a value. */
+const LONGEST = 40;
 
 const columns: readonly Column<CheckedStep>[] = [
   { title: "", value: ({ cause }) => `  ${cause}` },
   { title: "step", value: ({ path }) => visible(path), flexible: true },
   { title: "price", value: price, align: "right" },
-  { title: "", value: ({ fields }) => fieldLines(fields).slice(0, 2).join("; "), flexible: true },
+  {
+    title: "",
+    value: ({ fields }) => visible(fields.slice(0, MOST_FIELDS).map(changeText).join("; ")),
+    flexible: true,
+  },
 ];
+
+function changeText({ field, before, after }: CheckedStep["fields"][number]): string {
+  const text = (value: unknown) => (value === undefined ? "nothing" : shorten(JSON.stringify(value), LONGEST));
+  return `${field}: ${text(before)} → ${text(after)}`;
+}
 
 function price({ cause, costMicros }: CheckedStep): string {
   if (costMicros !== null) return dollars(costMicros);
