@@ -12,7 +12,7 @@ export interface Person {
 type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 
 /** People think, and look at pictures first. */
-const PATIENCE_MS = 10 * 60_000;
+const TIMEOUT_MS = 10 * 60_000;
 const LONGEST_MESSAGE = 2_000;
 
 /** Null where the person who started the server did not allow it, or the agent's program cannot ask. */
@@ -26,7 +26,7 @@ export function personAt(
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
       const answer = await server.elicitInput(
         { mode: "form", message: cleanText(message, LONGEST_MESSAGE), requestedSchema },
-        { signal: how.signal, timeout: PATIENCE_MS, relatedRequestId: how.requestId },
+        { signal: how.signal, timeout: TIMEOUT_MS, relatedRequestId: how.requestId },
       );
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;
       throw new ToolError(

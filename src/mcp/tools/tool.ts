@@ -46,7 +46,7 @@ export function tool<S extends z.ZodRawShape>(
 
 export const runId = z.string().min(1).max(120).describe("Id of the run, as `run_pipeline` or `list_runs` gave it");
 
-/** Longest lists that are told, the first that fits. */
+/** Most items of each list, the first that fits. */
 const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
 const MOST_CHARACTERS = 60_000;
 const LONGEST_TEXT = 2_000;
