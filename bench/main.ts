@@ -23,6 +23,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   pages: () => import("./pages.ts"),
   handler: () => import("./handler.ts"),
   review: () => import("./review.ts"),
+  film: () => import("./film.ts"),
   "local-service": () => import("./local-service.ts"),
 };
 

@@ -19,6 +19,7 @@ export const GROUPS: readonly Group[] = [
     pages: [
       ["how-to", "One task each"],
       ["hosted", "Hosted services"],
+      ["film", "To the finished film"],
       ["changing-a-run", "Changing a run"],
       ["testing", "Testing your pipelines"],
       ["dashboard", "The dashboard"],

@@ -55,6 +55,29 @@ test("a requirement that throws is a problem, and one that holds is none", async
   });
 });
 
+test("steps that are known late are asked when they are known, before any of them is paid", async () => {
+  const late = pipeline("late", {
+    input,
+    build({ task, expand }) {
+      const list = task("list", {}, () => ["a boat"]);
+      const pictures = expand(
+        "pictures",
+        list,
+        (prompts, methods) =>
+          prompts.map((prompt, index) => {
+            const picture = methods.job(`picture-${index}`, models.image, { prompt });
+            const files = { sheet: "image" } as const;
+            return methods.task(`sheet-${index}`, { picture }, () => 1, { files, requires: () => "there is no press" });
+          }),
+        { maxSteps: 2, yields: "image" },
+      );
+      return { pictures };
+    },
+  });
+  expect(JSON.stringify(await world.run(late))).toContain("there is no press");
+  expect((await world.service.stats()).jobs_created).toBe(0);
+});
+
 test("a file of text is a result like any other", async () => {
   const lines = pipeline("lines", {
     input,

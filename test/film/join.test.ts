@@ -97,6 +97,9 @@ describe("clips of any kind become one film", () => {
     const { value, file } = await joined(clips, { fade: 0.2 });
     const film = await probe(file());
     expect(film.seconds).toBeCloseTo(1.4, 2);
+    const slow = await drawClip(path("slow.mp4"), { fps: 24, seconds: 0.5 });
+    const many = await joined(Array(5).fill(slow), { fade: 0.125 });
+    expect((await probe(many.file())).seconds).toBeCloseTo(2, 3);
     expect(value).toMatchObject({ seconds: 1.4, starts: [0, 0.4, 0.8] });
     const [red, , blue] = await colorAt(file(), 0.5);
     expect(red).toBeGreaterThan(60);

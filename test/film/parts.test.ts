@@ -33,7 +33,9 @@ test("a logo and a lower third lie where they belong, and a card comes after the
       endCard: { picture: blue, seconds: 1, fade: 0.2 },
     }),
   );
-  expect((await probe(made.file())).seconds).toBeCloseTo(2, 1);
+  const probed = await probe(made.file());
+  expect(probed.seconds).toBeCloseTo(2, 2);
+  expect(probed.audio!.seconds).toBeCloseTo(2, 2);
   expect((await colorAt(made.file(), 0.4, "40:40:12:12"))[0]).toBeGreaterThan(230);
   const [, before] = await colorAt(made.file(), 0.1, "40:14:22:150");
   const [, during] = await colorAt(made.file(), 0.5, "40:14:22:150");

@@ -8,6 +8,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
 import type { PlaceholderInput, PlaceholderSources, Requested } from "./placeholder-input.ts";
 import type { Quote } from "./quote.ts";
+import { missingRequirements } from "./requirements.ts";
 import type { StepPrice } from "./step-price.ts";
 import { settleDoubts } from "./tables.ts";
 
@@ -70,7 +71,8 @@ export async function expandPlan(
   const quote = await price(grown(produced), produced.steps);
   // Of its own maximum, what it may cost says more than what it costs at least.
   const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
-  const problems = [...found, ...tooDear(step, quote)];
+  const missing = await missingRequirements(drafted.functions);
+  const problems = [...found, ...tooDear(step, quote), ...missing];
   return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 

@@ -13,10 +13,17 @@ export interface CueLimits {
   readonly letters: number;
 }
 
-/** As much as can be read at once, by the shape of the film. */
-export function limitsFor({ width, height }: { readonly width: number; readonly height: number }): CueLimits {
-  const shape = width / height;
-  return { letters: shape < 0.9 ? 22 : shape < 1.2 ? 30 : 42 };
+/** Letters of the usual size that stand beside each other on the shorter side. */
+const BESIDE = 23;
+const MOST_READ = 42;
+
+/** As many letters as fit, and can be read at once. `size`: their height as a part of the shorter side. */
+export function limitsFor(
+  { width, height }: { readonly width: number; readonly height: number },
+  size = 0.05,
+): CueLimits {
+  const fit = (BESIDE * (width / Math.min(width, height)) * 0.05) / size;
+  return { letters: Math.max(8, Math.min(MOST_READ, Math.floor(fit))) };
 }
 
 /** A pause this long within a line begins a new cue, seconds. */
@@ -26,7 +33,7 @@ const LONG_PAUSE = 0.7;
 export function cuesOf(words: readonly TimedWord[], { letters }: CueLimits): readonly Cue[] {
   const groups: TimedWord[][] = [];
   const whole = textOf(words).length;
-  const aim = whole / Math.ceil(whole / (2 * letters));
+  const aim = whole / Math.ceil(whole / capacity(letters));
   for (const word of words) {
     const last = groups.at(-1);
     if (last === undefined || isFull(last, word, { letters, aim })) groups.push([word]);
@@ -49,9 +56,14 @@ function isFull(
   const last = group.at(-1)!;
   if (word.start - last.end > LONG_PAUSE) return true;
   const next = textOf([...group, word]).length;
-  if (next > 2 * letters - 2) return true;
+  if (next > capacity(letters)) return true;
   const isEnd = /[.!?…。！？]["'”’)]*$/.test(last.text) && length > letters / 2;
-  return isEnd || (length >= aim && next > aim + letters / 3);
+  return isEnd || next - aim > Math.abs(aim - length);
+}
+
+/** Letters of two lines, which words never fill to the end. */
+function capacity(letters: number): number {
+  return Math.max(letters, 2 * letters - 4);
 }
 
 function textOf(words: readonly TimedWord[]): string {

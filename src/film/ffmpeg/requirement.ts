@@ -5,42 +5,16 @@ import { videoEncoders } from "./encoders.ts";
 type Requirement = NonNullable<TaskOptions["requires"]>;
 
 /** Filters that every ffmpeg of the last years has, unless it was built without. */
-const COMMON = [
-  ...[
-    "scale",
-    "crop",
-    "pad",
-    "overlay",
-    "fps",
-    "tpad",
-    "trim",
-    "concat",
-    "xfade",
-    "fade",
-    "format",
-    "setsar",
-    "setpts",
-  ],
-  ...[
-    "aresample",
-    "aformat",
-    "apad",
-    "atrim",
-    "asetpts",
-    "anullsrc",
-    "acrossfade",
-    "afade",
-    "amix",
-    "adelay",
-    "volume",
-  ],
-] as const;
+const COMMON: readonly string[] = [
+  "scale crop pad overlay fps tpad trim concat xfade fade format setsar setpts settb split gblur lutyuv zoompan thumbnail",
+  "colorchannelmixer aresample aformat apad atrim asetpts anullsrc acrossfade afade amix adelay volume",
+].flatMap((line) => line.split(" "));
 
 /** What functions need beside these. */
 const SPECIAL = {
-  loudness: ["loudnorm", "sidechaincompress", "asplit"],
+  loudness: ["loudnorm", "sidechaincompress", "asplit", "alimiter"],
   lettering: ["ass"],
-  waves: ["showwaves", "color"],
+  waves: ["showwaves", "asplit", "pan"],
   checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;
 

@@ -2,7 +2,7 @@ import { FilmError } from "../ffmpeg/film-error.ts";
 import type { Clip } from "./clip.ts";
 import { type Fit, fitFilter } from "./fit.ts";
 import { PLAIN_SOUND, SAMPLE_RATE } from "./output.ts";
-import { frameEnds, type Rate, steps } from "./rate.ts";
+import { EARLY, frameEnds, type Rate, steps } from "./rate.ts";
 import type { Pixels } from "./size.ts";
 
 export interface Joining {
@@ -117,7 +117,7 @@ function blended(starts: readonly number[], { overlap, overlapSamples, rate, has
   return starts.slice(1).flatMap((start, at) => {
     const index = at + 1;
     const [before, after] = [at === 0 ? "v0" : `x${at}`, index === last ? "joined" : `x${index}`];
-    const picture = `[${before}][v${index}]xfade=transition=fade:duration=${overlap / rate.fps}:offset=${start}[${after}]`;
+    const picture = `[${before}][v${index}]xfade=transition=fade:duration=${overlap / rate.fps}:offset=${start - EARLY / rate.fps}[${after}]`;
     if (!hasSound) return [picture];
     const [heard, next] = [at === 0 ? "a0" : `y${at}`, index === last ? "heard" : `y${index}`];
     return [picture, `[${heard}][a${index}]acrossfade=ns=${overlapSamples}:c1=qsin:c2=qsin[${next}]`];

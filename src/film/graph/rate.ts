@@ -17,6 +17,9 @@ export function rateOf(fps: number): Rate {
   return { text: String(whole), fps: whole };
 }
 
+/** A blend is timed by this part of a frame early: its frame lies at a rounded instant, and must not be found too late. */
+export const EARLY = 0.25;
+
 /** Frames from the beginning to the end of each clip, in one count: rounding each clip alone would add up. */
 export function frameEnds(seconds: readonly number[], { fps }: Rate): readonly number[] {
   let at = 0;

@@ -86,7 +86,7 @@ interface Given {
 async function captionFile(given: Given, context: TaskContext): Promise<Captioned> {
   const film = await openClip(given.film.path, "the film", context.signal);
   const timed = await timeLines(given.lines, film, context);
-  const limits = given.letters === undefined ? limitsFor(film.video) : { letters: given.letters };
+  const limits = given.letters === undefined ? limitsFor(film.video, given.style?.size) : { letters: given.letters };
   const cues = timed.flatMap((words) => cuesOf(words, limits));
   if (cues.length === 0) throw new FilmError("FILM_INPUT", "there is nothing to caption: the script is empty");
   await writeFile(context.file("captions.srt"), srt(cues));

@@ -1,10 +1,10 @@
 import { join as joinPath } from "node:path";
 import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
-import { type Probed, probe } from "../ffmpeg/probe.ts";
+import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
-import { openClip } from "../graph/clip.ts";
+import { type Clip, openClip } from "../graph/clip.ts";
 import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudness.ts";
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
 import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
@@ -82,32 +82,10 @@ const MUSIC_FADE = 1.5;
 
 async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   const { signal } = context;
-  const { duck = 12, loudness = -14, own = 0 } = given;
+  const { duck = 12, loudness = -14 } = given;
   const film = await openClip(given.film.path, "the film", signal);
-  const inputs: { path: string; name: string; args?: readonly string[] }[] = [{ path: film.path, name: film.name }];
-  const layers: Layer[] = [];
-  const add = (role: Layer["role"], probed: Probed & { readonly name: string }, at: number, volume: number) => {
-    const args = role === "music" ? ["-stream_loop", "-1"] : [];
-    layers.push({ input: inputs.push({ path: probed.path, name: probed.name, args }) - 1, role, at, volume });
-  };
-  if (film.audio !== null && own !== null) layers.push({ input: 0, role: "film", at: 0, volume: own });
-  let [end, last] = [0, 0];
-  const voices: number[] = [];
-  for (const [index, one] of given.voice.entries()) {
-    const sound = await openSound(one, `voice ${index + 1}`, signal);
-    const at = one.at ?? end;
-    add("voice", sound, at, one.volume ?? 0);
-    voices.push(at);
-    end = at + sound.audio!.seconds;
-    last = Math.max(last, end);
-  }
-  for (const one of given.music)
-    add("music", await openSound(one, "the music", signal), one.at ?? 0, one.volume ?? MUSIC_VOLUME);
-  for (const [index, one] of given.effects.entries())
-    add("effect", await openSound(one, `effect ${index + 1}`, signal), one.at ?? 0, one.volume ?? 0);
-  if (layers.length === 0)
-    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
-  const seconds = Math.max(film.seconds, last);
+  const { layers, inputs, voices, end } = await layersOf(given, film, signal);
+  const seconds = Math.max(film.seconds, end);
   const mixed = joinPath(context.folder, "mixed.wav");
   const graph = mixGraph(layers, { seconds, duck, musicFade: Math.min(MUSIC_FADE, seconds / 4) });
   await runFfmpeg({
@@ -118,32 +96,46 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
     signal,
     onProgress: (fraction) => context.progress(fraction / 2),
   });
-  const isHeld = seconds > film.seconds + 0.02;
-  const held = isHeld
-    ? { pictures: ["-vf", `tpad=stop_mode=clone:stop_duration=${seconds - film.seconds}`, ...(await filmArgs()).args] }
-    : {};
-  const pictures = held.pictures ?? ["-c:v", "copy", "-movflags", "+faststart"];
+  const pictures = await pictureArgs(seconds - film.seconds);
+  const target = context.file("film");
   const write = (filter: string) =>
     runFfmpeg({
-      inputs: [inputs[0]!, { path: mixed, name: "the mix" }],
+      inputs: [film, { path: mixed, name: "the mix" }],
       args: ["-map", "0:V:0", "-map", "1:a:0", "-af", filter, ...pictures, ...SOUND_ARGS],
-      target: context.file("film"),
+      target,
       seconds,
       signal,
       onProgress: (fraction) => context.progress(0.5 + fraction / 2),
     });
-  const made = await levelled(mixed, loudness, { write, target: context.file("film"), signal });
+  const made = await levelled(mixed, loudness, { write, target, signal });
   return { seconds, voices, loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
 }
 
-async function openSound(
-  { sound }: Placed,
-  name: string,
-  signal: AbortSignal,
-): Promise<Probed & { readonly name: string }> {
-  const probed = await probe(sound.path, { name, signal });
-  if (probed.audio === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no sound`);
-  return { ...probed, name };
+/** Every sound of the mix, with the files that they are in; `end`: of the last voice. */
+async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, signal: AbortSignal) {
+  const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
+  const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
+  const add = async (role: Layer["role"], name: string, { sound, at = 0, volume = 0 }: Placed) => {
+    const { path, audio } = await probe(sound.path, { name, signal });
+    if (audio === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no sound`);
+    const args = role === "music" ? ["-stream_loop", "-1"] : [];
+    layers.push({ input: inputs.push({ path, name, args }) - 1, role, at, volume });
+    return { at, end: at + audio.seconds };
+  };
+  const spoken: { readonly at: number; readonly end: number }[] = [];
+  for (const [index, one] of voice.entries())
+    spoken.push(await add("voice", `voice ${index + 1}`, { ...one, at: one.at ?? spoken.at(-1)?.end ?? 0 }));
+  for (const one of music) await add("music", "the music", { volume: MUSIC_VOLUME, ...one });
+  for (const [index, one] of effects.entries()) await add("effect", `effect ${index + 1}`, one);
+  if (layers.length === 0)
+    throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
+  return { inputs, layers, voices: spoken.map(({ at }) => at), end: Math.max(0, ...spoken.map(({ end }) => end)) };
+}
+
+/** Pictures as they are coded; coded anew where the last one is held for so many seconds. */
+async function pictureArgs(held: number): Promise<readonly string[]> {
+  if (held < 0.02) return ["-c:v", "copy", "-movflags", "+faststart"];
+  return ["-vf", `tpad=stop_mode=clone:stop_duration=${held}`, ...(await filmArgs()).args];
 }
 
 /** A limiter takes loudness away again: that much is given back, so often. */
@@ -157,7 +149,7 @@ interface Levelling {
 }
 
 /** Writes what was mixed at a loudness, and measures what was written. */
-export async function levelled(
+async function levelled(
   mixed: string,
   loudness: number | null,
   { write, target, signal }: Levelling,

@@ -8,7 +8,7 @@ import { filmTask, type StepFields, splitOptions, type Task } from "../film-task
 import { type Clip, openClip } from "../graph/clip.ts";
 import { fitFilter } from "../graph/fit.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
-import { rateOf } from "../graph/rate.ts";
+import { EARLY, rateOf } from "../graph/rate.ts";
 
 export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 
@@ -73,73 +73,90 @@ interface Given {
   readonly endCard?: OnDisk<EndCard>;
 }
 
-async function overlayFile({ film, logo, lowerThird, endCard }: Given, context: TaskContext) {
+async function overlayFile(given: Given, context: TaskContext) {
   const { signal, progress, file, folder } = context;
-  const clip = await openClip(film.path, "the film", signal);
-  const rate = rateOf(clip.video.fps);
-  const inputs: { path: string; name: string }[] = [clip];
-  const chains = [
-    `[0:V:0]fps=${rate.text}:start_time=0,scale=${clip.video.width}:${clip.video.height},setsar=1,format=yuv420p[base]`,
-  ];
-  let last = "base";
-  if (logo !== undefined) {
-    await picture(logo.picture, "the logo", signal);
-    inputs.push({ path: logo.picture.path, name: "the logo" });
-    chains.push(...logoChains(logo, clip, inputs.length - 1), `[${last}][logo]overlay=${place(logo, clip)}[branded]`);
-    last = "branded";
-  }
-  if (lowerThird !== undefined) {
-    chains.push(`[${last}]${await assFilter(lowerScript(lowerThird, clip), lowerThird.style ?? {}, folder)}[titled]`);
-    last = "titled";
-  }
-  const seconds = endCard === undefined ? clip.seconds : await addCard(endCard);
-  async function addCard({ picture: card, seconds: shown = 2, fade = 0.3 }: OnDisk<EndCard>): Promise<number> {
-    const { video } = await picture(card, "the end card", signal);
-    inputs.push({ path: card.path, name: "the end card" });
-    const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
-    if (blend >= clip.seconds || blend >= shown)
-      throw new FilmError("FILM_INPUT", "the end card's fade is longer than it or the film");
-    const from = { pixels: clip.video, frames: Math.round(shown * rate.fps) };
-    chains.push(
-      `[${inputs.length - 1}:V:0]fps=${rate.text}:start_time=0,${fitFilter(video!, from.pixels, { fit: "crop", label: "c" })},format=yuv420p,tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${from.frames},setpts=PTS-STARTPTS,settb=AVTB[card]`,
-      `[${last}]settb=AVTB[film0]`,
-      `[film0][card]xfade=transition=fade:duration=${blend}:offset=${clip.seconds - blend}[carded]`,
-    );
-    last = "carded";
-    return clip.seconds + shown - blend;
-  }
-  const hasSound = clip.audio !== null;
-  if (hasSound)
-    chains.push(
-      `[0:a:0]${PLAIN_SOUND},apad,atrim=end_sample=${Math.round(seconds * SAMPLE_RATE)},asetpts=PTS-STARTPTS[sound]`,
-    );
+  const clip = await openClip(given.film.path, "the film", signal);
+  const graph = await graphOf(given, clip, context);
+  const sound = clip.audio === null ? [] : ["-map", "[sound]", ...SOUND_ARGS];
   const said = await runFfmpeg({
-    inputs,
+    inputs: graph.inputs,
     args: [
-      ...["-filter_complex", chains.join(";"), "-map", `[${last}]`],
-      ...(hasSound ? ["-map", "[sound]", ...SOUND_ARGS] : []),
+      ...["-filter_complex", graph.chains.join(";"), "-map", `[${graph.last}]`],
+      ...sound,
       ...(await filmArgs()).args,
-      ...["-r", rate.text],
+      ...["-r", rateOf(clip.video.fps).text],
     ],
     target: file("film"),
-    seconds,
+    seconds: graph.seconds,
     signal,
     onProgress: progress,
     cwd: folder,
     isVerbose: true,
   });
-  return { seconds, fonts: fontsDrawn(said) };
+  return { seconds: graph.seconds, fonts: fontsDrawn(said) };
+}
+
+/** The film with one thing after the other laid over it; `last`: the output of the chain before. */
+interface Graph {
+  readonly inputs: readonly { readonly path: string; readonly name: string }[];
+  readonly chains: readonly string[];
+  readonly last: string;
+  readonly seconds: number;
+}
+
+async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context: TaskContext): Promise<Graph> {
+  const { video } = clip;
+  const rate = rateOf(video.fps);
+  // Ended by trim and not by the file: at a file's own end the filters fps and xfade give one frame more.
+  const frames = Math.round(clip.seconds * rate.fps);
+  const plain = `fps=${rate.text}:start_time=0,tpad=stop_mode=clone:stop=2,trim=end_frame=${frames},scale=${video.width}:${video.height},setsar=1,format=yuv420p`;
+  let graph: Graph = { inputs: [clip], chains: [`[0:V:0]${plain}[base]`], last: "base", seconds: frames / rate.fps };
+  if (logo !== undefined) graph = await withLogo(graph, logo, clip, context);
+  if (lowerThird !== undefined) {
+    const filter = await assFilter(lowerScript(lowerThird, clip), lowerThird.style ?? {}, context.folder);
+    graph = { ...graph, chains: [...graph.chains, `[${graph.last}]${filter}[titled]`], last: "titled" };
+  }
+  if (endCard !== undefined) graph = await withCard(graph, endCard, clip, context);
+  if (clip.audio === null) return graph;
+  const samples = Math.round(graph.seconds * SAMPLE_RATE);
+  const sound = `[0:a:0]${PLAIN_SOUND},apad,atrim=end_sample=${samples},asetpts=PTS-STARTPTS[sound]`;
+  return { ...graph, chains: [...graph.chains, sound] };
+}
+
+async function withLogo(graph: Graph, logo: OnDisk<Logo>, clip: Clip, { signal }: TaskContext): Promise<Graph> {
+  await picture(logo.picture, "the logo", signal);
+  const { width = 0.14, opacity = 1 } = logo;
+  const wide = Math.max(8, Math.round(clip.video.width * width));
+  const chains = [
+    `[${graph.inputs.length}:V:0]format=rgba,scale=${wide}:-1,colorchannelmixer=aa=${opacity}[logo]`,
+    `[${graph.last}][logo]overlay=${place(logo, clip)}[branded]`,
+  ];
+  const inputs = [...graph.inputs, { path: logo.picture.path, name: "the logo" }];
+  return { ...graph, inputs, chains: [...graph.chains, ...chains], last: "branded" };
+}
+
+async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signal }: TaskContext): Promise<Graph> {
+  const { seconds: shown = 2, fade = 0.3 } = card;
+  const { video } = await picture(card.picture, "the end card", signal);
+  const rate = rateOf(clip.video.fps);
+  const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
+  if (blend >= clip.seconds || blend >= shown)
+    throw new FilmError("FILM_INPUT", "the end card's fade is longer than it or the film");
+  const fitted = fitFilter(video, clip.video, { fit: "crop", label: "c" });
+  const held = `tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${Math.round(shown * rate.fps)}`;
+  const chains = [
+    `[${graph.inputs.length}:V:0]fps=${rate.text}:start_time=0,${fitted},format=yuv420p,${held},setpts=PTS-STARTPTS,settb=AVTB[card]`,
+    `[${graph.last}]settb=AVTB[before]`,
+    `[before][card]xfade=transition=fade:duration=${blend}:offset=${graph.seconds - blend - EARLY / rate.fps}[carded]`,
+  ];
+  const inputs = [...graph.inputs, { path: card.picture.path, name: "the end card" }];
+  return { inputs, chains: [...graph.chains, ...chains], last: "carded", seconds: graph.seconds + shown - blend };
 }
 
 async function picture({ path }: LocalFile, name: string, signal: AbortSignal) {
-  const probed = await probe(path, { name, signal });
-  if (probed.video === null) throw new FilmError("CLIP_DAMAGED", `${name} is no picture`);
-  return probed;
-}
-
-function logoChains({ width = 0.14, opacity = 1 }: OnDisk<Logo>, { video }: Clip, input: number): readonly string[] {
-  const wide = Math.max(8, Math.round(video.width * width));
-  return [`[${input}:V:0]format=rgba,scale=${wide}:-1,colorchannelmixer=aa=${opacity}[logo]`];
+  const { video } = await probe(path, { name, signal });
+  if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} is no picture`);
+  return { video };
 }
 
 function place({ corner = "top-right" }: OnDisk<Logo>, { video }: Clip): string {

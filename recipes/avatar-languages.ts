@@ -1,0 +1,40 @@
+import { pipeline } from "showrunner";
+import { caption, named } from "showrunner/film";
+import { z } from "zod";
+import { cast } from "./cast.ts";
+
+/** A presenter who says the same in four languages, each with its subtitles in the picture and as files to hand over. */
+export default pipeline("avatar-languages", {
+  input: z.object({
+    look: z
+      .string()
+      .min(1)
+      .default("Portrait of a museum guide in a green jacket, friendly, plain background, front view"),
+    /** What is said, by language tag. */
+    lines: z.record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1)).default({
+      en: "Welcome to the museum. The tour begins at noon.",
+      de: "Willkommen im Museum. Die Führung beginnt am Mittag.",
+      fr: "Bienvenue au musée. La visite commence à midi.",
+      es: "Bienvenidos al museo. La visita empieza al mediodía.",
+    }),
+    voice: z.string().min(1).default(cast.voice),
+  }),
+  onFailure: "continue",
+  build({ input, job, task }) {
+    const face = job("face", cast.image, { prompt: input.look, aspect_ratio: "9:16" });
+    const captioned = Object.entries(input.lines).map(([language, text]) => {
+      const audio = job(`speech-${language}`, cast.speech, { text, voice_id: input.voice });
+      const video = job(`video-${language}`, cast.avatar, {
+        start_image: face,
+        audio,
+        prompt: "speaks calmly to the camera",
+        aspect_ratio: "9:16",
+        ...cast.portrait,
+      });
+      return [language, caption(task, `captions-${language}`, video, { lines: text, style: { box: true } })] as const;
+    });
+    const each = <T>(part: (one: (typeof captioned)[number][1]) => T) =>
+      named("guide-{format}", {}, Object.fromEntries(captioned.map(([language, one]) => [language, part(one)])));
+    return { films: each(({ film }) => film), subtitles: each(({ srt }) => srt) };
+  },
+});

@@ -1,0 +1,137 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import audiogram from "../../recipes/audiogram.ts";
+import avatarLanguages from "../../recipes/avatar-languages.ts";
+import productAd from "../../recipes/product-ad.ts";
+import storyFilm from "../../recipes/story-film.ts";
+import { probe } from "../../src/film/ffmpeg/probe.ts";
+import { openShowrunner, type Showrunner } from "../../src/index.ts";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { ffmpeg } from "../film/support/ffmpeg.ts";
+import { gapsOf, loudnessOf } from "../film/support/measure.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "film-recipes-"));
+/** Films are rendered and coded for real: that takes as long as the machine needs. */
+const TIMEOUT_MS = 600_000;
+const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
+let service: LocalService;
+let show: Showrunner;
+
+beforeAll(async () => {
+  service = await startLocalService({ dataDir: join(folder, "service"), balance: 25, speed: 100 });
+  const { baseUrl, apiKey } = service;
+  show = await openShowrunner({ baseUrl, apiKey, journal: join(folder, "journal.db") });
+});
+afterAll(async () => {
+  await show.close();
+  await service.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const outDir = (id: string) => join(folder, "out", id);
+const options = (id: string) => ({ id, budget: "5.00", outDir: outDir(id) });
+
+/** Seconds at which captions of a file begin and end. */
+function times(srt: string): readonly number[] {
+  const stamps = readFileSync(srt, "utf8").matchAll(/(\d\d):(\d\d):(\d\d),(\d{3})/g);
+  return [...stamps].map(([, h, m, s, ms]) => Number(h) * 3600 + Number(m) * 60 + Number(s) + Number(ms) / 1000);
+}
+
+/** How many pixels of the lower half of a stretch are of the captions' yellow, as a part of 1. */
+async function yellow(path: string, from: number, seconds: number): Promise<number> {
+  const pixels = join(folder, "pixels.raw");
+  const args = ["-vf", "fps=4,crop=iw:ih/2:0:ih/2,scale=320:-2,format=rgb24", "-an", "-f", "rawvideo", pixels];
+  await ffmpeg("-v", "error", "-ss", String(from), "-t", String(seconds), "-i", path, ...args);
+  const bytes = readFileSync(pixels);
+  let found = 0;
+  for (let at = 0; at < bytes.length; at += 3)
+    if (bytes[at]! > 200 && bytes[at + 1]! > 160 && bytes[at + 2]! < 90) found += 1;
+  return found / (bytes.length / 3);
+}
+
+test(
+  "product-ad: three formats, named by their template, at -14 LUFS, with captions while the voice speaks and a card",
+  async () => {
+    const { status, outputs } = await (await show.run(productAd, {}, options("ad"))).result();
+    expect(status).toBe("succeeded");
+    const sizes = { "16x9": [1280, 720], "9x16": [720, 1280], "1x1": [720, 720] } as const;
+    for (const [format, [width, height]] of Object.entries(sizes)) {
+      const { path } = outputs[`ridge-kettle-2-${format}`]!;
+      expect(path).toBe(join(outDir("ad"), `ridge-kettle-2-${format}.mp4`));
+      const film = await probe(path);
+      expect(film.video, format).toMatchObject({ width, height });
+      // Two shots of three seconds and a card of two, less two blends.
+      expect(film.seconds, format).toBeCloseTo(7.4, 1);
+      const { integrated, truePeak } = await loudnessOf(path);
+      expect(Math.abs(integrated + 14), format).toBeLessThan(1.5);
+      expect(truePeak, format).toBeLessThan(-0.9);
+      expect((await gapsOf(path)).black.filter((gap) => !gap.startsWith("0"))).toEqual([]);
+      expect(await yellow(path, 0.8, 1), format).toBeGreaterThan(0.0005);
+      expect(await yellow(path, 4.5, 1), format).toBeLessThan(0.0002);
+    }
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "avatar-languages: each film has subtitles over the whole of its speech, and hands them over",
+  async () => {
+    const lines = { en: "Welcome to the museum.", de: "Willkommen im Museum. Bis bald." };
+    const input = isFull ? {} : { lines };
+    const { status, outputs } = await (await show.run(avatarLanguages, input, options("guide"))).result();
+    expect(status).toBe("succeeded");
+    const languages = isFull ? ["de", "en", "es", "fr"] : ["de", "en"];
+    expect(Object.keys(outputs.films!).sort()).toEqual(languages.map((one) => `guide-${one}`));
+    for (const language of languages) {
+      const film = await probe(outputs.films![`guide-${language}`]!.path!);
+      expect(film.video).toMatchObject({ width: 720, height: 1280 });
+      const { path } = outputs.subtitles![`guide-${language}`]!;
+      const all = times(path!);
+      expect(all).toEqual(all.toSorted((a, b) => a - b));
+      expect(all[0]).toBeLessThan(0.5);
+      expect(film.seconds - all.at(-1)!).toBeLessThan(0.8);
+    }
+    expect(readFileSync(join(outDir("guide"), "subtitles.guide-de.srt"), "utf8")).toMatch(/Willkommen im\s+Museum\./);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "story-film: as many scenes as the story has, blended, at -14 LUFS to the end, with a poster",
+  async () => {
+    const { status, outputs, report } = await (await show.run(storyFilm, {}, options("story"))).result();
+    expect(status).toBe("succeeded");
+    const clips = report.steps.filter(({ path }) => path.startsWith("scenes/clip-")).length;
+    const { path } = outputs.film!;
+    const film = await probe(path);
+    const cut = 3 * clips - 0.4 * (clips - 1);
+    expect(film.seconds).toBeGreaterThan(cut - 0.05);
+    expect(film.audio!.seconds).toBeCloseTo(film.seconds, 1);
+    expect(Math.abs((await loudnessOf(path)).integrated + 14)).toBeLessThan(1);
+    expect((await probe(outputs.poster!.path)).video).toMatchObject({ isStill: true, width: film.video!.width });
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "audiogram: as long as the recording, with its words as captions, in files too",
+  async () => {
+    const { status, outputs } = await (await show.run(audiogram, {}, options("wave"))).result();
+    expect(status).toBe("succeeded");
+    const film = await probe(outputs.film!.path);
+    expect(film.seconds).toBeCloseTo(4.32, 1);
+    expect(film.video).toMatchObject({ width: 720, height: 720, fps: 25 });
+    const all = times(outputs.srt!.path);
+    expect(all[0]).toBeCloseTo(0.15, 1);
+    expect(all.at(-1)).toBeCloseTo(4.18, 1);
+    expect(readFileSync(outputs.vtt!.path, "utf8")).toMatch(/^WEBVTT\n/);
+    expect(
+      readdirSync(outDir("wave"))
+        .filter((name) => !name.endsWith(".json"))
+        .sort(),
+    ).toEqual(["film.mp4", "srt.srt", "vtt.vtt"]);
+  },
+  TIMEOUT_MS,
+);
