@@ -73,7 +73,7 @@ const wrong: readonly (readonly [line: string, message: string])[] = [
     `task("18", { face }, ({ faces }) => faces);`,
     `Property 'faces' does not exist on type '{ readonly face: LocalFile; }'.`,
   ],
-  [`task("19", {}, () => 1, { files: { notes: "text" } });`, `Type '"text"' is not assignable to type 'MediaKind'.`],
+  [`task("19", {}, () => 1, { files: { notes: "font" } });`, `Type '"font"' is not assignable to type 'FileKind'.`],
   [`film.file("cover");`, `Argument of type '"cover"' is not assignable to parameter of type '"film"'.`],
   [
     `chat("20", "chat-1", { prompt: face });`,

@@ -278,7 +278,7 @@ describe("a task", () => {
     ["no function", ({ task }) => task("t", {}, undefined as never), "bad-option t run"],
     [
       "an unknown kind of file",
-      ({ task }) => task("t", {}, () => 1, { files: { a: "text" } as never }),
+      ({ task }) => task("t", {}, () => 1, { files: { a: "font" } as never }),
       "bad-option t files.a",
     ],
     [
@@ -540,7 +540,7 @@ describe("an expansion", () => {
   test.each<[string, object, string]>([
     ["no bound", { maxSteps: undefined }, "bad-option shots maxSteps"],
     ["a bound that is none", { maxSteps: Number.POSITIVE_INFINITY }, "bad-option shots maxSteps"],
-    ["a kind that there is not", { yields: "text" }, "bad-option shots yields"],
+    ["a kind that there is not", { yields: "font" }, "bad-option shots yields"],
     ["a cost that is no amount", { maxCost: "much" }, "bad-option shots maxCost"],
     ["paid options", { attempts: 2 }, "bad-option shots attempts"],
   ])("with %s is a problem", (_what, more, expected) => {

@@ -118,7 +118,7 @@ const mistakes: readonly Mistake[] = [
   said("chat", asked, ({ film }) => ["chat-1", { prompt: "x" }, { when: film }], "not-a-value", "when"),
   said("task", cut, ({ loose }) => [{ loose }, () => 1], "not-kept", "input.loose"),
   said("task", cut, () => [{}, "run"], "bad-option", "run"),
-  said("task", cut, () => [{}, () => 1, { files: { film: "text" } }], "bad-option", "files.film"),
+  said("task", cut, () => [{}, () => 1, { files: { film: "font" } }], "bad-option", "files.film"),
   said("task", cut, () => [{ at: new Date(0) }, () => 1], "not-json", "input.at"),
   said("task", cut, ({ image }) => [[image], () => 1, { onFailure: quorum(2) }], "bad-option", "onFailure"),
   said("task", cut, ({ story }) => [story.at("tilte" as never), () => 1], "unknown-place", "input"),

@@ -21,9 +21,9 @@ export interface Inspector {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-export interface AcceptOptions {
-  /** Looks at what was made, before anything that uses it begins. */
-  readonly accept: Inspector;
+export interface AcceptOptions<A extends Inspector | undefined> {
+  /** Looks at what was made, before anything that uses it begins; beside it, there is no `revise`. Default: nothing does. */
+  readonly accept?: A | undefined;
   /** Jobs at most, each paid: another one is made, with another seed, where the one before was not accepted. Default 1. */
   readonly acceptAttempts?: number | undefined;
 }

@@ -2,7 +2,7 @@ import type { Handle, JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
-import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted } from "./accept.ts";
+import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted, type Inspector } from "./accept.ts";
 import { addJob, checkModel, yieldOf } from "./add-job.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
@@ -25,23 +25,15 @@ export interface JobMethod {
   /**
    * Adds a paid job: a model of the catalog, or its id, with its input. The handle stands for the job's output, and goes
    * where another step's input takes one of its kind: that is the dependency. `.output(i)` and `.outputs()` say more.
+   * With `accept`, the output is looked at before anything that uses it begins: steps `<name>/1`, `<name>/1-ok` … and
+   * `<name>/pick`, and the handle stands for the output that was accepted.
    */
-  <M extends ModelOrId>(
+  <M extends ModelOrId, A extends Inspector | undefined = undefined>(
     name: string,
     model: M,
     input: InputOf<M>,
-    options?: JobOptions<NoInfer<M>>,
-  ): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
-  /**
-   * A job whose output is looked at before anything that uses it begins: steps `<name>/1`, `<name>/1-ok` … and
-   * `<name>/pick`. The handle stands for the output that was accepted.
-   */
-  <M extends ModelOrId>(
-    name: string,
-    model: M,
-    input: InputOf<M>,
-    options: Omit<JobOptions<NoInfer<M>>, "revise"> & AcceptOptions,
-  ): Handle<YieldOf<M>, "single">;
+    options?: JobOptions<NoInfer<M>> & AcceptOptions<A>,
+  ): A extends Inspector ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
 
 export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect", "revise"];
