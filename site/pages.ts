@@ -70,7 +70,7 @@ export const GROUPS: readonly Group[] = [
 /** The entries of the package, as typedoc reads them, by what they are for. */
 export const ENTRIES: readonly (readonly [module: string, name: string, what: string])[] = [
   ["index", "showrunner", "Define, price, run, follow, change"],
-  ["film/index", "showrunner/film", "Join, mix, caption, reframe: finish a film with ffmpeg"],
+  ["film/index", "showrunner/film", "Finish a film with ffmpeg: join, mix, captions and subtitles, reframe"],
   ["handler/index", "showrunner/handler", "Pipelines as endpoints of your server"],
   ["browser/index", "showrunner/browser", "Start and follow runs in a page"],
   ["testing/index", "showrunner/testing", "Test pipelines without paying"],
