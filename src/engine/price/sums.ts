@@ -13,7 +13,10 @@ export type Priced = Pick<Plan, "steps" | "groups">;
 
 const NOTHING: Sums = { min: 0, expected: 0, max: 0 };
 
-/** Sums by the part that steps belong to, what lies in a part of it included; `""` is the whole plan. */
+/**
+ * Sums by the part that steps belong to, what lies in a part of it included; `""` is the whole plan. That of a part is what it
+ * costs, and counts for what holds it as far as the part's budget goes.
+ */
 export function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Sums> {
   const certain = certainSteps(plan);
   const groups = plan.groups ?? {};
@@ -38,10 +41,11 @@ export function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<
       const ways = choice.second.options.map((path) => ({ ...sums.get(path)!, failed: failed(path) }));
       sums.set(prefix, both(sums.get(prefix)!, oneAfterTheOther(ways)));
     }
-    const limit = groups[prefix]?.maxCostMicros;
-    if (limit !== undefined) sums.set(prefix, atMost(sums.get(prefix)!, limit));
     // Options are no sum of each other: their choice takes them together.
-    if (!options.has(prefix)) add(prefix, sums.get(prefix)!);
+    if (options.has(prefix)) continue;
+    const limit = groups[prefix]?.maxCostMicros;
+    const sum = sums.get(prefix)!;
+    add(prefix, limit === undefined ? sum : atMost(sum, limit));
   }
   return sums;
 }
