@@ -13,54 +13,56 @@ import {
 } from "./chunks/catalog-port.js";
 import {
   AssetHandle,
-  AudioResult,
-  Builder,
   ExpandHandle,
-  FilePath,
-  FileSchema,
   FileTaskHandle,
   FilesTaskHandle,
   Handle,
-  ImageResult,
   JobHandle,
   Json,
   LocalFile,
   Media,
   MediaKind,
   MediaList,
-  Model,
   OrValue,
   OutputHandle,
   OutputsHandle,
-  Pipeline,
   Plan,
   PlanStep,
   Problem,
-  ResultOf,
-  Returns,
   TakesHandle,
   TaskContext,
   TaskHandle,
-  UntypedInput,
-  UntypedResult,
   UploadHandle,
-  UploadResult,
   Value,
   ValueHandle,
   ValueTaskHandle,
   ValuesHandle,
-  VideoResult,
   Voice,
-  VoiceResult,
   When,
   equals,
   failed,
+  not,
+  quorum,
+} from "./chunks/accept.js";
+import {
+  AudioResult,
+  Builder,
+  FilePath,
+  FileSchema,
+  ImageResult,
+  Model,
+  Pipeline,
+  ResultOf,
+  Returns,
+  UntypedInput,
+  UntypedResult,
+  UploadResult,
+  VideoResult,
+  VoiceResult,
   fieldsOf,
   file,
   model,
-  not,
   pipeline,
-  quorum,
   swap,
   text,
   typedModels,
@@ -180,6 +182,17 @@ declare const manifestSchema: z.ZodObject<{
     duration_ms: z.ZodNullable<z.ZodNumber>;
     fps: z.ZodNullable<z.ZodNumber>;
   }, z.core.$strip>;
+  mark: z.ZodOptional<z.ZodDiscriminatedUnion<[z.ZodObject<{
+    status: z.ZodLiteral<"marked">;
+    digital_source_type: z.ZodString;
+    output_sha256: z.ZodString;
+  }, z.core.$strip>, z.ZodObject<{
+    status: z.ZodLiteral<"kept">;
+    digital_source_type: z.ZodString;
+  }, z.core.$strip>, z.ZodObject<{
+    status: z.ZodLiteral<"left">;
+    reason: z.ZodString;
+  }, z.core.$strip>], "status">>;
   made_by: z.ZodObject<{
     step: z.ZodString;
     output: z.ZodInt;
@@ -200,6 +213,7 @@ declare const manifestSchema: z.ZodObject<{
       approve: "approve";
       chat: "chat";
       expand: "expand";
+      generate: "generate";
       job: "job";
       pick: "pick";
       task: "task";

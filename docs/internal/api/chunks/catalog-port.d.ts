@@ -4,7 +4,7 @@ import {
 } from "./family.js";
 import {
   Json,
-} from "./pipeline.js";
+} from "./accept.js";
 
 type JsonSchema = {
   readonly [keyword: string]: unknown;

@@ -1338,6 +1338,7 @@ declare function isMediaGone({
   status,
   details
 }: ApiError): boolean;
+declare function inRun<T>(work: () => T): T;
 type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 interface WebhookDelivery {
   readonly headers: HeaderSource;
@@ -1538,6 +1539,7 @@ export {
   createClient,
   createDrainHandler,
   createWebhookHandler,
+  inRun,
   isMediaGone,
   isTerminal,
   outageDelayMs,

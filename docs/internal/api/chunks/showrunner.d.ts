@@ -7,17 +7,22 @@ import {
   JobSummary,
 } from "./index.js";
 import {
-  Json,
+  GenerateModel,
   PartialResultOf,
   Pipeline,
-  Plan,
-  PlanStep,
-  Problem,
   ProfileFields,
-  Reference,
   ResultOf,
   Returns,
 } from "./pipeline.js";
+import {
+  GenerateStep,
+  Json,
+  Plan,
+  PlanStep,
+  Problem,
+  ProviderPromise,
+  Reference,
+} from "./accept.js";
 import {
   FamiliesOption,
 } from "./families.js";
@@ -108,7 +113,7 @@ interface OutputFacts {
   readonly error: JournalError | null;
 }
 type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "files" | "unresolved" | "unanswered" | "code" | "cap" | "unreachable" | "misdirected" | "credentials";
-type UnresolvedCause = "refused" | "too old" | "not found" | "older job" | "another's job" | "incomplete";
+type UnresolvedCause = "refused" | "too old" | "not found" | "older job" | "another's job" | "incomplete" | "no answer";
 interface TaskFile extends OutputFacts {
   readonly name: string;
   readonly sha256: string;
@@ -118,6 +123,10 @@ interface StoredCopy {
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;
+}
+interface GivenFile {
+  readonly facts: OutputFacts;
+  readonly copy: StoredCopy;
 }
 interface ReusedFrom {
   readonly runId: string;
@@ -161,6 +170,7 @@ interface RunPlanned {
   readonly profile?: AppliedProfile;
   readonly edits?: StepEdits;
   readonly manifests?: false;
+  readonly marks?: true;
   readonly title?: string;
   readonly tags?: Tags;
   readonly consent?: string;
@@ -241,6 +251,9 @@ readonly since: number;
     readonly message: string; 
     readonly isAccepted?: true;
   };
+  provider?: string;
+  operation?: Json;
+  isUnconfirmed?: true;
   impossibleBill?: string;
   submittedAt: number | null;
   completedAt: number | null;
@@ -310,6 +323,7 @@ type LedgerChange = {
   readonly step: string;
   readonly attempt: number;
   readonly amountMicros: number;
+  readonly isElsewhere?: true;
 } | {
   readonly type: "raise";
   readonly step: string;
@@ -364,7 +378,8 @@ type JobEvent = ({
   readonly type: "job.started";
 } & OfAttempt$1) | ({
   readonly type: "job.completed";
-  readonly outputs: readonly OutputFacts[];
+  readonly outputs: readonly OutputFacts[]; 
+  readonly copies?: readonly (StoredCopy | null)[];
 } & OfAttempt$1) | ({
   readonly type: "job.doubted";
   readonly message: CleanText;
@@ -376,7 +391,8 @@ type JobEvent = ({
   readonly holdMicros: number;
 } & OfAttempt$1) | PriceLearned | ({
   readonly type: "job.settled";
-  readonly costMicros: number;
+  readonly costMicros: number; 
+  readonly isUnconfirmed?: true;
 } & OfAttempt$1) | ({
   readonly type: "job.bill.impossible";
   readonly said: CleanText;
@@ -536,7 +552,8 @@ type SubmitEvent = OfAttempt & ({
   readonly model: string; 
   readonly input: Json;
   readonly holdMicros: number;
-  readonly clockOffsetMs?: number;
+  readonly clockOffsetMs?: number; 
+  readonly provider?: string;
 } | {
   readonly type: "job.submit.resent";
   readonly clockOffsetMs: number;
@@ -561,13 +578,16 @@ type SubmitEvent = OfAttempt & ({
 } | {
   readonly type: "job.adopted";
   readonly jobId: string | null; 
-  readonly isAccepted?: true;
+  readonly isAccepted?: true; 
+  readonly isGiven?: true;
 } | {
   readonly type: "job.submitted";
   readonly jobId: string;
   readonly model: string;
   readonly replayed: boolean;
-  readonly clockOffsetMs?: number;
+  readonly clockOffsetMs?: number; 
+  readonly provider?: string; 
+  readonly operation?: Json;
 });
 declare const withdrawals: {
   readonly funds: {
@@ -582,6 +602,10 @@ declare const withdrawals: {
     readonly line: "the service could not be reached; nothing was sent";
     readonly why: "The service could not be reached; nothing had been sent.";
   };
+  readonly code: {
+    readonly line: "its model is not here; nothing was sent";
+    readonly why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.";
+  };
   readonly credentials: {
     readonly line: "the service rejects the key; no job was created";
     readonly why: "The service rejected the key; no job was created.";
@@ -595,11 +619,12 @@ interface StoredEvent {
   readonly version: number;
   readonly event: RunEvent;
 }
-type OwnWork = { readonly [K in Exclude<PlanStep["kind"], "job" | "chat" | "approve">]: {
+type OwnWork = { readonly [K in Exclude<PlanStep["kind"], Apart>]: {
   readonly type: K;
   readonly step: string;
   readonly input: Json;
-} }[Exclude<PlanStep["kind"], "job" | "chat" | "approve">];
+} }[Exclude<PlanStep["kind"], Apart>];
+type Apart = "job" | "chat" | "generate" | "approve";
 type Command = {
   readonly type: "quote";
   readonly step: string;
@@ -637,6 +662,18 @@ type Command = {
   readonly model: string;
   readonly input: Json;
   readonly maxCostMicros: number;
+} | {
+  readonly type: "generate";
+  readonly step: string;
+  readonly attempt: number;
+  readonly key: string;
+  readonly model: string; 
+  readonly input: Json; 
+  readonly mayExist: boolean;
+} | {
+  readonly type: "operation";
+  readonly step: string;
+  readonly attempt: number;
 } | OwnWork | {
   readonly type: "reuse";
   readonly step: string;
@@ -721,6 +758,7 @@ interface StepReport {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
+  readonly promise?: ProviderPromise;
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
   readonly started_at: string | null;
@@ -745,6 +783,7 @@ interface AttemptReport {
   readonly job_id: string | null;
   readonly status: AttemptView["phase"];
   readonly cost: string | null;
+  readonly unconfirmed?: true;
   readonly error: string | null;
   readonly former_outputs?: readonly {
     readonly index: number;
@@ -959,6 +998,7 @@ type InboxMessage = {
   readonly type: "adopt";
   readonly step: string;
   readonly jobId: string | null;
+  readonly file?: GivenFile;
 } | WorkMessage;
 interface InboxEntry {
   readonly id: number;
@@ -1164,6 +1204,7 @@ interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
+type Substitute = (model: GenerateModel, step: GenerateStep) => GenerateModel;
 interface TurnsOption {
   readonly tag: string;
   readonly weights?: Readonly<Record<string, number>> | undefined;
@@ -1179,6 +1220,7 @@ interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly journal?: string | JournalStore | undefined;
   readonly media?: string | undefined;
   readonly mediaDir?: string | undefined;
+  readonly providers?: "call" | Substitute | undefined;
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   readonly clock?: Clock | undefined;
   readonly leaseMs?: number | undefined;
@@ -1217,6 +1259,7 @@ interface RunOptions extends DriveOptions {
   readonly profile?: string | undefined;
   readonly reuse?: boolean | undefined;
   readonly manifests?: boolean | undefined;
+  readonly marks?: boolean | undefined;
 }
 interface PlanOptions {
   readonly profile?: string | undefined;
@@ -1313,6 +1356,7 @@ interface UnresolvedStep {
   readonly prompt: string | null;
   readonly holdMicros: number;
   readonly reason: string | null;
+  readonly provider: string | null;
   readonly sentFrom: string;
   readonly sentTo: string;
   readonly candidates: readonly AdoptionCandidate[];
@@ -1330,12 +1374,8 @@ interface StepPrice {
   readonly mostMicros: number | null;
   readonly reason: string | null;
   readonly conditionalOn?: readonly string[];
+  readonly insteadOf?: string;
   readonly anew?: string;
-}
-interface PlanWarning {
-  readonly code: "unused" | "unread-table" | "accepted-anyway";
-  readonly step: string;
-  readonly message: string;
 }
 interface StaleStep {
   readonly path: string;
@@ -1357,6 +1397,75 @@ interface Comparison {
   };
   readonly summary: string;
 }
+interface HeldMedia extends AsyncDisposable {
+  path(sha256: string): string;
+  sizeBytes(sha256: string): number;
+}
+type DigitalSourceType = "trainedAlgorithmicMedia" | "compositeWithTrainedAlgorithmicMedia";
+interface Mark {
+  readonly digitalSourceType: DigitalSourceType;
+}
+interface NamedCopy {
+  readonly sha256: string;
+  readonly name: string;
+  readonly mark?: Mark;
+}
+interface StoredMedia {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+type MediaSource = {
+  readonly path: string;
+  readonly sha256?: string;
+} | {
+  readonly bytes: Uint8Array;
+} | {
+  readonly stream: AsyncIterable<Uint8Array>;
+};
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+interface LinkOptions {
+  readonly contentType: string;
+  readonly disposition: "inline" | "attachment";
+}
+interface MediaStore {
+  readonly location: string;
+  put(source: MediaSource): Promise<StoredMedia>;
+  has(sha256: string): Promise<boolean>;
+  touch(sha256: string): Promise<boolean>;
+  sizeOf(sha256: string): Promise<number | null>;
+  path(sha256: string): string | null;
+  hold(hashes: Iterable<string>): Promise<HeldMedia>;
+  read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
+  linkOrigin(): Promise<string | null>;
+  link(sha256: string, options: LinkOptions): Promise<string | null>;
+  tmpPath(): string;
+  adopt(tmpPath: string): Promise<StoredMedia>;
+  place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
+  isPlaced(file: string, outDir: string): Promise<boolean>;
+  verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
+  checkWritable(): Promise<void>;
+  readonly garbage: MediaGarbage;
+}
+interface ListedMedia extends StoredMedia {
+  readonly ageMs: number;
+}
+interface DiscardedMedia extends ListedMedia {
+  readonly id: string;
+}
+interface MediaGarbage {
+  readonly purgeAfterMs: number;
+  list(): AsyncIterable<ListedMedia>;
+  discard(sha256: string): Promise<boolean>;
+  discarded(): AsyncIterable<DiscardedMedia>;
+  restore(sha256: string): Promise<boolean>;
+  purge(discarded: DiscardedMedia): Promise<void>;
+  removeLeftovers(options: {
+    readonly dryRun: boolean;
+  }): Promise<number>;
+}
 interface StepExplanation {
   readonly step: string;
   readonly verdict: "reused" | "executed" | "unknown";
@@ -1371,6 +1480,11 @@ interface ExpiryRisk {
   readonly uses: string;
   readonly why: string;
   readonly heals: boolean;
+}
+interface PlanWarning {
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out";
+  readonly step: string;
+  readonly message: string;
 }
 interface Quote {
   readonly ok: boolean;
@@ -1410,7 +1524,9 @@ interface Drift extends PlanDiff, RerunScope {
   readonly stale: readonly string[];
   readonly isSame: boolean;
 }
-type DriftOptions = Pick<ResumeOptions, "input" | "edit">;
+interface DriftOptions extends Pick<ResumeOptions, "input" | "edit"> {
+  readonly anyAccount?: boolean | undefined;
+}
 interface Redo {
   readonly edit?: NonNullable<ResumeOptions["edit"]>;
   readonly rerun?: readonly string[];
@@ -1570,6 +1686,8 @@ interface EnginePort {
   work(work: LocalWork, options?: Pick<SliceOptions, "findPipeline" | "signal">): Promise<void>;
 }
 interface Showrunner {
+  readonly journal: JournalStore;
+  readonly media: MediaStore;
   readonly client: Client;
   readonly service: {
     readonly kind: "hosted" | "local";
@@ -1594,6 +1712,10 @@ interface Showrunner {
     readonly pipeline: Pipeline<S, R>;
   }): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  follow<S extends z.ZodType, R extends Returns>(runId: string, options: {
+    readonly pipeline: Pipeline<S, R>;
+  }): Promise<RunHandleOf<R>>;
+  follow(runId: string): Promise<RunHandle>;
   readonly engine: EnginePort;
   start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
     readonly id: string;
@@ -1624,7 +1746,9 @@ interface Showrunner {
   }[]>;
   reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   gc(options?: GcOptions): Promise<GcReport>;
-  spending(): Promise<SpendingTotals>;
+  spending(of?: {
+    readonly tag?: string | undefined;
+  }): Promise<SpendingTotals>;
   balance(): Promise<{
     readonly balanceMicros: number;
     readonly currency: string;

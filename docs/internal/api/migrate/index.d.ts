@@ -8,8 +8,10 @@ import {
 import {
   Json,
   MediaKind,
-  Pipeline,
   Plan,
+} from "../chunks/accept.js";
+import {
+  Pipeline,
 } from "../chunks/pipeline.js";
 
 interface MigrationDecisions {

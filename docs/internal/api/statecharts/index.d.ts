@@ -17,6 +17,8 @@ declare const chatMachine: import("xstate").StateMachine<import("xstate").Machin
 declare const outputMachine: import("xstate").StateMachine<import("xstate").MachineContext, {
   type: "output.available";
 } | {
+  type: "output.given";
+} | {
   type: "output.failed";
 } | {
   type: "output.downloaded";

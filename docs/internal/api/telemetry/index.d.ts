@@ -14,8 +14,12 @@ interface Measured {
   scrape(): Promise<string>;
   handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
 }
-declare function measureJournal(inner: JournalStore): Promise<Measured>;
+interface MeasureOptions {
+  readonly genAi?: boolean | undefined;
+}
+declare function measureJournal(inner: JournalStore, options?: MeasureOptions): Promise<Measured>;
 export {
+  MeasureOptions,
   Measured,
   measureJournal,
 };
