@@ -78,7 +78,6 @@ beforeAll(async () => {
   });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   await createServer(session).connect(ours);
-  // Its program says yes to whatever is asked.
   client = new Client({ name: "attacker", version: "1" });
   await client.connect(theirs);
 });
