@@ -68,6 +68,8 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
     at = (at as Record<string, unknown>)[part];
   }
   if (typeof at !== "object" || at === null || last === undefined || last === "__proto__") throw wrong();
+  // A far index would make a list of billions of holes, each of which is looked at.
+  if (Array.isArray(at) && !(/^\d{1,6}$/.test(last) && Number(last) < at.length + MOST_FILES)) throw wrong();
   (at as Record<string, unknown>)[last] = file;
 }
 

@@ -183,3 +183,14 @@ test("of many random attacks none gets through", async () => {
   expect(runs.map(({ runId }) => runId)).toEqual([other.id]);
   expect(spent.heldMicros).toBe(0);
 }, 120_000);
+
+test("a part of a form makes no list of billions of holes", async () => {
+  for (const at of ["length", "4294967294", "1e9", "-1", "101"]) {
+    const form = new FormData();
+    form.set("input", JSON.stringify({ list: [] }));
+    form.set(`list.${at}`, new File(["x"], "x.png"));
+    const response = await api.send("/api/still/quote", { as: "rival", method: "POST", body: form });
+    expect([at, response.status]).toEqual([at, 400]);
+  }
+  expect(api.defects).toEqual([]);
+});
