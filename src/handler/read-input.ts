@@ -108,16 +108,23 @@ function decodedName({ pathname }: URL): string {
   return /[A-Za-z0-9]/.test(last) && !last.startsWith(".") ? last.replace(/[^\w.-]/g, "_") : "file";
 }
 
-/** A text that is nothing but a path: absolute, of a home, upwards, or with the scheme of files. */
-const PATH = /^\s*(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|(?:\.{1,2}[/\\])+)\S*\s*$/i;
-const UPWARDS = /^[^\s]*(?:^|[/\\])\.\.(?:[/\\]|$)[^\s]*$/;
+/** How a path begins: absolute, of a home, upwards, or with the scheme of files. */
+const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
+
+/** A text that is nothing but a path. Each test is linear: texts are as long as a body. */
+function isPath(value: string): boolean {
+  const text = value.trim();
+  if (text.includes("\0")) return true;
+  if (text.length < 2 || /\s/.test(text)) return false;
+  return PATH.test(text) || text.split(/[/\\]/).includes("..");
+}
 
 /** Code of a pipeline may read what an input names, so nothing that looks like a place of this machine comes in. */
 function refusePaths(value: unknown, field: string, level = 0): void {
   if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", "input");
   if (typeof value === "string") {
-    const isPath = (PATH.test(value) || UPWARDS.test(value) || value.includes("\0")) && value.trim().length > 1;
-    if (isPath) throw badRequest(`${field}: paths are not taken; send the file itself, or its https URL.`, field);
+    if (isPath(value))
+      throw badRequest(`${field}: paths are not taken; send the file itself, or its https URL.`, field);
     return;
   }
   if (value instanceof SentFile || typeof value !== "object" || value === null) return;

@@ -194,3 +194,11 @@ test("a part of a form makes no list of billions of holes", async () => {
   }
   expect(api.defects).toEqual([]);
 });
+
+test("a long text is judged in little time", async () => {
+  const began = performance.now();
+  const prompt = `${"../".repeat(300_000)} x`;
+  const response = await api.post("/api/still/quote", { input: { prompt } }, { as: "rival" });
+  expect(response.status).toBe(422);
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
