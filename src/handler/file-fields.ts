@@ -30,7 +30,7 @@ export async function withFiles(
 ): Promise<unknown> {
   const root = schema as Schema;
   const map = async (given: unknown, nodes: readonly Schema[], field: string, level: number): Promise<unknown> => {
-    const whole = nodes.flatMap((node) => expanded(root, node, 0));
+    const whole = expanded(root, nodes);
     if (given === undefined || level > MOST_LEVELS) return given;
     if (whole.some(({ showrunnerFile }) => showrunnerFile !== undefined)) return replace(given, field);
     if (Array.isArray(given)) {
@@ -47,20 +47,23 @@ export async function withFiles(
   return map(value, [root], "", 0);
 }
 
-/** A schema with all that it may stand for. */
-function expanded(root: Schema, node: Schema, depth: number): readonly Schema[] {
-  if (depth > MOST_LEVELS) return [];
-  const named = node.$ref?.startsWith("#/$defs/")
-    ? own(root.$defs ?? {}, node.$ref.slice("#/$defs/".length))
-    : undefined;
-  const others = [
-    ...(named === undefined ? [] : [named]),
-    ...(node.$ref === "#" ? [root] : []),
-    ...(node.anyOf ?? []),
-    ...(node.oneOf ?? []),
-    ...(node.allOf ?? []),
-  ];
-  return [node, ...others.flatMap((other) => expanded(root, other, depth + 1))];
+/** Schemas with all that they may stand for, each once: else the forms of a recursive union double with each level. */
+function expanded(root: Schema, nodes: readonly Schema[]): readonly Schema[] {
+  const all = new Set(nodes);
+  // A set is walked over what is added meanwhile too.
+  for (const node of all) {
+    const { $ref, anyOf = [], oneOf = [], allOf = [] } = node;
+    const named = $ref?.startsWith("#/$defs/") ? own(root.$defs ?? {}, $ref.slice("#/$defs/".length)) : undefined;
+    const others = [
+      ...(named === undefined ? [] : [named]),
+      ...($ref === "#" ? [root] : []),
+      ...anyOf,
+      ...oneOf,
+      ...allOf,
+    ];
+    for (const other of others) all.add(other);
+  }
+  return [...all];
 }
 
 function itemSchemas(nodes: readonly Schema[], index: number): readonly Schema[] {
