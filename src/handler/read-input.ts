@@ -33,10 +33,11 @@ export async function readInput(
   const { input = {} } = body;
   refusePaths(input, "input");
   let files = 0;
+  const room = { bytes: context.mostBytes };
   const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
     files += 1;
     if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
-    return keptFile(context, value, field);
+    return keptFile(context, value, field, room);
   });
   refuseStray(given, "input");
   return { input: given, body };
@@ -73,10 +74,13 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-async function keptFile(context: Context, value: unknown, field: string): Promise<unknown> {
+/** `room`: what all files of the input may still hold. */
+async function keptFile(context: Context, value: unknown, field: string, room: { bytes: number }): Promise<unknown> {
   const { filesDir: folder, mostBytes } = context;
-  const kept = (bytes: AsyncIterable<Uint8Array>, name: string) =>
-    keepFile(bytes, { folder, name, mostBytes, tooLarge: () => tooLarge(mostBytes) });
+  const kept = (bytes: AsyncIterable<Uint8Array>, name: string) => {
+    const tooMuch = () => tooLarge(mostBytes);
+    return keepFile(within(bytes, room, tooMuch), { folder, name, mostBytes, tooLarge: tooMuch });
+  };
   if (value instanceof SentFile) {
     return (await kept(Readable.fromWeb(value.file.stream() as never), value.file.name || "file")).path;
   }
@@ -95,6 +99,14 @@ async function keptFile(context: Context, value: unknown, field: string): Promis
     if (error instanceof Refusal) throw error;
     const why = error instanceof ForbiddenAddressError ? "leads to no public address" : "could not be read";
     throw badRequest(`${field}: its URL ${why}; send the file itself instead.`, field);
+  }
+}
+
+async function* within(bytes: AsyncIterable<Uint8Array>, room: { bytes: number }, tooMuch: () => Refusal) {
+  for await (const piece of bytes) {
+    room.bytes -= piece.length;
+    if (room.bytes < 0) throw tooMuch();
+    yield piece;
   }
 }
 
