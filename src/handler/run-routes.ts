@@ -10,7 +10,7 @@ import {
   statusNow,
 } from "../internal.ts";
 import { badRequest, optionalPosition, optionalText, Refusal, textField } from "../served/index.ts";
-import { ENDPOINT, leftMicros, ownRun } from "./callers.ts";
+import { budgetTag, ENDPOINT, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
 import { jsonBody } from "./read-body.ts";
@@ -82,7 +82,8 @@ async function decide(call: Call): Promise<RunView> {
 /** The caller's budget as it is now, for a run that was started under one. */
 async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
   const { planned } = await loadRun(context.show.journal, runId);
-  const isShared = planned.budgetTag !== undefined && (await leftMicros(context, caller)) !== null;
+  // One who decides on a run of somebody else's budget has no say in that.
+  const isShared = planned.budgetTag === budgetTag(caller) && (await leftMicros(context, caller)) !== null;
   return isShared && parseUsd(caller.budget!) !== planned.budgetMicros ? caller.budget : undefined;
 }
 
