@@ -7,7 +7,7 @@ import { EventStreams } from "./event-streams.ts";
 import { openApi } from "./open-api.ts";
 import type { Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
 import { continueRun, type Route, runRoutes } from "./run-routes.ts";
-import { said } from "./run-view.ts";
+import { NO_FUNDS, said } from "./run-view.ts";
 import { sendMedia } from "./send-media.ts";
 import { startRoutes, Unplannable } from "./start-routes.ts";
 
@@ -113,7 +113,6 @@ function refused(context: Context, error: unknown): Response {
 const STATUS: Readonly<Record<string, number>> = {
   RUN_UNKNOWN: 404,
   OVER_BUDGET: 402,
-  WALLET_SHORT: 402,
   INVALID_OPTION: 400,
   PLAN_PROBLEMS: 422,
 };
@@ -127,6 +126,8 @@ function refusalOf(error: unknown): Refusal | null {
     const isCallers = ["step", "pick", "value", "note", "title"].includes(error.option);
     return isCallers ? new Refusal(400, error.code, said(error.message)!, error.option) : null;
   }
+  // What the wallet holds, and where it is funded, is the operator's.
+  if (error.code === "WALLET_SHORT") return new Refusal(402, error.code, NO_FUNDS);
   return new Refusal(STATUS[error.code] ?? 409, error.code, said(error.message)!);
 }
 

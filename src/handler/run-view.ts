@@ -24,6 +24,10 @@ import type { Context } from "./options.ts";
 
 const MOST_STEPS = 500;
 
+/** In place of words that say what the operator's wallet holds, or what all callers spent of a cap. */
+export const NO_FUNDS = "This server cannot pay for more at the moment.";
+const CAPPED = "What this server may spend at the moment is spent; it continues later.";
+
 export function runView(context: Context, { state, steps }: Folded, isInterrupted: boolean): RunView {
   const { pause, message, ...run } = runSummary(state, { isInterrupted });
   const now = Date.now();
@@ -34,7 +38,7 @@ export function runView(context: Context, { state, steps }: Folded, isInterrupte
     pipeline: run.tags[ENDPOINT] ?? run.pipeline,
     title: run.title ?? run.id,
     status: run.status,
-    message: said(pause?.message ?? message),
+    message: pause?.reason === "funds" ? NO_FUNDS : pause?.reason === "cap" ? CAPPED : said(pause?.message ?? message),
     pause: pause?.reason ?? null,
     usd: { quoted: usd(run.quoteMicros), spent: formatUsd(run.spentMicros), held: formatUsd(run.heldMicros) },
     createdAt: run.createdAt,
