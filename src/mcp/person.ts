@@ -23,6 +23,11 @@ export function personAt(
   if (!how.isAllowed || server.getClientCapabilities()?.elicitation?.form === undefined) return null;
   return {
     async ask(message, properties) {
+      if (message.length > LONGEST_MESSAGE)
+        throw new ToolError(
+          `The person would see only the first ${LONGEST_MESSAGE} characters of what they are to agree to`,
+          "propose something shorter, or have them decide in the terminal or the dashboard",
+        );
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
       const answer = await server.elicitInput(
         { mode: "form", message: cleanText(message, LONGEST_MESSAGE), requestedSchema },
