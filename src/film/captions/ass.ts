@@ -96,7 +96,11 @@ export function assEvent({ start, end }: { readonly start: number; readonly end:
 
 /** Text in which nothing is a command. */
 export function assText(text: string): string {
-  return text.replaceAll("\\", "\\\u2060").replaceAll("{", "\\{").replaceAll("}", "\\}").replaceAll(/\r?\n/g, "\\N");
+  return text
+    .replaceAll("\\", "\\\u2060")
+    .replaceAll("{", "\\{")
+    .replaceAll("}", "\\}")
+    .replaceAll(/\r\n|[\r\n\0]/g, "\\N");
 }
 
 function assTime(seconds: number): string {
