@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
+import { cleanText } from "../clean-text.ts";
 import { InvalidOptionError, isPipeline, isShowrunnerError, type Showrunner } from "../internal.ts";
 import { matchPath, notFound, Refusal } from "../served/index.ts";
 import { checkedCaller, ENDPOINT } from "./callers.ts";
@@ -12,6 +13,8 @@ import { sendMedia } from "./send-media.ts";
 import { startRoutes, Unplannable } from "./start-routes.ts";
 
 const LEAST_SECRET = 16;
+const MOST_MESSAGE = 1_000;
+const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -107,7 +110,9 @@ function refused(context: Context, error: unknown): Response {
   if (refusal === null) context.onDefect(error);
   const { status, code, message, field } = refusal ?? new Refusal(500, "INTERNAL", "Something went wrong here.");
   const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
-  return Response.json({ error: { code, message, field, ...problems } }, { status });
+  // Names of fields and parts are the sender's, and as long as a body.
+  const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
+  return Response.json({ error: { code, message: text, field: at, ...problems } }, { status });
 }
 
 const STATUS: Readonly<Record<string, number>> = {
