@@ -9,6 +9,8 @@ export interface Span {
 }
 
 const RATE = 16_000;
+/** Read as a whole: more than four hours of it, in a file that may be tiny, would fill the memory. */
+const MOST_BYTES = 4 * 3600 * RATE * 2;
 /** The level is looked at so often, seconds. */
 const STEP = 0.01;
 const WINDOW = RATE * STEP;
@@ -40,7 +42,7 @@ export async function readSpeech(
     "-f",
     "s16le",
   ];
-  await runFfmpeg({ inputs: [file], args, target, signal });
+  await runFfmpeg({ inputs: [file], args, target, signal, maxBytes: MOST_BYTES });
   const bytes = await readFile(target);
   return findSpeech(new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length >> 1));
 }
