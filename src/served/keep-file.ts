@@ -52,7 +52,7 @@ export async function keepFile(
 function safeName(given: string): string {
   const name = basename(given.replaceAll("\\", "/"))
     .replace(/[^\p{L}\p{N}._ -]/gu, "_")
-    .slice(-100);
+    .slice(-80); // of up to three bytes, in the 255 that a name may have
   if (!/[\p{L}\p{N}]/u.test(name) || name.startsWith(".")) throw badRequest("name must be the name of a file.", "name");
   return name;
 }
