@@ -23,10 +23,10 @@ export function personAt(
   if (!how.isAllowed || server.getClientCapabilities()?.elicitation?.form === undefined) return null;
   return {
     async ask(message, properties) {
-      if (message.length > LONGEST_MESSAGE)
+      if (cleanText(message, LONGEST_MESSAGE) !== message)
         throw new ToolError(
-          `The person would see only the first ${LONGEST_MESSAGE} characters of what they are to agree to`,
-          "propose something shorter, or have them decide in the terminal or the dashboard",
+          `The person would not see all of what they are to agree to: it is longer than ${LONGEST_MESSAGE} characters, or has queries of addresses or control characters in it`,
+          "propose something plain and shorter, or have them decide in the terminal or the dashboard",
         );
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
       const answer = await server.elicitInput(
