@@ -130,6 +130,6 @@ export class Unplannable extends Refusal {
     super(422, "PLAN_PROBLEMS", `${where === "" ? "" : `${where}: `}${what}${more}`, first?.field ?? null);
     this.problems = problems
       .slice(0, MOST_PROBLEMS)
-      .map(({ field, step, message }) => ({ field, step, message: said(message)! }));
+      .map(({ field, step, message }) => ({ field: field && cleanText(field, 300), step, message: said(message)! }));
   }
 }
