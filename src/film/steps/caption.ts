@@ -113,7 +113,9 @@ async function timeLines(lines: readonly GivenLine[], film: Clip, context: TaskC
     const at = line.at ?? end;
     const voice = line.voice === undefined ? null : { path: line.voice.path, name };
     if (voice !== null) end = at + ((await probe(voice.path, { name, signal: context.signal })).audio?.seconds ?? 0);
-    if (line.words !== undefined) timed.push(line.words.map((word) => moved(word, at)));
+    // A blank line in a word would end its cue, and what follows would be one of its own.
+    if (line.words !== undefined)
+      timed.push(line.words.map((word) => ({ ...moved(word, at), text: word.text.trim().replaceAll(/\s+/g, " ") })));
     else if (voice === null) timed.push(alignWords(line.text, spans[next++]!, speech));
     else {
       const heard = (await speechOf(voice, context)).map((span) => moved(span, at));
