@@ -132,8 +132,8 @@ function isPath(value: string): boolean {
 }
 
 /** Code of a pipeline may read what an input names, so nothing that looks like a place of this machine comes in. */
-function refusePaths(value: unknown, field: string, level = 0): void {
-  if (level > MOST_LEVELS) throw badRequest("The input is nested too deeply.", "input");
+export function refusePaths(value: unknown, field: string, level = 0): void {
+  if (level > MOST_LEVELS) throw badRequest("This is nested too deeply.", field.split(".", 1)[0]!);
   if (typeof value === "string") {
     if (isPath(value))
       throw badRequest(`${field}: paths are not taken; send the file itself, or its https URL.`, field);

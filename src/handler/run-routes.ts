@@ -14,6 +14,7 @@ import { budgetTag, ENDPOINT, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
 import { jsonBody } from "./read-body.ts";
+import { refusePaths } from "./read-input.ts";
 import { runLine, runView } from "./run-view.ts";
 
 const MOST_LISTED = 200;
@@ -70,6 +71,8 @@ async function decide(call: Call): Promise<RunView> {
   const step = textField(body, "step");
   const { approve, value } = body;
   if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
+  // What is approved in place of what was made is an input like any other.
+  refusePaths(value, "value");
   const note = optionalText(body, "note", 2000);
   const by = caller.name === undefined ? undefined : { name: caller.name, verified: true };
   const pick = optionalPosition(body, "pick");
