@@ -202,3 +202,13 @@ test("a long text is judged in little time", async () => {
   expect(response.status).toBe(422);
   expect(performance.now() - began).toBeLessThan(5_000);
 });
+
+test("a form of a million parts is refused before it is parsed", async () => {
+  const part = '--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\n\r\n';
+  const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+  const began = performance.now();
+  const body = part.repeat(300_000);
+  const response = await api.send("/api/still/quote", { as: "rival", method: "POST", headers, body });
+  expect(response.status).toBe(400);
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
