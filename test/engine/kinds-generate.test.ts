@@ -136,6 +136,7 @@ describe("what an error proves", () => {
     ["a lost connection", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })],
     ["an error of the provider's own", apiCallError(500, "internal error")],
     ["a refusal of a later request, such as a download", apiCallError(404, "not found", {})],
+    ["a poll that is refused, and has a body", apiCallError(429, "slow down", { operationName: "operations/1" })],
   ] as const;
   test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again", async (_, throws) => {
     const provider = new MockProvider("mock", [{ throws, made: true }]);

@@ -126,11 +126,17 @@ function mediaOf(answer: Answer): readonly Made[] | null {
 
 function failed(command: Generate, plan: GenerateStep, error: unknown, context: EffectContext): EffectResult {
   const { step, attempt, mayExist } = command;
-  const verdict = providerVerdict(error);
+  const verdict = providerVerdict(error, wordsOf(command.input));
   if (verdict.proves === "nothing made" && !mayExist) {
     return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
   }
   return unknown(command, plan, saidBy(error), context);
+}
+
+function wordsOf(input: Generate["input"]): string | null {
+  const { prompt, text } = input as { readonly [option: string]: unknown };
+  const words = prompt ?? text;
+  return typeof words === "string" && words !== "" ? words : null;
 }
 
 /** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */

@@ -44,12 +44,19 @@ const UNCONNECTED = new Set([
 /** Errors within errors are looked at so far. */
 const MOST_CAUSES = 8;
 
-/** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
-export function providerVerdict(error: unknown, env: NodeJS.ProcessEnv = process.env): ProviderVerdict {
+/**
+ * What an error proves of the request that a model was asked for, first sent by the call that threw it. `words`: what the
+ * request says, by which it is told from polls that have a body too.
+ */
+export function providerVerdict(
+  error: unknown,
+  words: string | null,
+  env: NodeJS.ProcessEnv = process.env,
+): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((one) => typeof one.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;
-  const isFirst = isFirstRequest(chain);
+  const isFirst = isFirstRequest(chain, words);
   const isUnconnected = chain.some(({ code }) => UNCONNECTED.has(String(code))) && isFirst;
   const isUnsent = status === null && BEFORE_SENDING.has(String(chain[0]?.name)) && !hasAnswer(chain);
   const isBusy = status === BUSY && isFirst;
@@ -91,12 +98,19 @@ function causesOf(error: unknown): readonly Cause[] {
 
 /**
  * Whether it is about the request that asks for the work, and not about a later one that polls or downloads: those send
- * no body. What names no request at all is about none that we know.
+ * no body, or, as Vertex AI has it, one that only names the operation. What names no request at all is about none that we know.
  */
-function isFirstRequest(chain: readonly Cause[]): boolean {
+function isFirstRequest(chain: readonly Cause[], words: string | null): boolean {
   const call = chain.find((one) => "requestBodyValues" in one);
   const body = call?.requestBodyValues;
-  return typeof body === "object" && body !== null && Object.keys(body).length > 0;
+  if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
+  return words === null || says(body, words);
+}
+
+function says(value: unknown, words: string): boolean {
+  if (typeof value === "string") return value.includes(words);
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
+  return Object.values(value).some((inner) => says(inner, words));
 }
 
 /** What it is about came with an answer. */
