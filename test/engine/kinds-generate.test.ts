@@ -192,6 +192,33 @@ describe("what an error proves", () => {
   });
 });
 
+test.each([
+  ["is under way", () => ({ status: "pending", response: {} })],
+  [
+    "cannot be asked",
+    () => {
+      throw new Error("socket hang up");
+    },
+  ],
+])("errors of a moment with minutes between in which it %s are not taken for one that lasts", async (_, between) => {
+  const provider = new MockProvider();
+  const error = () => ({ status: "error", error: "Cannot connect to API", response: {} });
+  let startedAt: number | null = null;
+  const world = await openFakeShow();
+  let isSaidAgain = false;
+  provider.status = () => {
+    startedAt ??= world.clock.now();
+    if (provider.asked === 1) return error();
+    if (world.clock.now() - startedAt < 20 * 60_000) return between();
+    if (isSaidAgain) provider.status = null;
+    isSaidAgain = true;
+    return error();
+  };
+  const result = await ran(world, film(provider));
+  expect(result).toMatchObject({ status: "succeeded" });
+  expect(provider.made).toBe(1);
+});
+
 test("a person gives the file that a provider made, or says that it made nothing", async () => {
   const throws = new Error("socket hang up");
   const provider = new MockProvider("mock", [{ throws, made: true }]);

@@ -13,6 +13,7 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
+const UNASKED = "it could not be asked";
 /** An operation that says nothing for so long is left to a person, milliseconds. */
 const LONGEST_MS = 24 * 3_600_000;
 
@@ -32,7 +33,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
     return await ended(command, said, { plan, attempt }, context);
   } catch (error) {
     if (context.signal.aborted) return done();
-    return askAgain(command, attempt, cleanText(`it could not be asked: ${saidBy(error)}`), context);
+    return askAgain(command, attempt, cleanText(`${UNASKED}: ${saidBy(error)}`), context);
   }
 };
 
@@ -54,7 +55,7 @@ async function ended(
   switch (said.status) {
     case "pending":
       if (ageMs > LONGEST_MS) return unresolved(command, ownText("it has not ended within 24 hours"));
-      return { end: "again", inMs: nextAskMs(ageMs), events: started };
+      return { end: "again", inMs: nextAskMs(ageMs), events: [...started, ...noMoreDoubt(command, attempt)] };
     case "completed":
       try {
         const kept = await keepOutputs(plan, madeOf(said.videos), context);
@@ -66,8 +67,21 @@ async function ended(
     case "error":
       return doubted(command, { plan, attempt, said }, saidBy(said.error), context);
     default:
-      return askAgain(command, attempt, ownText("it answered with no status of the specification"), context);
+      return askAgain(
+        command,
+        attempt,
+        ownText(`${UNASKED}: it answered with no status of the specification`),
+        context,
+      );
   }
+}
+
+/** A doubt of a moment is no part of a later one, which then lasts for as long before it is believed. */
+function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
+  if (doubt === undefined) return [];
+  return [
+    { type: "job.doubted", step, attempt, message: ownText("its provider says that it is under way"), isOver: true },
+  ];
 }
 
 /** Milliseconds until it is asked again: soon at first, then ever more rarely. */
@@ -86,6 +100,10 @@ function doubted(
   context: EffectContext,
 ): EffectResult {
   const target = { step: command.step, attempt: command.attempt };
+  if (attempt.doubt?.message.startsWith(UNASKED) === true) {
+    const events: readonly RunEvent[] = [...noMoreDoubt(command, attempt), { type: "job.doubted", ...target, message }];
+    return { end: "again", inMs: lookAgainMs(0)!, events };
+  }
   const isNews = attempt.doubt?.message !== message;
   const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", ...target, message }] : [];
   const inMs = lookAgainMs(context.now() - (attempt.doubt?.since ?? context.now()));

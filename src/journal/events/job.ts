@@ -26,7 +26,12 @@ export type JobEvent =
       readonly copies?: readonly (StoredCopy | null)[];
     } & OfAttempt)
   /** An answer that lacks something, or says less than an earlier one, which stands; reported once for each message. */
-  | ({ readonly type: "job.doubted"; readonly message: CleanText } & OfAttempt)
+  | ({
+      readonly type: "job.doubted";
+      readonly message: CleanText;
+      /** It is under way after all: what was doubted before counts no more. */
+      readonly isOver?: true;
+    } & OfAttempt)
   | ({ readonly type: "job.failed"; readonly error: JournalError } & OfAttempt)
   /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
@@ -73,11 +78,13 @@ export const jobEvents: EventTable<JobEvent> = {
   "job.doubted": {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
+      if (event.isOver === true) return void delete attempt.doubt;
       attempt.doubt = { ...attempt.doubt, since: attempt.doubt?.since ?? fold.at, message: event.message };
     },
     changes: "step",
-    line: ({ message }) => line(`reading its job again: ${message}`),
-    incident: ({ message }) => ({ what: "an answer that cannot be all", why: message }),
+    line: ({ message, isOver }) => line(isOver === true ? message : `reading its job again: ${message}`),
+    incident: ({ message, isOver }) =>
+      isOver === true ? null : { what: "an answer that cannot be all", why: message },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.failed": {

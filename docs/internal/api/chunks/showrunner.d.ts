@@ -383,6 +383,7 @@ type JobEvent = ({
 } & OfAttempt$1) | ({
   readonly type: "job.doubted";
   readonly message: CleanText;
+  readonly isOver?: true;
 } & OfAttempt$1) | ({
   readonly type: "job.failed";
   readonly error: JournalError;
