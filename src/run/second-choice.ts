@@ -3,7 +3,7 @@ import { formatUsd } from "../money.ts";
 import { hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { missingReason } from "./resolve.ts";
-import { failureOf, type StepFailure } from "./step-failure.ts";
+import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
 /** What has become of an option. */
 export type OptionEnd =
@@ -32,6 +32,9 @@ export function endOf(state: RunState, option: Option): OptionEnd {
     if (why !== null) return { is: "stopped", why };
   }
   const said = ends.find(({ failure }) => failure.cause !== "own");
+  // What failed here is out only where nothing was paid before it, which is not known yet.
+  const late = said === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
+  if (late !== undefined) return { is: "open", unbilled: late.step.path };
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
   if (said === undefined && chargedMicros > 0) {
     const [own] = ends;

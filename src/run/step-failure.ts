@@ -64,6 +64,11 @@ function generateFailure(step: StepState): StepFailure {
   return failure.paid === "charged" && isUnconfirmed ? { ...failure, paid: "maybe" } : failure;
 }
 
+/** Whether a step has an answer or a bill still to come, however it ended. */
+export function isUnbilled({ attempts }: StepState): boolean {
+  return attempts.some(isOpen);
+}
+
 function isOpen({ phase, money, costMicros }: AttemptState): boolean {
   if (money === "held" || jobPhases.open.has(phase)) return true;
   return (phase === "completed" || phase === "failed") && costMicros === null;

@@ -105,6 +105,32 @@ describe("the second of two options", () => {
     expect(steps(resumed)["face/2/b"]).toBe("succeeded: null");
   });
 
+  test("waits for the bill of what was made before a task failed, and is not begun where it was charged", async () => {
+    let bill: number | null = null;
+    const world = await openFakeShow({ shows: () => ({ costMicros: bill }) });
+    const checked = pipeline("checked", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) =>
+            b.task("check", { face: b.job("a", models.image, { prompt: "a" }) }, (): string => {
+              throw new Error("not good enough");
+            }),
+          (b) => b.task("own", {}, () => "drawn here"),
+        ]),
+      }),
+    });
+    const result = await ran(world, checked);
+    expect(result.status).toBe("paused");
+    expect(result.report.message).toContain("face/1/a");
+    expect(world.paidService.jobs.size).toBe(1);
+    bill = 100_000;
+    const resumed = await during(world.clock, (await world.show.resume("x", { pipeline: checked })).result());
+    expect(resumed.status).toBe("failed");
+    expect(steps(resumed)["face/2/own"]).toContain("not begun by itself: face/1/check failed here");
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
   test("is begun after moderation where its author says so", async () => {
     const refuses = (_: string, body: unknown) => (isFirst(body) ? apiError(422, "MODERATION_FAILED") : null);
     const strict = await ran(await openFakeShow({ refuses }), either());
