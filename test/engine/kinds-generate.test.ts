@@ -219,6 +219,19 @@ test.each([
   expect(provider.made).toBe(1);
 });
 
+test("a worker without the code sends nothing, and leaves the request to one that has it", async () => {
+  const provider = new MockProvider();
+  const world = await openFakeShow();
+  await world.show.engine.start(still(provider), {}, { id: "x", outDir: world.outDir });
+  const slice = (of: Pipeline | null) =>
+    during(world.clock, world.show.engine.slice("x", { findPipeline: async () => of, anew: true }));
+  expect(await slice(null)).toMatchObject({ status: "left" });
+  let ended = await slice(still(provider));
+  while (ended.status === "running") ended = await slice(still(provider));
+  expect(ended).toMatchObject({ status: "succeeded" });
+  expect(provider.requests).toHaveLength(1);
+});
+
 test("a person gives the file that a provider made, or says that it made nothing", async () => {
   const throws = new Error("socket hang up");
   const provider = new MockProvider("mock", [{ throws, made: true }]);

@@ -14,6 +14,7 @@ import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localCode } from "./local-code.ts";
+import { bucketAway } from "./retry-or-pause.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
@@ -26,17 +27,41 @@ const KEY_AGAIN_MS = 15_000;
 
 /** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
 export const generate: Effect<"generate"> = async (command, context) => {
-  const found = modelOf(command, context);
-  if ("without" in found) return unsent(command, found.without);
+  let ready: Ready | { readonly without: EffectResult };
+  try {
+    ready = await prepared(command, context);
+  } catch (error) {
+    // Code that another worker has, a bucket that is away: the intent would else be taken for a request without an answer.
+    const serviceFailure = bucketAway(error);
+    const end =
+      serviceFailure === null
+        ? ({ end: "failed", events: [], failure: error as Error } as const)
+        : ({ end: "unreachable", events: [], serviceFailure } as const);
+    return unsent(command, context.signal.aborted ? done() : end);
+  }
+  if ("without" in ready) return unsent(command, ready.without);
+  // Its media may have taken a while: a run that was stopped, or that another process holds by now, sends nothing more.
   if (context.signal.aborted) return unsent(command, done());
+  return sent(command, ready.plan, ready, context);
+};
+
+interface Ready extends Request {
+  readonly plan: GenerateStep;
+}
+
+async function prepared(
+  command: Generate,
+  context: EffectContext,
+): Promise<Ready | { readonly without: EffectResult }> {
+  const found = modelOf(command, context);
+  if ("without" in found) return found;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const files = filesOf(command.input);
   const without = files.length === 0 ? null : await withoutCopies(files, context);
-  if (without !== null) return unsent(command, without);
+  if (without !== null) return { without };
   const model = context.substitute(found.model, plan);
-  const options = await callOptions(plan, command.input, context.media);
-  return sent(command, plan, { model, options }, context);
-};
+  return { plan, model, options: await callOptions(plan, command.input, context.media) };
+}
 
 interface Request {
   readonly model: GenerateModel;
