@@ -11,6 +11,7 @@ import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
 import { callOptions } from "../generate/call-options.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnfetchedError } from "../generate/keep-answer.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
+import { isStoreError } from "../media/media-errors.ts";
 import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localCode } from "./local-code.ts";
@@ -23,6 +24,8 @@ const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 }
 const MOST_OPERATION_BYTES = 64 * 1024;
 /** Between tries to fetch what an answer named, milliseconds. */
 const FETCH_WAITS_MS = [1_000, 4_000, 15_000];
+/** Tries to keep what was made where the media folder or its bucket fails: some ten minutes. */
+const MOST_KEEPS = 40;
 const KEY_AGAIN_MS = 15_000;
 
 /** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
@@ -123,18 +126,21 @@ async function answered(
   const made = mediaOf(answer);
   if (made === null) return unknown(command, plan, ownText("it answered without any media"), context);
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
-  for (const waitMs of [...FETCH_WAITS_MS, null]) {
+  for (let tries = 0; ; tries += 1) {
     try {
       const kept = await keepOutputs(plan, made, context);
       const metadata = answer.providerMetadata;
       return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {
-      if (!(error instanceof UnfetchedError)) throw error;
-      if (waitMs === null) return unknown(command, plan, cleanText(error.message), context);
+      // A full disk or a bucket that is away: these bytes are nowhere else, so that they are held on to for longer.
+      const isStore = isStoreError(error);
+      if (!isStore && !(error instanceof UnfetchedError)) throw error;
+      const isPatient = isStore && tries < MOST_KEEPS && !context.signal.aborted;
+      const waitMs = FETCH_WAITS_MS[tries] ?? (isPatient ? FETCH_WAITS_MS.at(-1)! : null);
+      if (waitMs === null) return unknown(command, plan, cleanText((error as Error).message), context);
       await sleep(context.clock, waitMs).catch(() => {});
     }
   }
-  throw new Error("The last try returns.");
 }
 
 function mediaOf(answer: Answer): readonly Made[] | null {

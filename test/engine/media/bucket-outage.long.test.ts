@@ -18,6 +18,7 @@ import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { FakeBucket } from "../../support/fake-bucket.ts";
 import { FakePaidService } from "../../support/fake-paid-service.ts";
 import { during } from "../../support/fake-showrunner.ts";
+import { MockProvider } from "../../support/mock-models.ts";
 import { SimulatedClock } from "../../support/simulated-clock.ts";
 
 let bucket = new FakeBucket();
@@ -166,4 +167,26 @@ test("a bucket that refuses for good stops the run at once, as before", async ()
   world.breakAt(1, 0, "busy");
   expect(await hot(world)).toBe("succeeded");
   expect(world.paidService.submits).toBe(JOBS);
+});
+
+test("what a provider made is held on to until its bucket is back", async () => {
+  const world = await open();
+  const provider = new MockProvider();
+  const model = provider.image();
+  const painter: typeof model = {
+    ...model,
+    doGenerate: async (options) => {
+      world.breakAt(0, 120_000, "unreachable");
+      return model.doGenerate(options);
+    },
+  };
+  const still = pipeline("still", {
+    input: z.object({}),
+    build: ({ generate }) => ({ still: generate("still", painter, { prompt: "a red boat" }, { maxCost: "0.05" }) }),
+  });
+  const { show, clock } = world;
+  const outDir = join(folder, "out-still");
+  const result = await during(clock, (await show.run(still, {}, { id: "still", outDir })).result());
+  expect(result).toMatchObject({ status: "succeeded" });
+  expect(provider.requests).toHaveLength(1);
 });
