@@ -3,7 +3,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import type { StepMethods } from "../../src/define/index.ts";
-import { type Handle, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
+import { failed, type Handle, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { apiError } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
@@ -186,6 +186,21 @@ describe("a plan with second choices", () => {
     });
     // The still, and then the second film.
     expect((await quoted(chained)).totalMicros).toEqual({ min: 900_000, max: 1_000_000 });
+    const rescued = pipeline("rescued", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        still: firstOf("still", [
+          (b) => {
+            const still = b.job("still", models.image, { prompt: "x" });
+            b.job("rescue", models.video, film, { when: failed(still) });
+            return still;
+          },
+          (b) => b.job("big", models.image, { prompt: "y", images: [b.job("still", models.image, { prompt: "x" })] }),
+        ]),
+      }),
+    });
+    // The first still fails, and the film that is made then is paid for as well as both of the second stills.
+    expect((await quoted(rescued)).totalMicros).toMatchObject({ max: 1_100_000 });
   });
 
   test("says which option is out already, and runs without it", async () => {

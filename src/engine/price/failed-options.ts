@@ -47,7 +47,9 @@ export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPric
       return outermost === undefined ? path : partOf(outermost.choice);
     };
     const parts = new Map<string, Part>();
-    for (const { path, needs } of option.steps) {
+    for (const { path, needs: all, when } of option.steps) {
+      // What is made because another step failed is not spared by that failure.
+      const needs = when !== undefined && "failed" in when ? all.filter((one) => one !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
       const part = known ?? { ...(name === path ? stepCosts(path) : choiceCosts(path, option)), needs: new Set() };
