@@ -63,7 +63,16 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
 
   const adopt = async ({ params, json }: Call) => {
     const body = await json();
-    await context.show.adopt(params.run!, textField(body, "step"), optionalText(body, "jobId", 200) ?? null);
+    const step = textField(body, "step");
+    const jobId = optionalText(body, "jobId", 200) ?? null;
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
+    const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
+    // It would be a path on this machine, which is for whoever has a command line there.
+    if (jobId !== null && attempts.at(-1)?.provider !== undefined)
+      throw badRequest(`Give the file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
+    await context.show.adopt(params.run!, step, jobId);
     return {};
   };
 
