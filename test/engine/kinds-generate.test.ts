@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -256,6 +256,20 @@ test("a person gives the file that a provider made, or says that it made nothing
   await other.show.adopt("x", "still", null);
   expect(await resume(other)).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
   expect(provider.requests).toHaveLength(2);
+});
+
+test("a file that a person gave stays until the run takes it in", async () => {
+  const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
+  const world = await openFakeShow();
+  await ran(world, still(provider));
+  const file = join(world.outDir, "given.png");
+  await mkdir(world.outDir, { recursive: true });
+  await writeFile(file, greyPng(32));
+  await world.show.adopt("x", "still", file);
+  for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
+  expect((await world.show.gc()).media.count).toBe(0);
+  const result = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
+  expect(result).toMatchObject({ status: "succeeded" });
 });
 
 test("a budget holds it like any other", async () => {

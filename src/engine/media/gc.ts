@@ -126,7 +126,7 @@ async function removeUnnamed(
 ): Promise<{ readonly count: number; readonly sizeBytes: number }> {
   // Listed before asking which are named, so that what is named meanwhile is among the answers.
   const old = await collect(garbage.list(), ({ ageMs }) => ageMs >= GRACE_MS);
-  const named = old.length === 0 ? new Set<string>() : await store.mediaInUse(except);
+  const named = old.length === 0 ? new Set<string>() : await mediaInUse(store, except);
   const unnamed = old.filter(({ sha256 }) => !named.has(sha256));
   const discarded: ListedMedia[] = dryRun ? unnamed : [];
   if (!dryRun) for (const media of unnamed) if (await garbage.discard(media.sha256)) discarded.push(media);
@@ -134,11 +134,23 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
+/** Named by a run, or by what a person gave a run that has not taken it in yet. */
+async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
+  const given = new Set<string>();
+  // Asked before the journal, into which a run moves what it takes in.
+  for (const row of await store.runs()) {
+    if (isFinished(row)) continue;
+    for (const { message } of await store.inbox(row.runId))
+      if (message.type === "adopt" && message.file !== undefined) given.add(message.file.copy.sha256);
+  }
+  return new Set([...given, ...(await store.mediaInUse(except))]);
+}
+
 async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
   // Again listed first: the answer is younger than each discarding.
   const discarded = await collect(garbage.discarded());
   if (discarded.length === 0) return;
-  const named = await store.mediaInUse();
+  const named = await mediaInUse(store);
   for (const media of discarded) {
     if (named.has(media.sha256) && !(await garbage.restore(media.sha256))) continue;
     if (media.ageMs >= garbage.purgeAfterMs) await garbage.purge(media);
