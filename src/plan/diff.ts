@@ -32,7 +32,7 @@ function renameReferences(value: Json, names: Names): Json {
 }
 
 function renameCondition(when: Condition, nameOf: (name: string) => string): Condition {
-  if ("failed" in when) return { failed: nameOf(when.failed) };
+  if ("failed" in when) return { ...when, failed: nameOf(when.failed) };
   return { ...when, ref: { ...when.ref, step: nameOf(when.ref.step) } };
 }
 

@@ -115,7 +115,7 @@ export type DraftJson =
 export type DraftCondition =
   | { readonly ref: DraftReference; readonly is: "truthy" | "falsy" }
   | { readonly ref: DraftReference; readonly equals: Json }
-  | { readonly failed: string };
+  | { readonly failed: string; readonly code?: string };
 
 interface DraftStepBase {
   readonly path: string;

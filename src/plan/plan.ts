@@ -36,7 +36,7 @@ export type Condition =
   | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
   | { readonly ref: Reference["$ref"]; readonly equals: Json }
   /** Holds when that step failed (not when it was skipped). */
-  | { readonly failed: string };
+  | { readonly failed: string /** And failed with just this code. */; readonly code?: string };
 
 /** Per-step settings that change how a step is run, never its request (they are no part of the fingerprint). */
 export interface StepPolicy {

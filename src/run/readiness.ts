@@ -194,7 +194,11 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   const path = "failed" in condition ? condition.failed : condition.ref.step;
   const step = state.steps[path]!;
   if (!isStepFinal(step.status)) return "unknown";
-  if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
+  if ("failed" in condition) {
+    const { code } = condition;
+    const isMeant = code === undefined || step.failures.at(-1)?.error.code === code;
+    return step.status === "failed" && isMeant ? "yes" : "no";
+  }
   // For failed or skipped dependencies, their own check gives the reason.
   if (!hasResult(step)) return "yes";
   const value = referencedValue(state, condition.ref);
@@ -211,7 +215,9 @@ function isTruthy(value: Json | undefined): boolean {
 }
 
 function phrase(condition: Condition): string {
-  if ("failed" in condition) return `${condition.failed} did not fail`;
+  if ("failed" in condition) {
+    return `${condition.failed} did not fail${condition.code === undefined ? "" : ` with ${condition.code}`}`;
+  }
   const what = [condition.ref.step, ...(condition.ref.at ?? [])].join(".");
   return "equals" in condition
     ? `${what} is not ${JSON.stringify(condition.equals)}`

@@ -67,6 +67,23 @@ test("once the attempts are used up nothing that uses it is paid", async () => {
   expect(result.report.message ?? JSON.stringify(result)).toContain("it is black");
 });
 
+test("a check that throws has not looked, and causes no other attempt", async () => {
+  const world = await openFakeShow();
+  const of = pipeline("thrown", {
+    input: nothing,
+    build({ job }) {
+      const accept = () => {
+        throw new Error("the model that looks is busy");
+      };
+      return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
+    },
+  });
+  const result = await ran(world, of);
+  expect(result.status).toBe("failed");
+  expect(world.paidService.jobs.size).toBe(1);
+  expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
+});
+
 test("what the machine lacks for a check is a problem of the plan", async () => {
   const world = await openFakeShow();
   const accept = Object.assign(() => null, { requires: () => "no ffmpeg is here. Install it" });

@@ -30,9 +30,12 @@ export interface AcceptOptions<A extends Inspector | undefined> {
 
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
+/** Nothing else is a reason to pay for another: an inspector that throws has not looked. */
+const NOT_ACCEPTED = "NOT_ACCEPTED";
+
 /** What an inspector found; its message lists it. */
 class NotAcceptedError extends Error {
-  readonly code = "NOT_ACCEPTED";
+  readonly code = NOT_ACCEPTED;
 }
 
 /** The function that lets the one candidate of a choice pass, or says why not. */
@@ -63,7 +66,7 @@ export function addAccepted<M extends ModelOrId>(
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const before = checks.at(-1);
     const path = part.path(attempt);
-    const when = before === undefined ? job.when : { failed: before };
+    const when = before === undefined ? job.when : { failed: before, code: NOT_ACCEPTED };
     addJob(part, { ...job, ...seeded(job.input, attempt), path, when });
     const check = part.path(`${attempt}-ok`);
     const { version, requires } = inspector;

@@ -25,6 +25,7 @@ type Condition = {
   readonly equals: Json;
 } | {
   readonly failed: string;
+  readonly code?: string;
 };
 interface StepPolicy {
   readonly attempts: number;
