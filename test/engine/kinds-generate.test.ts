@@ -222,7 +222,7 @@ test.each([
 test("a worker without the code sends nothing, and leaves the request to one that has it", async () => {
   const provider = new MockProvider();
   const world = await openFakeShow();
-  await world.show.engine.start(still(provider), {}, { id: "x", outDir: world.outDir });
+  await world.show.start(still(provider), {}, { id: "x", outDir: world.outDir });
   const slice = (of: Pipeline | null) =>
     during(world.clock, world.show.engine.slice("x", { findPipeline: async () => of, anew: true }));
   expect(await slice(null)).toMatchObject({ status: "left" });

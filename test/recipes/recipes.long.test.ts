@@ -193,7 +193,10 @@ describe("every recipe runs as it is, with its own defaults", () => {
 test("every recipe is in the table of recipes/README.md, and has a test or is in the demo", () => {
   const files = readdirSync(recipes).filter((name) => name.endsWith(".ts") && !["models.ts", "cast.ts"].includes(name));
   const readme = readFileSync(join(recipes, "README.md"), "utf8");
-  const tested = readFileSync(import.meta.filename, "utf8") + readFileSync(join(recipes, "../scripts/demo.ts"), "utf8");
+  const tests = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.ts"));
+  const tested = [...tests.map((name) => join(import.meta.dirname, name)), join(recipes, "../scripts/demo.ts")]
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
   for (const file of files) {
     expect(readme, file).toContain(`(${file})`);
     expect(tested, file).toContain(file.replace(/\.ts$/, ""));

@@ -119,7 +119,11 @@ function video() {
 }
 
 /** What AI SDK's packages throw for an answer that is none; `of`: the body of the request that it was an answer to. */
-export function apiCallError(statusCode: number | undefined, message: string, of: object = { prompt: "a red boat" }): Error {
+export function apiCallError(
+  statusCode: number | undefined,
+  message: string,
+  of: object = { prompt: "a red boat" },
+): Error {
   const error = Object.assign(new Error(message), { statusCode, requestBodyValues: of, isRetryable: false });
   error.name = "AI_APICallError";
   return error;
