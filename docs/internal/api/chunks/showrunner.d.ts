@@ -382,7 +382,7 @@ type JobEvent = ({
   readonly copies?: readonly (StoredCopy | null)[];
 } & OfAttempt$1) | ({
   readonly type: "job.doubted";
-  readonly message: CleanText;
+  readonly message: CleanText; 
   readonly isOver?: true;
 } & OfAttempt$1) | ({
   readonly type: "job.failed";
