@@ -1,6 +1,7 @@
 import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
+import { chargedElsewhere } from "./charged-elsewhere.ts";
 
 /** One job at the service for each submit, none that no run knows, no step charged twice, and the wallet as the runs say. */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
@@ -68,7 +69,7 @@ function isChat(model: string, states: readonly RunState[]): boolean {
 }
 
 function otherCharges(chargedMicros: number, states: readonly RunState[]): readonly string[] {
-  const spent = states.reduce((sum, state) => sum + state.spentMicros, 0);
+  const spent = states.reduce((sum, state) => sum + state.spentMicros - chargedElsewhere(state), 0);
   const unconfirmed = states.reduce((sum, state) => sum + state.unconfirmedMicros, 0);
   if (chargedMicros >= spent && chargedMicros <= spent + unconfirmed) return [];
   const range = unconfirmed === 0 ? formatUsd(spent) : `${formatUsd(spent)} to ${formatUsd(spent + unconfirmed)}`;

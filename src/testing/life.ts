@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceStats } from "showrunner-local";
 import type { RunResult, RunState } from "../internal.ts";
+import { chargedElsewhere } from "./charged-elsewhere.ts";
 
 /** What a run came to, with all that must not depend on how often its engine died. */
 export interface Life {
@@ -49,7 +50,7 @@ export async function lifeOf(
   const chatMicros = Object.values(state.steps)
     .flatMap(({ chats }) => chats)
     .reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
-  const unknown = net(after) - net(before) - state.spentMicros;
+  const unknown = net(after) - net(before) - (state.spentMicros - chargedElsewhere(state));
   return {
     same: {
       status,
