@@ -59,7 +59,7 @@ export class EventStreams {
       { highWaterMark: 0 },
     );
     request.signal.addEventListener("abort", end, { once: true });
-    // Whoever left while the run was looked up is not told of again.
+    // A reader who left while the run was looked up causes no further event.
     if (request.signal.aborted) end();
     return new Response(body, { headers: { ...STREAM_HEADERS, "Cache-Control": "no-store" } });
   }

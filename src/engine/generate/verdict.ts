@@ -46,7 +46,7 @@ const MOST_CAUSES = 8;
 
 /**
  * What an error proves of the request that a model was asked for, first sent by the call that threw it. `words`: what the
- * request says, by which it is told from polls that have a body too.
+ * request says, which distinguishes it from polls that have a body too.
  */
 export function providerVerdict(
   error: unknown,
