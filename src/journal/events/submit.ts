@@ -251,7 +251,11 @@ export const submitEvents: EventTable<SubmitEvent> = {
 /** Causes that the answer to a send is. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
-type Adopted = Pick<SubmitEvent & { readonly type: "job.adopted" }, "jobId" | "isAccepted" | "isGiven">;
+interface Adopted {
+  readonly jobId: string | null;
+  readonly isAccepted?: true;
+  readonly isGiven?: true;
+}
 
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
   if (isGiven) return "a file is what its provider made";
