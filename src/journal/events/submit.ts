@@ -251,11 +251,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
 /** Causes that the answer to a send is. */
 const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
 
-interface Adopted {
-  readonly jobId: string | null;
-  readonly isAccepted?: true;
-  readonly isGiven?: true;
-}
+type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
 
 function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
   if (isGiven) return "a file is what its provider made";
