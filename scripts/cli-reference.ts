@@ -54,6 +54,7 @@ US dollars, instants ISO-8601, and what is unknown or absent is null.
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 when something breaks |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
 | \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`, \`added\` lists the packages it names now |
+| \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |
 | \`notify test\`; \`notify key\`; \`notify list\` | \`{target, ok, error}\`; \`{algorithm, public_key}\`; \`[{id, event, attempts, next_attempt_at, error}]\` |
 | \`serve\` | \`{base_url, api_key}\` |
 | \`dashboard\` | \`{url, origin}\` |

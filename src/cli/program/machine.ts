@@ -105,6 +105,15 @@ export function addServing(program: Command, act: Act): void {
     .option("--json", "print one JSON document on stdout")
     .action(act(async () => (await import("../commands/init.ts")).init));
   program
+    .command("skills")
+    .description("teach coding agents to work with pipelines")
+    .command("install")
+    .description("write a skill, SKILL.md, from which coding agents learn to write, price, run and repair pipelines")
+    .option("--dir <folder>", "folder of the agent's skills (default: .claude/skills)")
+    .option("--force", "overwrite one that differs")
+    .option("--json", "print one JSON document on stdout")
+    .action(act(async () => (await import("../commands/skills.ts")).installSkills));
+  program
     .command("completion")
     .description("print the script that completes commands and flags in a shell: source <(showrunner completion bash)")
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))

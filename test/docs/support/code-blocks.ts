@@ -14,10 +14,10 @@ export interface CodeBlock {
   readonly code: string;
 }
 
-/** Every fenced block of the README, the recipes and the docs. */
+/** Every fenced block of the README, the recipes, the skill and the docs. */
 export function codeBlocks(): CodeBlock[] {
   const documents = [
-    ...["README.md", "recipes/README.md", "recipes/distributed/README.md"],
+    ...["README.md", "recipes/README.md", "recipes/distributed/README.md", "skills/showrunner/SKILL.md"],
     ...globSync("docs/**/*.md", { cwd: root }).toSorted(),
   ];
   return documents.flatMap((document) => blocksOf(document, readFileSync(join(root, document), "utf8")));

@@ -43,7 +43,7 @@ export function install(folder: string, ...what: readonly string[]): void {
 
 /** When anything that is published was changed last. */
 function newest(): number {
-  const files = ["{src,scripts,bin,docs,recipes}/**/*.*", "*.{json,md}"].flatMap((pattern) =>
+  const files = ["{src,scripts,bin,docs,recipes,skills}/**/*.*", "*.{json,md}"].flatMap((pattern) =>
     globSync(pattern, { cwd: root }),
   );
   // The build writes this one.

@@ -1,0 +1,49 @@
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { writeDurably } from "../../durable-file.ts";
+import { shellWord } from "../../shell-word.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { writeNew } from "../project/begun.ts";
+import { visible } from "../text/escape.ts";
+
+/** Within a folder of skills; it travels in the package under the same name. */
+const SKILL = "showrunner/SKILL.md";
+
+/** Where most coding agents look for the skills of a project. */
+const FOLDER = ".claude/skills";
+
+export interface InstallSkillsFlags {
+  /** The folder of skills. Default: that of most agents. */
+  readonly dir?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** `showrunner skills install`: the skill by which a coding agent works with pipelines. Overwrites one that differs only with `--force`. */
+export async function installSkills({ io, output }: Context, flags: InstallSkillsFlags): Promise<ExitCode> {
+  const { dir = FOLDER, force = false, json } = flags;
+  const file = resolve(io.cwd, dir, SKILL);
+  const skill = await readFile(new URL(`../../../skills/${SKILL}`, import.meta.url), "utf8");
+  const found = await writeNew(file, skill);
+  if (found === "kept") {
+    if (!force) throw differs(join(dir, SKILL), flags);
+    await writeDurably(file, skill);
+  }
+  const state = found === "kept" ? "overwritten" : found;
+  if (json) output.printJson({ file, state });
+  else output.print(visible(file));
+  if (found === "the same") output.say("It is there already, and stays as it is");
+  output.say(
+    "Agents that look for skills in this folder load it when they start, once somebody asks for a pipeline or a film",
+  );
+  output.next("showrunner init   (a pipeline to begin with, where there is none)");
+  return ExitCode.done;
+}
+
+function differs(path: string, { dir }: InstallSkillsFlags): CliError {
+  const where = dir === undefined ? "" : ` --dir ${shellWord(visible(dir))}`;
+  return new CliError("USAGE", `${visible(path)} is there, differs from this version's skill, and is not overwritten`, {
+    next: `showrunner skills install${where} --force   (overwrites it, and what was changed in it)`,
+  });
+}
