@@ -30,7 +30,7 @@ interface Told {
 }
 
 export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
-  const seconds = quick ? 10 : 120;
+  const seconds = quick ? 10 : 600;
   const folder = mkdtempSync(join(tmpdir(), "bench-handler-"));
   const server = fork(import.meta.filename, ["--server", folder], { stdio: "inherit", execArgv: ["--expose-gc"] });
   try {
