@@ -5,6 +5,8 @@
 import type { Plugin } from "vite";
 
 const COMMAND = "cli/main";
+/** One file, so that a server can send it as it is. */
+const PAGE_CLIENT = "browser/index";
 
 /** A plugin that learns which entries reach a module without `await import`, and the groups for `codeSplitting`. */
 export function sharedChunks(entries: ReadonlyMap<string, string>) {
@@ -19,6 +21,7 @@ export function sharedChunks(entries: ReadonlyMap<string, string>) {
       }
       // An entry that awaits at its top level would wait for ever for what it loads later, and that for what it shares with it.
       for (const file of entries.values()) if (reachedBy.get(file)?.length === 1) reachedBy.delete(file);
+      for (const [id, starts] of reachedBy) if (starts.join() === PAGE_CLIENT) reachedBy.delete(id);
     },
   };
   // A module brings what it imports into its group, and that is shared by at least as many entries: those come first.

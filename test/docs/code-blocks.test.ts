@@ -27,7 +27,12 @@ describe("code in the docs", () => {
 
   test("has the right types", () => {
     copyFileSync(join(root, "recipes/models.ts"), join(folder, "models.ts"));
-    for (const block of typescript) writeFileSync(join(folder, fileName(block)), block.code);
+    for (const block of typescript) {
+      writeFileSync(join(folder, fileName(block)), block.code);
+      // By which other blocks import it.
+      const name = block.marks.find((mark) => mark.startsWith("file="))?.slice("file=".length);
+      if (name !== undefined) writeFileSync(join(folder, name), block.code);
+    }
     writeFileSync(join(folder, "mentioned.ts"), mentionedMethods());
     writeFileSync(
       join(folder, "tsconfig.json"),

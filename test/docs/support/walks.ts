@@ -156,6 +156,7 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
   "skills/showrunner/SKILL.md": { "*": "test/cli/skills.long.test.ts runs all of it" },
   "docs/internal/performance.md": { "*": "the benchmarks: hours" },
   "docs/postgres.md": { "*": "a database server; test/cli/postgres.long.test.ts" },
+  "docs/in-your-server.md": { "*": "test/package/in-your-server.long.test.ts runs what they prepare" },
   "docs/scaling.md": {
     "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.long.test.ts",
   },
