@@ -21,7 +21,8 @@ import { Driver, planned, stepEvents } from "./journal-runs.ts";
 
 const RUNS = 50;
 const READERS = 500;
-const STEPS = 60;
+/** More than ten minutes of them: a run whose steps are all through has no more events. */
+const STEPS = 1_300;
 const PACE_MS = 500;
 
 interface Told {
