@@ -149,12 +149,51 @@ const hostile = fc.oneof(
   }),
 );
 
+/** Requests that call no tool: forged tasks, resources that are a person's, and what no schema of the protocol has. */
+const request = fc.oneof(
+  fc.record({
+    method: fc.constantFrom("tasks/get", "tasks/cancel", "tasks/result"),
+    params: fc.record({ taskId: run }),
+  }),
+  fc.record({
+    method: fc.constant("resources/read"),
+    params: fc.record({
+      uri: run.map((id) => `showrunner://runs/${id}`),
+    }),
+  }),
+  fc.record({
+    /** What is no message of the protocol is dropped unanswered. */
+    timeout: fc.constant(250),
+    method: fc.constantFrom("tools/call", "tasks/list", "prompts/get", "resources/read", "__proto__", "constructor"),
+    params: fc.dictionary(fc.constantFrom("name", "arguments", "task", "uri", "taskId", "_meta", "__proto__"), evil),
+  }),
+);
+
 interface Hostile {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-async function attack({ tool, input }: Hostile): Promise<void> {
+interface Sent {
+  /** Milliseconds. */
+  readonly timeout?: number;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+async function attack(one: Hostile | Sent): Promise<void> {
+  if ("tool" in one) return call(one);
+  const asked = { method: one.method, params: { ...one.params } } as Parameters<Client["request"]>[0];
+  const answer = await client
+    .request(asked, z.looseObject({}), { timeout: one.timeout ?? 60_000 })
+    .catch((error: Error) => error);
+  expect(answer instanceof Error ? answer.message : JSON.stringify(answer)).not.toContain(SECRET);
+  const { taskId, uri } = one.params;
+  const named = taskId ?? (typeof uri === "string" ? uri.replace("showrunner://runs/", "") : null);
+  if (typeof named === "string" && FOREIGN.includes(named)) expect(answer).toBeInstanceOf(Error);
+}
+
+async function call({ tool, input }: Hostile): Promise<void> {
   // Waiting is no attack.
   const given = tool === "wait_for_run" ? { ...input, timeout_seconds: 1 } : input;
   const answer = (await client.callTool({ name: tool, arguments: { ...given } })) as CallToolResult;
@@ -177,18 +216,21 @@ async function expectNothingTouched(): Promise<void> {
   expect(await readdir(join(folder, "files"))).toEqual([]);
 }
 
-test("hundreds of hostile calls, many at once, reach no person's run, no file, and no dollar above the budget", async () => {
+test("2,000 hostile calls, many at once, reach no person's run, no file, and no dollar above the budget", async () => {
   let calls = 0;
   await fc.assert(
-    fc.asyncProperty(fc.array(hostile, { minLength: 1, maxLength: 12 }), async (attacks) => {
-      calls += attacks.length;
-      await Promise.all(attacks.map(attack));
-      await session.idle();
-      await expectNothingTouched();
-    }),
-    { numRuns: 60, interruptAfterTimeLimit: 100_000 },
+    fc.asyncProperty(
+      fc.array(fc.oneof({ arbitrary: hostile, weight: 2 }, request), { minLength: 10, maxLength: 30, size: "max" }),
+      async (attacks) => {
+        calls += attacks.length;
+        await Promise.all(attacks.map(attack));
+        await session.idle();
+        await expectNothingTouched();
+      },
+    ),
+    { numRuns: 115 },
   );
-  expect(calls).toBeGreaterThan(200);
+  expect(calls).toBeGreaterThanOrEqual(2_000);
 });
 
 test("resources and tasks of people are none, however they are written", async () => {
