@@ -78,6 +78,7 @@ const advice: Readonly<Record<string, Advice>> = {
   OPTION_INVALID: [ExitCode.refused, "showrunner serve --help"],
   FAMILIES_INVALID: [ExitCode.refused, "correct the file after --families, or in SHOWRUNNER_FAMILIES"],
   CATALOG_INVALID: [ExitCode.refused, "correct the file after --catalog"],
+  RECORDING_UNUSABLE: [ExitCode.refused, "showrunner record OTHER-FOLDER"],
   JOURNAL_NOT_A_JOURNAL: [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"],
   JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
   JOURNAL_READ_ONLY: [

@@ -5,6 +5,7 @@
  * - `OPTION_INVALID`: an option of `startLocalService` is invalid.
  * - `CATALOG_INVALID`: the catalog file is not an array of models.
  * - `FAMILIES_INVALID`: the file of model families is invalid.
+ * - `RECORDING_UNUSABLE`: the folder to replay holds no recording, or a damaged one.
  */
 export type LocalServiceErrorCode =
   | "PORT_IN_USE"
@@ -12,7 +13,8 @@ export type LocalServiceErrorCode =
   | "DATA_DIR_UNUSABLE"
   | "OPTION_INVALID"
   | "CATALOG_INVALID"
-  | "FAMILIES_INVALID";
+  | "FAMILIES_INVALID"
+  | "RECORDING_UNUSABLE";
 
 /** Thrown when the local service cannot start. The message says what was wrong, where, and what to do next. */
 export class LocalServiceError extends Error {

@@ -9,6 +9,7 @@ import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/rules
 import { micros } from "./money.ts";
 import { kindOfAddress } from "./outbound/destination.ts";
 import type { Renderer } from "./render/contract.ts";
+import { type Recording, readRecording } from "./replay/recording.ts";
 import { MODERATION_TRIGGERS } from "./validate/problems.ts";
 
 /** A key that exists from the start. */
@@ -27,6 +28,16 @@ export interface KeyOption {
  * How an estimate represents an unknown cost: null, zero, or omitted; or it is refused with 400 FAILED_PRECONDITION.
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
+
+/** A recording to answer from. */
+export interface ReplayOption {
+  /** What `showrunner record` wrote. */
+  readonly folder: string;
+  /** `fast`: each read of a job moves it on; `real`: it takes the time that it took. Default: `fast`. */
+  readonly speed?: "fast" | "real";
+  /** Requests that are not recorded are served by the local service; else they are refused with 404. Default: false. */
+  readonly orLocal?: boolean;
+}
 
 export interface LocalServiceOptions {
   /** Where to listen, on loopback. Default: 0, any free port. */
@@ -84,6 +95,8 @@ export interface LocalServiceOptions {
   readonly deliveryTimeoutMs?: number;
   /** Initial faults: rules, or a JSON file of them. Default: none. */
   readonly faults?: FaultsOption;
+  /** Answers as a hosted service did; uploads, keys and webhooks stay the local service's own. Default: none. */
+  readonly replay?: ReplayOption;
   /** Receives unexpected errors. Default: written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
@@ -98,13 +111,14 @@ export interface NormalKey {
 
 /** Options with every default filled. */
 export interface NormalOptions
-  extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults">> {
+  extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults" | "replay">> {
   readonly isTemporary: boolean;
   readonly balanceMicros: number;
   readonly keys: readonly NormalKey[];
   readonly catalog: string | readonly unknown[] | null;
   readonly families: Families;
   readonly faults: LoadedFaults;
+  readonly replay: (Required<Omit<ReplayOption, "folder">> & { readonly recording: Recording }) | null;
 }
 
 export const FIRST_WORKSPACE = "workspace_local";
@@ -161,6 +175,14 @@ function unquotableCost(given: UnquotableCost): UnquotableCost {
   throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero", "omit" or "refuse".`);
 }
 
+function replayOf(option: ReplayOption | undefined): NormalOptions["replay"] {
+  if (option === undefined) return null;
+  const { folder, speed = "fast", orLocal = false } = option;
+  if (speed !== "fast" && speed !== "real")
+    throw wrong(`replay.speed is ${JSON.stringify(speed)}; give "fast" or "real".`);
+  return { recording: readRecording(folder), speed, orLocal };
+}
+
 function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
@@ -197,6 +219,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     deliverToLoopback: options.deliverToLoopback ?? (!strict && isLoopback(options.host || "127.0.0.1")),
     deliveryTimeoutMs: checked("deliveryTimeoutMs", options.deliveryTimeoutMs ?? 10_000, 1, 600_000),
     faults: loadFaults(options.faults ?? []),
+    replay: replayOf(options.replay),
     onDefect: options.onDefect ?? reportDefect,
   };
 }

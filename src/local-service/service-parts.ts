@@ -41,10 +41,13 @@ export interface ServiceParts {
   onDefect(error: unknown, traceId: string): void;
 }
 
+const MOST_UNRECORDED = 1_000;
+
 /** Counts since this process started. */
 export function createMetrics() {
   const requests: Record<string, Record<string, number>> = {};
   let replayed = 0;
+  const unrecorded: string[] = [];
   return {
     /** Counts a response on a route. */
     count(route: string, status: number): void {
@@ -56,7 +59,11 @@ export function createMetrics() {
     replayed(): void {
       replayed += 1;
     },
-    snapshot: () => ({ requests: structuredClone(requests), replayed }),
+    /** Remembers a request that no recorded answer fits. */
+    unrecorded(request: string): void {
+      if (unrecorded.length < MOST_UNRECORDED) unrecorded.push(request);
+    },
+    snapshot: () => ({ requests: structuredClone(requests), replayed, unrecorded: [...unrecorded] }),
   };
 }
 

@@ -21,6 +21,7 @@ import { described, describedOperator } from "./openapi/document.ts";
 import { funder, operatorEndpoints } from "./operator/endpoints.ts";
 import { readStats, type ServiceStats } from "./operator/stats.ts";
 import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
+import { openReplay, type Replay, withReplay } from "./replay/index.ts";
 import { CLOCK_OFFSET, startRetention } from "./runner/retention.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
@@ -41,7 +42,10 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
 }
 
 /** The HTTP application: API, operator endpoints and downloads. */
-export function createServiceApp(service: ServiceContext): Hono<{ Bindings: HttpBindings }> {
+export function createServiceApp(
+  service: ServiceContext,
+  replay: Replay | null = openReplay(service),
+): Hono<{ Bindings: HttpBindings }> {
   const { store, clock, options, metrics } = service;
   const ports: KernelPorts = {
     authenticate: authenticator(store, clock),
@@ -50,14 +54,14 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
     now: clock.now,
     onDefect: service.onDefect,
     strict: options.strict,
-    interceptor: faultInterceptor(service.faultEngine, service),
+    interceptor: withReplay(faultInterceptor(service.faultEngine, service), replay),
   };
   const tables = {
     "/v3": described(apiEndpoints(service), service.catalog, options),
     "/_local": describedOperator(operatorEndpoints(service)),
   };
   const app = createKernel(tables, ports);
-  mountDownloads(app, service);
+  mountDownloads(app, service, replay?.file ?? null);
   return app;
 }
 

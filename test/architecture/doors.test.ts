@@ -39,6 +39,7 @@ test("only the door to the network opens connections, and the client by the disp
     "network/address-guard.ts: lookup as lookUp",
     "network/fetch.ts: fetch",
     "network/fetch.ts: undici()",
+    "network/forward.ts: undici()",
     'network/undici.ts: import("undici"',
     'network/undici.ts: load("undici"',
     "testing/surroundings.ts: Agent",

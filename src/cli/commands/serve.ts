@@ -59,6 +59,9 @@ export interface ServeFlags {
   readonly strict?: boolean;
   readonly faults?: string;
   readonly stub?: boolean;
+  readonly replay?: string;
+  readonly replaySpeed?: "fast" | "real";
+  readonly orLocal?: boolean;
   readonly json?: boolean;
 }
 
@@ -106,6 +109,13 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.strict && { strict: true }),
     ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
+    ...(flags.replay !== undefined && {
+      replay: {
+        folder: resolve(cwd, flags.replay),
+        orLocal: flags.orLocal === true,
+        ...(flags.replaySpeed !== undefined && { speed: flags.replaySpeed }),
+      },
+    }),
     ...(flags.stub && { renderer: "stub" as const }),
   };
 }

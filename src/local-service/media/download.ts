@@ -35,7 +35,7 @@ function suffix(last: string, size: number): ByteRange {
 }
 
 /** A file addressed by a presigned URL. */
-interface Served {
+export interface Served {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
@@ -97,7 +97,11 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
 }
 
 /** The bytes behind presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3`, without a credential. */
-export function mountDownloads(app: Hono<Env>, service: ServiceContext): void {
+export function mountDownloads(
+  app: Hono<Env>,
+  service: ServiceContext,
+  replayed: ((id: string) => Promise<Served | null>) | null,
+): void {
   const { store, clock, dataDir, presigner, metrics } = service;
 
   function asset(id: string): Served | null {
@@ -129,7 +133,7 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext): void {
     };
   }
 
-  function locate(url: URL): Served {
+  async function locate(url: URL): Promise<Served> {
     const { pathname, searchParams } = url;
     const verdict = presigner.verify(
       pathname,
@@ -141,16 +145,21 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext): void {
     if (verdict === "expired")
       throw refuse("PERMISSION_DENIED", "This URL has expired; read the job again for a new one.");
     const id = pathname.slice(pathname.lastIndexOf("/") + 1);
-    const served = pathname.startsWith("/media/") ? asset(id) : upload(id);
+    const served = await find(pathname, id);
     if (!served) throw notFound("The file is gone.");
     return served;
   }
 
-  for (const folder of ["media", "uploads"]) {
+  function find(pathname: string, id: string): Served | null | Promise<Served | null> {
+    if (pathname.startsWith("/replayed/")) return replayed?.(id) ?? null;
+    return pathname.startsWith("/media/") ? asset(id) : upload(id);
+  }
+
+  for (const folder of ["media", "uploads", ...(replayed === null ? [] : ["replayed"])]) {
     app.get(`/${folder}/:id`, async (c) => {
       const url = new URL(c.req.url);
       try {
-        const served = locate(url);
+        const served = await locate(url);
         const status = await send(c.env, served, served.cutAfter());
         metrics.count(`GET /${folder}/{id}`, status);
         return RESPONSE_ALREADY_SENT;

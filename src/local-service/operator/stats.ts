@@ -17,6 +17,8 @@ export interface ServiceStats {
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
+  /** Requests that a replay has no answer to, with what sets each apart from what was recorded. */
+  readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
   /** By route, then by HTTP status. */
@@ -44,12 +46,13 @@ export function walletStats({ store }: Pick<ServiceContext, "store">): WalletSta
 export function readStats(service: ServiceContext): ServiceStats {
   const jobs = service.store.countJobs();
   const wallets = walletStats(service);
-  const { requests, replayed } = service.metrics.snapshot();
+  const { requests, replayed, unrecorded } = service.metrics.snapshot();
   return {
     jobs_created: jobs.total,
     jobs_by_key: jobs.byKey,
     jobs_by_model: jobs.byModel,
     replayed_submits: replayed,
+    unrecorded,
     charged_micros: wallets.reduce((sum, wallet) => sum + wallet.charged_micros, 0),
     refunded_micros: wallets.reduce((sum, wallet) => sum + wallet.refunded_micros, 0),
     requests,

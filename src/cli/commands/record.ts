@@ -1,0 +1,52 @@
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { chooseService } from "../../deployments.ts";
+import { startRecorder } from "../../recording/index.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
+
+export interface RecordFlags {
+  readonly service?: string;
+  readonly baseUrl?: string;
+  readonly port: string;
+  readonly keepMedia?: boolean;
+  readonly json?: boolean;
+}
+
+/** `showrunner record`: a recorder before a hosted service, until Ctrl-C. */
+export async function record({ io, output }: Context, folder: string, flags: RecordFlags): Promise<ExitCode> {
+  const { interrupt } = io;
+  const recorder = await startRecorder({
+    folder: resolve(io.cwd, folder),
+    baseUrl: addressOf(flags, io.env),
+    port: portOf(flags.port),
+    keepMedia: flags.keepMedia === true,
+    say: (text) => output.say(visible(text)),
+  });
+  if (flags.json) output.printJson({ base_url: recorder.baseUrl });
+  else output.print(`export SHOWRUNNER_BASE_URL=${recorder.baseUrl}`);
+  output.say(`Recording to ${visible(folder)} what is sent there; jobs cost what they always cost. Ctrl-C ends it.`);
+  if (!interrupt.aborted) await once(interrupt, "abort");
+  await recorder.close();
+  output.say(`${counted(recorder.lines, "new answer")} in ${visible(folder)}.`);
+  output.next(`showrunner serve --replay ${folder}`);
+  return ExitCode.done;
+}
+
+function addressOf(flags: RecordFlags, env: Context["io"]["env"]): string {
+  const chosen = chooseService(flags, env);
+  if (chosen === null) {
+    throw new CliError("USAGE", "no service is named to record", { next: "name one with --base-url or --service" });
+  }
+  if (!("problem" in chosen)) return chosen.baseUrl;
+  throw new CliError("USAGE", `${chosen.setting} ${chosen.problem}`, { next: "name one with --base-url or --service" });
+}
+
+function portOf(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new CliError("USAGE", `--port ${visible(text)} is no number from 0 to 65535`, {
+    next: "write it as --port 8790",
+  });
+}

@@ -1,0 +1,54 @@
+import { SENDERS_OWN, withoutSecrets } from "../../recorded-values.ts";
+import { isRecord } from "../json.ts";
+
+/** Deepest nesting that is compared. */
+const MOST_DEPTH = 100;
+
+/** The meaning of a body: what it says, in one order, without what only its sender needs; absent, empty and `{}` are one. */
+export function meaningOf(body: unknown): string {
+  const own = isRecord(body)
+    ? Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)))
+    : body;
+  return JSON.stringify(ordered(withoutSecrets(own ?? {}), MOST_DEPTH));
+}
+
+function ordered(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null || depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => ordered(item, depth - 1));
+  const fields = Object.entries(value)
+    // A field that is null says what its absence says.
+    .filter(([, item]) => item !== null)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  // A list of pairs, as names of digits alone would take an order of their own.
+  return fields.map(([name, item]) => [name, ordered(item, depth - 1)]);
+}
+
+/** Paths at which two bodies differ, three at most. */
+export function differencesOf(a: unknown, b: unknown, path = "", depth = MOST_DEPTH): readonly string[] {
+  if (JSON.stringify(ordered(a, depth)) === JSON.stringify(ordered(b, depth))) return [];
+  const isBoth = isRecord(a) && isRecord(b);
+  if (!isBoth || depth === 0) return [path || "body"];
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter(
+    (name) => path !== "" || !SENDERS_OWN.has(name),
+  );
+  return names
+    .flatMap((name) => differencesOf(own(a, name), own(b, name), path === "" ? name : `${path}.${name}`, depth - 1))
+    .slice(0, 3);
+}
+
+function own(record: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined;
+}
+
+/** Every text of a JSON value changed. */
+export function mapTexts(
+  value: unknown,
+  change: (text: string, name: string) => string,
+  name = "",
+  depth = MOST_DEPTH,
+): unknown {
+  if (typeof value === "string") return change(value, name);
+  if (typeof value !== "object" || value === null || depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, name, depth - 1));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change, key, depth - 1)]));
+}

@@ -1,0 +1,140 @@
+import { isRecord } from "../json.ts";
+import { differencesOf, mapTexts, meaningOf } from "./meaning.ts";
+import type { RecordedAnswer, Recording } from "./recording.ts";
+import { idsIn, type RecordedJob, ReplayedJob, recordedId } from "./replayed-job.ts";
+
+/** Recorded answers to one request, in order. */
+interface Sequence {
+  readonly answers: readonly RecordedAnswer[];
+  position: number;
+}
+
+const JOB_PATH = /^\w+ \/jobs\/([^/?]+)/;
+export const SUBMIT = /^POST \/models\/[^/?]+$/;
+
+/** What is recorded, by what was requested, and how far a replay has come in it. */
+export class ReplayBook {
+  readonly #recording: Recording;
+  readonly #sequences = new Map<string, { readonly answers: RecordedAnswer[]; position: number }>();
+  readonly #jobs = new Map<string, RecordedJob>();
+  /** Every id of a job, an asset or a voice that was recorded. */
+  readonly #ids = new Set<string>();
+  /** How many jobs were made from each recorded one. */
+  readonly #counts = new Map<string, number>();
+  readonly #replayed = new Map<string, ReplayedJob>();
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+    const ofJobs = new Map<string, RecordedAnswer[]>();
+    for (const answer of recording.answers) {
+      const jobId = jobOf(answer.request);
+      if (jobId !== null) push(ofJobs, jobId, answer);
+      else this.#sequence(answer).answers.push(answer);
+    }
+    for (const [jobId, answers] of ofJobs) {
+      const ids = idsIn(jobId, answers);
+      this.#jobs.set(jobId, { jobId, answers, ids });
+      for (const id of ids) this.#ids.add(id);
+    }
+  }
+
+  /** The next answer to a request that is no job's; the last one again when all were given. Null: none is recorded. */
+  next(request: string, body: unknown): RecordedAnswer | null {
+    const sequence = this.#find(request, body);
+    if (sequence === null) return null;
+    const answer = sequence.answers[sequence.position] ?? sequence.answers.at(-1)!;
+    sequence.position += 1;
+    return answer;
+  }
+
+  /** The next answer to a submit, and the job that it makes; a job again, under another id, when all were given. */
+  submit(
+    request: string,
+    body: unknown,
+    now: number,
+  ): { readonly answer: RecordedAnswer; readonly job: ReplayedJob | null } | null {
+    const sequence = this.#find(request, body);
+    if (sequence === null) return null;
+    const due = sequence.answers[sequence.position];
+    sequence.position += 1;
+    const made = sequence.answers.filter((answer) => ackedJob(answer) !== null);
+    // Every further submit is the job that was made, in turn: a refusal that passed does not come back.
+    const turn = (sequence.position - sequence.answers.length - 1) % Math.max(1, made.length);
+    const answer = due ?? made[turn] ?? sequence.answers.at(-1)!;
+    const jobId = ackedJob(answer);
+    return { answer, job: jobId === null ? null : this.#create(jobId, answer, now) };
+  }
+
+  /** The job of a replay, or one that was there before the recording. */
+  job(id: string, now: number): ReplayedJob | null {
+    const known = this.#replayed.get(id);
+    if (known !== undefined) return known;
+    const recorded = this.#jobs.get(id);
+    const [first] = recorded?.answers ?? [];
+    if (recorded === undefined || first === undefined) return null;
+    const job = new ReplayedJob(recorded, 1, now, { startedAt: this.#recording.startedAt, atMs: first.atMs });
+    this.#replayed.set(id, job);
+    return job;
+  }
+
+  /** A body in the words of the recording: ids of this replay as those that were recorded. */
+  inRecordedIds(body: unknown): unknown {
+    return mapTexts(body, (text) => {
+      const id = recordedId(text);
+      return id !== text && this.#ids.has(id) ? id : text;
+    });
+  }
+
+  /** Where a request differs from the recorded one that is most like it; empty when none is to the same address. */
+  nearest(request: string, body: unknown): readonly string[] {
+    const same = this.#recording.answers.filter((answer) => answer.request === request).slice(0, 1_000);
+    const differences = same.map((answer) => differencesOf(body ?? {}, answer.body ?? {}));
+    return differences.sort((a, b) => a.length - b.length)[0] ?? [];
+  }
+
+  #create(jobId: string, answer: RecordedAnswer, now: number): ReplayedJob {
+    const recorded = this.#jobs.get(jobId) ?? { jobId, answers: [], ids: new Set([jobId]) };
+    this.#ids.add(jobId);
+    const count = (this.#counts.get(jobId) ?? 0) + 1;
+    this.#counts.set(jobId, count);
+    const { startedAt } = this.#recording;
+    const job = new ReplayedJob(recorded, count, now, { startedAt, atMs: answer.atMs });
+    this.#replayed.set(job.jobId, job);
+    return job;
+  }
+
+  #find(request: string, body: unknown): Sequence | null {
+    return this.#sequences.get(keyOf(request, body)) ?? null;
+  }
+
+  #sequence({ request, body }: RecordedAnswer) {
+    const key = keyOf(request, body);
+    const sequence = this.#sequences.get(key) ?? { answers: [], position: 0 };
+    this.#sequences.set(key, sequence);
+    return sequence;
+  }
+}
+
+const keyOf = (request: string, body: unknown) => `${request}\n${meaningOf(body)}`;
+
+/** The job that an acknowledgement names. */
+function ackedJob({ request, status, answer }: RecordedAnswer): string | null {
+  if (!SUBMIT.test(request) || status !== 202 || !isRecord(answer)) return null;
+  return typeof answer.job_id === "string" ? answer.job_id : null;
+}
+
+function jobOf(request: string): string | null {
+  const [, segment] = JOB_PATH.exec(request) ?? [];
+  if (segment === undefined) return null;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+}

@@ -1,0 +1,95 @@
+import { isRecord } from "../json.ts";
+import { mapTexts } from "./meaning.ts";
+import type { RecordedAnswer } from "./recording.ts";
+
+/** When a recorded answer is due: by the order of requests, or as late after the submit as it was recorded. */
+export type ReplaySpeed = "fast" | "real";
+
+/** Everything recorded of one job. */
+export interface RecordedJob {
+  readonly jobId: string;
+  /** Its answers in order, without the acknowledgement. */
+  readonly answers: readonly RecordedAnswer[];
+  /** Its own id, its assets' and voices'. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** A job of a replay: the n-th that was made from one recorded job, and how far it has come. */
+export class ReplayedJob {
+  readonly recorded: RecordedJob;
+  /** Epoch milliseconds on the service's clock. */
+  readonly submittedAt: number;
+  /** How much later than the recorded one it was submitted, milliseconds. */
+  readonly #shiftMs: number;
+  readonly #ackAtMs: number;
+  readonly #suffix: string;
+  #position = 0;
+
+  constructor(
+    recorded: RecordedJob,
+    count: number,
+    submittedAt: number,
+    recordedAt: { startedAt: number; atMs: number },
+  ) {
+    this.recorded = recorded;
+    this.submittedAt = submittedAt;
+    this.#ackAtMs = recordedAt.atMs;
+    this.#shiftMs = submittedAt - recordedAt.startedAt - recordedAt.atMs;
+    this.#suffix = count === 1 ? "" : `~${count}`;
+  }
+
+  get jobId(): string {
+    return this.recorded.jobId + this.#suffix;
+  }
+
+  /**
+   * The answer to a request of this job that is due. In the order of requests each answer moves the job on: what was
+   * answered earlier is past for every endpoint, so that no read is behind another. Null: none of this kind is recorded.
+   */
+  next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
+    const { answers } = this.recorded;
+    if (speed === "real") {
+      const elapsedMs = now - this.submittedAt;
+      const known = answers.filter(isWanted);
+      return known.findLast(({ atMs }) => atMs - this.#ackAtMs <= elapsedMs) ?? known[0] ?? null;
+    }
+    const at = answers.findIndex((answer, index) => index >= this.#position && isWanted(answer));
+    if (at < 0) return answers.findLast(isWanted) ?? null;
+    this.#position = at + 1;
+    return answers[at]!;
+  }
+
+  /** A recorded value with the ids of this job, and with its times as if it had been submitted now. */
+  personal(value: unknown): unknown {
+    return mapTexts(value, (text, name) => {
+      if (/(?:_at|^timestamp)$/.test(name)) return this.#shifted(text);
+      return this.#suffix === "" ? text : this.#renamed(text);
+    });
+  }
+
+  #shifted(text: string): string {
+    const at = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+    const shifted = new Date(at + this.#shiftMs);
+    return Number.isNaN(shifted.getTime()) ? text : shifted.toISOString();
+  }
+
+  #renamed(text: string): string {
+    if (this.recorded.ids.has(text)) return text + this.#suffix;
+    const path = `/jobs/${encodeURIComponent(this.recorded.jobId)}`;
+    return text.includes(path) ? text.replace(path, `${path}${this.#suffix}`) : text;
+  }
+}
+
+/** An id of the recording that a replay's id stands for. */
+export function recordedId(id: string): string {
+  return id.replace(/~\d+$/, "");
+}
+
+/** Ids that answers of a job name as its own. */
+export function idsIn(jobId: string, answers: readonly RecordedAnswer[]): ReadonlySet<string> {
+  const outputs = answers.flatMap(({ answer }) =>
+    isRecord(answer) && Array.isArray(answer.outputs) ? answer.outputs : [],
+  );
+  const named = outputs.flatMap((output: unknown) => (isRecord(output) ? [output.asset_id, output.voice_id] : []));
+  return new Set([jobId, ...named.filter((id) => typeof id === "string")]);
+}

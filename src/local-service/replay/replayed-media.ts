@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { closeSync, createReadStream, fstatSync } from "node:fs";
+import { mkdir, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { RECORDED_MEDIA } from "../../recorded-values.ts";
+import type { Served } from "../media/download.ts";
+import type { Placeholder } from "../render/placeholder.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { openPlainFile, type RecordedAsset, type Recording } from "./recording.ts";
+
+/** The outputs of a replay: bytes that were kept, else placeholders of the same kind, size and length. */
+export interface ReplayedMedia {
+  /** A presigned address for an output as it was recorded. */
+  urlOf(output: Readonly<Record<string, unknown>>): string;
+  /** What is at `/replayed/{id}`; null for an unknown one. */
+  file(id: string): Promise<Served | null>;
+}
+
+const URL_LIFETIME_MS = 3_600_000;
+
+export function createReplayedMedia(
+  recording: Recording,
+  { presigner, clock, dataDir }: ServiceContext,
+): ReplayedMedia {
+  const outputs = new Map<string, { readonly asset: RecordedAsset | undefined; readonly placeholder: Placeholder }>();
+  const making = new Map<string, Promise<string>>();
+  const folder = dataDir.absolute("replayed");
+
+  /** Written once for each id, and then served from there. */
+  function prepared(id: string, write: (path: string) => Promise<void>): Promise<string> {
+    const path = join(folder, id);
+    const known = making.get(id);
+    if (known !== undefined) return known;
+    const made = (async () => {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await write(`${path}.part`);
+      await rename(`${path}.part`, path);
+      return path;
+    })();
+    making.set(id, made);
+    made.catch(() => making.delete(id));
+    return made;
+  }
+
+  return {
+    urlOf(output) {
+      const named = typeof output.asset_id === "string" ? output.asset_id : "";
+      // A further job of the same recording has ids of its own, and the same bytes.
+      const asset = recording.assets.get(named) ?? recording.assets.get(named.replace(/~\d+$/, ""));
+      const id = createHash("sha256")
+        .update(JSON.stringify([named, output.content_type, output.width, output.height]))
+        .digest("hex")
+        .slice(0, 32);
+      outputs.set(id, { asset, placeholder: placeholderOf(output, id) });
+      return presigner.sign(`/replayed/${id}`, clock.now() + URL_LIFETIME_MS);
+    },
+    async file(id) {
+      const output = outputs.get(id);
+      if (output === undefined) return null;
+      const { asset, placeholder } = output;
+      const { writePlaceholder } = await import("../render/placeholder.ts");
+      const path = await (asset === undefined
+        ? prepared(id, async (to) => writeFile(to, await writePlaceholder(placeholder), { mode: 0o600 }))
+        : prepared(asset.sha256, (to) => copyChecked(join(recording.folder, RECORDED_MEDIA, asset.sha256), to, asset)));
+      const { size, mtimeMs } = await stat(path);
+      const contentType = (asset?.contentType ?? placeholder.contentType) || "application/octet-stream";
+      return { path, contentType, sizeBytes: size, etag: `"${id}"`, modifiedAt: mtimeMs, cutAfter: () => null };
+    },
+  };
+}
+
+/** Copies kept bytes into the data folder; they must be those whose hash names them. */
+async function copyChecked(from: string, to: string, { sha256, sizeBytes }: RecordedAsset): Promise<void> {
+  const { createWriteStream } = await import("node:fs");
+  const fd = openPlainFile(from);
+  if (fstatSync(fd).size !== sizeBytes) {
+    closeSync(fd);
+    throw new Error(`${from} has not the size that was recorded`);
+  }
+  const hash = createHash("sha256");
+  const bytes = createReadStream("", { fd });
+  bytes.on("data", (chunk) => hash.update(chunk));
+  await pipeline(bytes, createWriteStream(to, { mode: 0o600 }));
+  if (hash.digest("hex") !== sha256) throw new Error(`${from} is not what was recorded`);
+}
+
+function placeholderOf(output: Readonly<Record<string, unknown>>, mark: string): Placeholder {
+  const { content_type, width, height, duration_ms } = output;
+  const number = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : null);
+  const contentType =
+    typeof content_type === "string" && /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(content_type) ? content_type : "";
+  return { contentType, width: number(width), height: number(height), durationMs: number(duration_ms), mark };
+}

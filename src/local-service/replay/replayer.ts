@@ -1,0 +1,159 @@
+import { OUTPUT_URL, RECORDED_PARTS, requestLine, uploadMark } from "../../recorded-values.ts";
+import { type Answer, type Call, type Endpoint, noContent } from "../http/call.ts";
+import type { Interceptor } from "../http/kernel.ts";
+import { refuse } from "../http/refusal.ts";
+import { isRecord } from "../json.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { mapTexts } from "./meaning.ts";
+import type { RecordedAnswer, Recording } from "./recording.ts";
+import { ReplayBook } from "./replay-book.ts";
+import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
+import type { ReplayedMedia } from "./replayed-media.ts";
+import { sendRecordedStream, statusAnswer, streamAnswer } from "./streamed.ts";
+import { createUploadHashes } from "./upload-hashes.ts";
+
+interface ReplayOptions {
+  readonly speed: ReplaySpeed;
+  /** What is not recorded is done by the local service. */
+  readonly orLocal: boolean;
+}
+
+/** Answers calls as they were answered when they were recorded; uploads, keys and webhooks are the local service's own. */
+export class Replayer {
+  readonly #book: ReplayBook;
+  readonly #recording: Recording;
+  readonly #service: ServiceContext;
+  readonly #media: ReplayedMedia;
+  readonly #options: ReplayOptions;
+  readonly #hashOfUpload: (url: string) => string | null;
+  /** Acknowledged submits, by workspace and key. */
+  readonly #keys = new Map<string, { readonly model: string; readonly ack: Answer & { readonly is: "json" } }>();
+
+  constructor(recording: Recording, service: ServiceContext, media: ReplayedMedia, options: ReplayOptions) {
+    this.#recording = recording;
+    this.#book = new ReplayBook(recording);
+    this.#service = service;
+    this.#media = media;
+    this.#options = options;
+    this.#hashOfUpload = createUploadHashes(service);
+  }
+
+  readonly interceptor: Interceptor = {
+    before: (endpoint, call) => this.#answer(endpoint, call),
+    after: async (_endpoint, _call, answer) => answer,
+  };
+
+  async #answer({ method, path }: Endpoint, call: Call): Promise<Answer | null> {
+    if (!RECORDED_PARTS.has(path.split("/", 2)[1] ?? "") || path === "/files") return null;
+    const { pathname, searchParams } = new URL(call.incoming.url ?? "/", "http://base");
+    const below = pathname.slice("/v3".length);
+    const request = requestLine(call.method, below, searchParams);
+    const body = method === "POST" ? this.#inRecordedWords(await call.json()) : undefined;
+    if (path.startsWith("/jobs/{job_id}")) return this.#ofJob(request, below, call);
+    if (method === "POST" && path === "/models/{model}") return this.#submit(request, body, call);
+    const answer = this.#book.next(request, body);
+    return answer === null ? this.#notRecorded(request, body) : this.#given(answer, null, call);
+  }
+
+  async #ofJob(request: string, below: string, call: Call): Promise<Answer | null> {
+    const now = this.#service.clock.now();
+    const job = this.#book.job(call.param("job_id"), now);
+    if (job === null) return this.#notRecorded(request, undefined);
+    const part = below.split("/")[3] ?? "";
+    const { speed } = this.#options;
+    const isSame = (answer: RecordedAnswer) => partOf(answer) === part && answer.request.startsWith(`${call.method} `);
+    const answer = job.next(isSame, speed, now);
+    if (answer !== null) return this.#given(answer, job, call);
+    // A job that was followed in one way may be followed in the other.
+    if (call.method === "GET" && part === "status") {
+      const status = job.next((one) => statusAnswer(one) !== null, speed, now);
+      if (status !== null) return this.#given(statusAnswer(status)!, job, call);
+    }
+    const stream = call.method === "GET" && part === "stream" ? streamAnswer(job.recorded.answers) : null;
+    return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
+  }
+
+  async #submit(request: string, body: unknown, call: Call): Promise<Answer | null> {
+    const model = call.param("model");
+    const sent: unknown = await call.json();
+    const given = isRecord(sent) && typeof sent.idempotency_key === "string" ? sent.idempotency_key : null;
+    const key = given === null ? null : `${call.principal.workspaceId}\n${given}`;
+    const known = key === null ? undefined : this.#keys.get(key);
+    if (known !== undefined && known.model !== model) {
+      throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}.`, {
+        param: "idempotency_key",
+      });
+    }
+    if (known !== undefined) {
+      this.#service.metrics.replayed();
+      return { ...known.ack, headers: { ...known.ack.headers, "X-Idempotent-Replayed": "true" } };
+    }
+    const found = this.#book.submit(request, body, this.#service.clock.now());
+    if (found === null) return this.#notRecorded(request, body);
+    const answer = await this.#given(found.answer, found.job, call);
+    if (key !== null && found.job !== null && answer.is === "json") this.#keys.set(key, { model, ack: answer });
+    return answer;
+  }
+
+  #inRecordedWords(body: unknown): unknown {
+    const marked = mapTexts(body, (text) => {
+      const sha256 = this.#hashOfUpload(text);
+      return sha256 === null ? text : uploadMark(sha256);
+    });
+    return this.#book.inRecordedIds(marked);
+  }
+
+  /** A recorded answer as this replay gives it. */
+  async #given(recorded: RecordedAnswer, job: ReplayedJob | null, call: Call): Promise<Answer> {
+    const { status, events, text } = recorded;
+    const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
+    if (events !== null) return sendRecordedStream(recorded, personal, call);
+    if (status === 204 || status === 205 || status === 304 || call.method === "HEAD") return { ...noContent, status };
+    const headers = this.#headersOf(recorded, personal);
+    if (recorded.answer === undefined) return { is: "text", status, body: text ?? "", headers };
+    const { "content-type": _type, ...more } = headers;
+    return { is: "json", status, body: this.#atOnce(personal(recorded.answer)), headers: more };
+  }
+
+  #headersOf({ headers }: RecordedAnswer, personal: (value: unknown) => unknown): Record<string, string> {
+    // Only a submit that replays here says so.
+    const { "retry-after": wait, location, "x-idempotent-replayed": _replayed, ...own } = headers;
+    return {
+      ...own,
+      ...(location !== undefined && { location: String(personal(location)) }),
+      ...(wait !== undefined && { "retry-after": this.#options.speed === "real" ? wait : "0" }),
+    };
+  }
+
+  /** Nothing waits in a fast replay, and so neither do refusals that pass. */
+  #atOnce(answer: unknown): unknown {
+    if (this.#options.speed === "real" || !isRecord(answer) || !isRecord(answer.error)) return answer;
+    if (answer.error.retry_after === undefined) return answer;
+    return { ...answer, error: { ...answer.error, retry_after: 0 } };
+  }
+
+  #withUrls(value: unknown): unknown {
+    if (!isRecord(value) || !Array.isArray(value.outputs)) return value;
+    const outputs = value.outputs.map((output: unknown) =>
+      isRecord(output) && output.url === OUTPUT_URL ? { ...output, url: this.#media.urlOf(output) } : output,
+    );
+    return { ...value, outputs };
+  }
+
+  #notRecorded(request: string, body: unknown): null {
+    if (this.#options.orLocal) return null;
+    const differs = this.#book.nearest(request, body);
+    const how = differs.length === 0 ? "" : `; what is recorded differs in ${differs.join(", ")}`;
+    this.#service.metrics.unrecorded(`${request}${how}`);
+    const { folder, service } = this.#recording;
+    throw refuse(
+      "NOT_FOUND",
+      `${request} is not in the recording ${folder} of ${service}${how}. Record it: showrunner record ${folder}, or replay with --or-local.`,
+    );
+  }
+}
+
+/** Of a job's request, what follows its id: `status`, `stream`; empty for the job itself. */
+function partOf({ request }: RecordedAnswer): string {
+  return request.split(" ", 2)[1]!.split("?", 1)[0]!.split("/")[3] ?? "";
+}

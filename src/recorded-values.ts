@@ -1,0 +1,83 @@
+import { createHash } from "node:crypto";
+import { redactUrls } from "./clean-text.ts";
+
+/** The version of the format; another one is refused. */
+export const RECORDING_VERSION = 1;
+/** The one file of a recording, beside the folder {@link RECORDED_MEDIA} of bytes by hash. */
+export const RECORDING_FILE = "recording.jsonl";
+export const RECORDED_MEDIA = "media";
+/** Stands for the address of an output, which is presigned: its bytes are found by `asset_id`. */
+export const OUTPUT_URL = "recorded:output";
+
+/** Stands for the handle of an upload: what was uploaded, by content. */
+export const uploadMark = (sha256: string): string => `recorded:upload:${sha256}`;
+
+/** Parts of the API whose answers are recorded; the rest deals in credentials and webhooks, and passes by. */
+export const RECORDED_PARTS: ReadonlySet<string> = new Set([
+  "models",
+  "jobs",
+  "files",
+  "chat",
+  "balance",
+  "usage",
+  "openapi.json",
+]);
+/** Parameters of a query that say what is requested; all others are left out, as they may sign or identify. */
+export const RECORDED_QUERY: ReadonlySet<string> = new Set([
+  ...["modality", "limit", "cursor", "logs_after", "start", "end", "group_by"],
+]);
+/** Headers of answers that mean something to a client. */
+export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-idempotent-replayed"] as const;
+/** Fields of a submit that are its sender's own business: two submits may differ in them and request the same. */
+export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
+
+const REDACTED = "[redacted]";
+const SECRET_NAME =
+  /secret|passw|authorization|cookie|signature|credential|session|(?:api|access|private|signing)_?key|(?:^|_)token$/i;
+const SECRET_TEXT = new RegExp(
+  [
+    String.raw`(?:\b(?:bearer|basic|key)\s+(?=\S*[\d:=])[\w.~+/:-]{12,}=*)`,
+    String.raw`(?:\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)`,
+    String.raw`(?:\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{16,})`,
+    String.raw`(?:\bAKIA[0-9A-Z]{16}\b)`,
+  ].join("|"),
+  "gi",
+);
+/** Nothing that is meant to be read lies deeper. */
+const MOST_DEPTH = 100;
+/** A picture within a text, by content. */
+const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,].{1000,}$/s;
+
+/**
+ * A JSON value fit to be kept in a repository: no query of an address, nothing that looks like a credential or is named like
+ * one, and of media within texts their hash. A request means the same before and after, so that both can be compared.
+ */
+export function withoutSecrets(value: unknown, depth = MOST_DEPTH): unknown {
+  if (typeof value === "string") return cleanString(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return REDACTED;
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth - 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [cleanString(name), field(name, item, depth - 1)]),
+  );
+}
+
+function field(name: string, value: unknown, depth: number): unknown {
+  if (typeof value !== "string") return withoutSecrets(value, depth);
+  if (SECRET_NAME.test(name)) return REDACTED;
+  // An expression of a schema may look like a path with a query.
+  return name === "pattern" && !value.includes("://") ? value.replace(SECRET_TEXT, REDACTED) : cleanString(value);
+}
+
+function cleanString(text: string): string {
+  const [, type] = INLINE_MEDIA.exec(text) ?? [];
+  if (type !== undefined) return `data:${type};sha256,${createHash("sha256").update(text).digest("hex")}`;
+  return redactUrls(text.replace(SECRET_TEXT, REDACTED));
+}
+
+/** What a request asks for, below the base: its path, and the parameters that count, in order. */
+export function requestLine(method: string, path: string, query: URLSearchParams): string {
+  const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parameters = new URLSearchParams(counted).toString();
+  return `${method} ${path}${parameters === "" ? "" : `?${parameters}`}`;
+}

@@ -1,0 +1,117 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { createRedactor, type Redactor } from "../api/redactor.ts";
+import { OUTPUT_URL, RECORDED_HEADERS, SENDERS_OWN, uploadMark, withoutSecrets } from "../recorded-values.ts";
+
+/** Headers whose values are secrets, in either direction. */
+const CREDENTIAL_HEADERS = ["authorization", "proxy-authorization", "x-api-key"] as const;
+const COOKIE_HEADERS = ["cookie", "set-cookie"] as const;
+/** Credentials and values of cookies that one recorder looks for; a client has one key. */
+const MOST_SECRETS = { credentials: 100, all: 150 } as const;
+/** Handles of uploads that are distinguished. */
+const MOST_HANDLES = 100_000;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a recording may hold of an exchange: every text passes here, and none of its secrets gets through. */
+export class Cleaner {
+  readonly #redactors = new Map<string, Redactor>();
+  /** Hashes of uploads, by the handle that the service gave for them. */
+  readonly #uploads = new Map<string, string>();
+
+  /** Remembers the credentials of a request or an answer: they are taken out of everything from now on. */
+  learn(headers: IncomingHttpHeaders): void {
+    for (const name of CREDENTIAL_HEADERS) {
+      for (const value of [headers[name] ?? []].flat()) this.#learnSecret(value.replace(/^\w+\s+/, ""));
+    }
+    // A service that sets a new cookie with each answer must not displace what credentials there are.
+    if (this.#redactors.size >= MOST_SECRETS.credentials) return;
+    const cookies = COOKIE_HEADERS.flatMap((name) => headers[name] ?? []).flatMap((value) => value.split(/;\s*/));
+    for (const pair of cookies) this.#learnSecret(pair.replace(/^[^=]*=/, ""));
+  }
+
+  learnUpload(url: string, sha256: string): void {
+    if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(url, sha256);
+  }
+
+  text(said: string): string {
+    return withoutSecrets(this.#redacted(said)) as string;
+  }
+
+  headers(headers: IncomingHttpHeaders): Record<string, string> {
+    const kept = RECORDED_HEADERS.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === "string" ? [[name, this.text(value)] as const] : [];
+    });
+    return Object.fromEntries(kept);
+  }
+
+  /** The body of a request, without what is its sender's own business; undefined for an empty one. */
+  request(text: string): unknown {
+    if (text === "") return undefined;
+    const value = parsed(text);
+    if (value === undefined) return this.text(text);
+    const own = isRecord(value)
+      ? Object.fromEntries(Object.entries(value).filter(([name]) => !SENDERS_OWN.has(name)))
+      : value;
+    return this.#clean(own);
+  }
+
+  /** A JSON answer or frame; undefined where the text is none. */
+  answer(text: string): unknown {
+    const value = parsed(text);
+    if (value === undefined) return undefined;
+    return this.#clean(isRecord(value) ? withoutOutputUrls(value) : value);
+  }
+
+  #clean(value: unknown): unknown {
+    return withoutSecrets(
+      mapTexts(value, (text) => {
+        const sha256 = this.#uploads.get(text);
+        return sha256 === undefined ? this.#redacted(text) : uploadMark(sha256);
+      }),
+    );
+  }
+
+  #redacted(text: string): string {
+    let said = text;
+    for (const redactor of this.#redactors.values()) said = redactor.text(said);
+    return said;
+  }
+
+  #learnSecret(secret: string): void {
+    if (secret === "" || this.#redactors.has(secret) || this.#redactors.size >= MOST_SECRETS.all) return;
+    this.#redactors.set(secret, createRedactor(secret));
+  }
+}
+
+/** Of a job and of the frames of its stream: where bytes are is a secret, and another address at each read. */
+function withoutOutputUrls(answer: Json): Json {
+  const { outputs, trace_id } = answer;
+  const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };
+  if (!Array.isArray(outputs)) return plain;
+  const marked = outputs.map((output) =>
+    isRecord(output) && typeof output.url === "string" ? { ...output, url: OUTPUT_URL } : output,
+  );
+  return { ...plain, outputs: marked };
+}
+
+function mapTexts(value: unknown, change: (text: string) => string, depth = 100): unknown {
+  if (typeof value === "string") return change(value);
+  if (typeof value !== "object" || value === null || depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, depth - 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [change(name), mapTexts(item, change, depth - 1)]),
+  );
+}
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

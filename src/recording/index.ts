@@ -1,0 +1,1 @@
+export { startRecorder } from "./recorder.ts";

@@ -1,0 +1,179 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { RECORDING_FILE, RECORDING_VERSION } from "../recorded-values.ts";
+import { RecordingError } from "./recording-error.ts";
+
+/** One answer, as a line of the file. */
+export interface RecordedLine {
+  /** Milliseconds since the recording was begun. */
+  readonly at_ms: number;
+  /** Such as `POST /models/image-1`. */
+  readonly request: string;
+  readonly body?: unknown;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly answer?: unknown;
+  /** What is no JSON. */
+  readonly text?: string;
+  /** Frames of a stream. */
+  readonly events?: readonly unknown[];
+  /** The stream broke off. */
+  readonly cut?: true;
+}
+
+/** An output's bytes, kept by hash. */
+export interface RecordedAsset {
+  readonly asset: string;
+  readonly sha256: string;
+  readonly size_bytes: number;
+  readonly content_type: string | null;
+}
+
+/** What changes from one poll to the next and means nothing. */
+const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
+/** More would no longer be read. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** The file that a recording is appended to, a line an answer. */
+export class RecordingFile {
+  readonly #file: FileHandle;
+  readonly #startedAt: number;
+  #sizeBytes: number;
+  /** The last answer to each request: the same one again is not written. */
+  readonly #last = new Map<string, string>();
+  readonly #assets = new Set<string>();
+  /** Jobs whose submit is written; a replayed submit is no second job. */
+  readonly #jobs = new Set<string>();
+  #writing: Promise<void> = Promise.resolve();
+  #failure: unknown = null;
+
+  private constructor(file: FileHandle, startedAt: number, sizeBytes: number) {
+    this.#file = file;
+    this.#startedAt = startedAt;
+    this.#sizeBytes = sizeBytes;
+  }
+
+  /** Begins a recording, or continues one of the same service. @throws RecordingError */
+  static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, RECORDING_FILE);
+    const found = await lstat(path).catch(() => null);
+    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is no plain file.`);
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
+    const file = await open(path, flags, 0o600);
+    try {
+      return await RecordingFile.#resume(file, path, service, now);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  static async #resume(file: FileHandle, path: string, service: string, now: number): Promise<RecordingFile> {
+    const { size } = await file.stat();
+    if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes: record elsewhere.`);
+    const bytes = await file.readFile();
+    // The rest of a line that a killed process was writing.
+    const whole = bytes.lastIndexOf(10) + 1;
+    if (whole < bytes.length) await file.truncate(whole);
+    const [first, ...lines] = bytes.subarray(0, whole).toString("utf8").split("\n");
+    if (first === undefined || first === "") {
+      const recording = new RecordingFile(file, now, 0);
+      await recording.#append({ recording: RECORDING_VERSION, service, started_at: new Date(now).toISOString() });
+      return recording;
+    }
+    const head = parsed(first) as {
+      readonly recording?: unknown;
+      readonly service?: unknown;
+      readonly started_at?: string;
+    };
+    if (head?.recording !== RECORDING_VERSION)
+      throw new RecordingError(`${path} is no recording of version ${RECORDING_VERSION}.`);
+    if (head.service !== service) {
+      throw new RecordingError(
+        `${path} is a recording of ${String(head.service)}, not of ${service}: record elsewhere.`,
+      );
+    }
+    const recording = new RecordingFile(file, Date.parse(head.started_at ?? "") || now, whole);
+    for (const line of lines) if (line !== "") recording.#remember(parsed(line));
+    return recording;
+  }
+
+  /** Writes an answer, unless it says what the one before said; answers whether it did. @throws the system's error */
+  async add(line: Omit<RecordedLine, "at_ms">, now: number): Promise<boolean> {
+    if (this.#isKnown(line)) return false;
+    this.#remember(line);
+    await this.#append({ at_ms: Math.max(0, now - this.#startedAt), ...line });
+    return true;
+  }
+
+  async addAsset(asset: RecordedAsset): Promise<void> {
+    this.#remember(asset);
+    await this.#append(asset);
+  }
+
+  hasAsset(assetId: string): boolean {
+    return this.#assets.has(assetId);
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file.sync();
+    await this.#file.close();
+  }
+
+  #isKnown(line: Omit<RecordedLine, "at_ms">): boolean {
+    const job = submittedJob(line);
+    return job === null ? this.#last.get(requestKey(line)) === answerKey(line) : this.#jobs.has(job);
+  }
+
+  #remember(line: unknown): void {
+    const { asset, request } = line as Partial<RecordedAsset & RecordedLine>;
+    if (typeof asset === "string") this.#assets.add(asset);
+    if (typeof request !== "string") return;
+    const recorded = line as RecordedLine;
+    const job = submittedJob(recorded);
+    if (job === null) this.#last.set(requestKey(recorded), answerKey(recorded));
+    else this.#jobs.add(job);
+  }
+
+  /** Each line is one write, so that a crash leaves whole lines and at most one torn end. */
+  #append(line: object): Promise<void> {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    this.#sizeBytes += bytes.length;
+    const write = async () => {
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#sizeBytes > MOST_BYTES) throw new RecordingError(`The recording is full: ${MOST_BYTES} bytes.`);
+      await this.#file.write(bytes);
+    };
+    const done = this.#writing.then(write);
+    this.#writing = done.catch((error) => {
+      this.#failure = error;
+    });
+    return done;
+  }
+}
+
+/** The job that an acknowledged submit made; null for anything else. */
+function submittedJob({ request, status, answer }: Omit<RecordedLine, "at_ms">): string | null {
+  if (status !== 202 || !/^POST \/models\/[^/]+$/.test(request)) return null;
+  const job = (answer as { readonly job_id?: unknown } | null)?.job_id;
+  return typeof job === "string" ? job : null;
+}
+
+const requestKey = ({ request, body }: Omit<RecordedLine, "at_ms">) => `${request}\n${JSON.stringify(body ?? null)}`;
+
+function answerKey({ status, answer, text, events, cut }: Omit<RecordedLine, "at_ms">): string {
+  const said = JSON.stringify(answer ?? null, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value));
+  return JSON.stringify([status, said, text, events, cut]);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}
