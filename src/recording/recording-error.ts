@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../errors.ts";
 
-/** A folder that cannot be recorded to, or holds another recording. */
+/** The folder cannot be recorded to. */
 export class RecordingError extends ShowrunnerError {
   readonly code = "RECORDING_UNUSABLE";
 }

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { createClient, createMemoryJournal, openShowrunner, pipeline } from "../../src/index.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
 import { startRecorder } from "../../src/recording/index.ts";
+import { startStudio } from "../../src/testing/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { leaksIn, secretForms } from "../support/secret-forms.ts";
 import { PIXEL } from "../support/tiny-media.ts";
@@ -90,6 +91,19 @@ test.each([true, false])("a run is recorded, media kept: %s, and replayed withou
   expect(replayed.stats().jobs_created).toBe(0);
   const again = await runOn(replayed.baseUrl, replayed.apiKey, "again");
   expect(again.status).toBe("succeeded");
+});
+
+test("a studio replays a recording in a user's own test", async () => {
+  const folder = await folderFor();
+  const service = await hosted();
+  const recorder = await recorderOf(service.baseUrl, folder);
+  const { cost } = await runOn(recorder.baseUrl, KEY);
+  await recorder.close();
+  await using studio = await startStudio({ replay: { folder } });
+  const run = await studio.run(ad, {}, { budget: "5" });
+  expect(run).toMatchObject({ status: "succeeded", cost });
+  await studio.assertWithinBudget(run);
+  expect(studio.service.stats()).toMatchObject({ unrecorded: [], jobs_created: 0 });
 });
 
 test("a key is answered with its first acknowledgement, and a further key with a job of its own", async () => {

@@ -12,7 +12,6 @@ export interface RecordFlags {
   readonly baseUrl?: string;
   readonly port: string;
   readonly keepMedia?: boolean;
-  readonly json?: boolean;
 }
 
 /** `showrunner record`: a recorder before a hosted service, until Ctrl-C. */
@@ -25,8 +24,7 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
     keepMedia: flags.keepMedia === true,
     say: (text) => output.say(visible(text)),
   });
-  if (flags.json) output.printJson({ base_url: recorder.baseUrl });
-  else output.print(`export SHOWRUNNER_BASE_URL=${recorder.baseUrl}`);
+  output.print(`export SHOWRUNNER_BASE_URL=${recorder.baseUrl}`);
   output.say(`Recording to ${visible(folder)} what is sent there; jobs cost what they always cost. Ctrl-C ends it.`);
   if (!interrupt.aborted) await once(interrupt, "abort");
   await recorder.close();

@@ -95,28 +95,18 @@ export function addServing(program: Command, act: Act): void {
     .option("--faults <file>", "faults to inject, as a JSON file")
     .option("--stub", "tiny valid media at once, instead of real ones")
     .option("--brand <name>", "name in the X-<Brand>-… headers")
-    .option("--replay <folder>", "answer as a hosted service did: a folder that showrunner record wrote")
-    .addOption(
-      new Option("--replay-speed <speed>", "jobs move on with each read of them, or as slowly as they did")
-        .choices(["fast", "real"])
-        .default("fast"),
-    )
-    .option("--or-local", "with --replay: serve what is not recorded as usual (default: refuse it, and name it)")
+    .option("--replay <folder>", "answer as showrunner record wrote")
+    .addOption(new Option("--replay-speed <speed>", "of its jobs").choices(["fast", "real"]).default("fast"))
+    .option("--or-local", "serve what is not recorded too")
     .option("--json", "print address and key as one JSON document")
     .action(act(async () => (await import("../commands/serve.ts")).serve));
   program
     .command("record <folder>")
-    .description(
-      "stand before a hosted service on this machine and write down what it answers, without secrets, for serve --replay",
-    )
+    .description("record what a hosted service answers, without secrets")
     .addOption(serviceOption())
     .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
-    .option("--port <number>", "port to listen on; 0 takes a free one", "8790")
-    .option(
-      "--keep-media",
-      "keep the bytes of outputs too (default: a replay makes placeholders of that kind, size, length)",
-    )
-    .option("--json", "print the address as one JSON document")
+    .option("--port <number>", "0 takes a free one", "8790")
+    .option("--keep-media", "keep outputs too")
     .action(act(async () => (await import("../commands/record.ts")).record));
   program
     .command("init [file]")
