@@ -42,11 +42,11 @@ function accessOf({ security }: Operation): string {
 }
 
 function endpointTable(description: Description): string {
-  const rows = rowsOf(description).map(({ method, path, operation }) =>
-    [`\`${method} ${path}\``, accessOf(operation)].join(" | "),
-  );
-  const head = ["| Endpoint | Needs |", "|---|---|"];
-  return [...head, ...rows.map((row) => `| ${row} |`)].join("\n");
+  const byAccess = Map.groupBy(rowsOf(description), ({ operation }) => accessOf(operation));
+  const rows = [...byAccess].map(([access, all]) => {
+    return `| ${access} | ${all.map(({ method, path }) => `\`${method} ${path}\``).join(", ")} |`;
+  });
+  return ["| Needs | Endpoints |", "|---|---|", ...rows].join("\n");
 }
 
 function operatorTable(description: Description): string {

@@ -123,10 +123,11 @@ function undented(text: string): string {
 }
 
 function eventsPage(): string {
-  const parts = events().map(
-    ({ name, text, doc }) =>
-      `## ${name}\n\n${doc === "" ? "" : `${doc}\n\n`}\`\`\`typescript\n${shapeOf(text)}\n\`\`\`\n`,
-  );
+  const parts = events().map(({ name, text, doc }) => {
+    const shape = shapeOf(text);
+    const block = /^\{\s*\}$/.test(shape) ? [] : [`\`\`\`typescript\n${shape}\n\`\`\``];
+    return `${[`## ${name}`, ...(doc === "" ? [] : [doc]), ...block].join("\n\n")}\n`;
+  });
   return `# Events
 
 ${generated("the unions in src/journal/events")}
@@ -134,7 +135,7 @@ Everything that can happen to a run, as stored in the journal, printed by \`show
 and by \`handle.events()\` of what \`show.run\` and \`show.follow(id)\` give:
 \`{runId, seq, at, version, event}\`, where \`seq\` counts from 1 within a run without gaps, \`at\` is epoch milliseconds and \`version\`
 the version of these shapes, now ${EVENT_VERSION}. Events of a step have its path as \`step\`, those of a paid job also the number of
-the \`attempt\`, from 1. Money is integer micro-dollars. Within a major version names and fields are only added. All fields are read-only.
+the \`attempt\`, from 1. Money is integer micro-dollars. An event without a block has no fields of its own. Within a major version names and fields are only added.
 
 ${parts.join("\n")}`;
 }
@@ -153,7 +154,7 @@ function optionRows(file: string, name: string): readonly (readonly [string, str
       .replaceAll(/\s+/g, " ")
       .replace(/ \| undefined$/, "")
       .replaceAll("|", "\\|");
-    return [option, `| \`${option}\` | \`${said}\` | ${proseOf(doc).replaceAll("|", "\\|")} |`] as const;
+    return [option, `| \`${option}: ${said}\` | ${proseOf(doc).replaceAll("|", "\\|")} |`] as const;
   });
 }
 
@@ -180,7 +181,7 @@ const OPTIONS: readonly { readonly of: string; readonly parts: readonly (readonl
 function configurationPage(): string {
   const sections = OPTIONS.map(({ of, parts }) => {
     const rows = new Map(parts.flatMap(([file, name]) => optionRows(file, name)).toReversed());
-    return `## ${of}\n\n| Option | Type | Meaning |\n|---|---|---|\n${[...rows.values()].toReversed().join("\n")}\n`;
+    return `## ${of}\n\n| Option | Meaning |\n|---|---|\n${[...rows.values()].toReversed().join("\n")}\n`;
   });
   const environment = Object.entries(ENVIRONMENT).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
   return `# Configuration

@@ -116,8 +116,6 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   },
   "docs/how-to.md": {
     before: ["npx showrunner run film.ts --id film-1"],
-    exits: { "--rerun-failed": 2 },
-    serves: { "showrunner worker": "Drives" },
   },
   "docs/local-service.md": {
     as: [["--port 8787 --data .showrunner/local", "--port 0 --data served"]],
