@@ -3,6 +3,7 @@ import type { Recorder } from "./recorder.ts";
 import { type ApproveMethod, approveMethod } from "./steps/approve.ts";
 import { type ChatMethod, chatMethod } from "./steps/chat.ts";
 import { type ChooseMethod, chooseMethod } from "./steps/choose.ts";
+import { type CompareMethod, compareMethod } from "./steps/compare.ts";
 import { type ExpandMethod, expandMethod } from "./steps/expand.ts";
 import { type FirstOfMethod, firstOfMethod } from "./steps/first-of.ts";
 import { type GenerateMethod, generateMethod } from "./steps/generate.ts";
@@ -23,6 +24,7 @@ export interface StepMethods {
   readonly choose: ChooseMethod;
   readonly takes: TakesMethod;
   readonly firstOf: FirstOfMethod<StepMethods>;
+  readonly compare: CompareMethod<StepMethods>;
   readonly expand: ExpandMethod<StepMethods>;
   readonly include: IncludeMethod<StepMethods>;
 }
@@ -55,6 +57,7 @@ export function stepMethods(recorder: Recorder): StepMethods {
     choose: methodOf.pick(recorder),
     takes: takesMethod(recorder),
     firstOf: firstOfMethod(recorder, stepMethods),
+    compare: compareMethod(recorder, stepMethods),
     expand: methodOf.expand(recorder, stepMethods),
     include: includeMethod(recorder, stepMethods),
   };

@@ -182,6 +182,8 @@ export interface ApproveDraft extends DraftStepBase {
   readonly shows: readonly DraftReference[];
   readonly choose: boolean;
   readonly message: string | null;
+  /** Of a comparison; see `ApproveStep`. */
+  readonly parts?: readonly string[];
 }
 
 export interface PickDraft extends DraftStepBase {

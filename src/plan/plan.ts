@@ -151,6 +151,8 @@ export interface ApproveStep extends StepBase {
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
+  /** Of a comparison: the part that each shown result is made by, in their order: its steps are named `<part>/…`. */
+  readonly parts?: readonly string[];
 }
 
 /** One of several results, chosen by order or by a scoring function. Stands for the chosen one. */
@@ -191,7 +193,7 @@ export interface ExpandStep extends StepBase {
 }
 
 /** What a step asks a person. */
-export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message">;
+export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message" | "parts">;
 /** A step whose inner steps come of a value, whatever its kind. */
 export type ExpandingStep = Omit<ExpandStep, "kind">;
 /** A step that submits a job, whatever its kind. */

@@ -25,7 +25,7 @@ export type Chosen<H extends Handle> = [H["yields"]] extends ["value"]
   ? ValueHandle<ValueIn<H>>
   : Handle<H["yields"], "single">;
 
-type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<infer T> ? T : never;
+export type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<infer T> ? T : never;
 
 export interface ChooseMethod {
   /**

@@ -9,7 +9,7 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
-    const { path, choose, message } = draft;
+    const { path, choose, message, parts } = draft;
     const when = bindWhen(draft.when, planning);
     const field = choose ? "among" : "shown";
     const { references: shows, yields } = bindAmong(draft.shows, { field, local: false }, planning);
@@ -26,13 +26,14 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
       choose,
       message,
       yields,
+      ...(parts !== undefined && { parts }),
     };
     return { step };
   },
   facts: ({ choose, shows, yields }, known) => (choose ? oneOf : shown)(shows, yields, known),
-  traits: ({ path, shows, choose, message }) => ({
+  traits: ({ path, shows, choose, message, parts }) => ({
     noun: "decision",
-    note: choose ? "a person chooses" : "a person approves",
+    note: parts !== undefined ? "a person compares" : choose ? "a person chooses" : "a person approves",
     subject: message,
     brackets: ["{{", "}}"],
     icon: "decision",
@@ -43,7 +44,7 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     modality: null,
     needsCode: false,
     readsFiles: false,
-    decision: { path, shows, choose, message },
+    decision: { path, shows, choose, message, ...(parts !== undefined && { parts }) },
     submits: null,
     reuse: { never: `${path} is a person's decision, which every run asks for` },
     file: null,
