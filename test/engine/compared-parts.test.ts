@@ -5,6 +5,8 @@ import { models } from "../../recipes/models.ts";
 import type { StepMethods } from "../../src/define/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { loadRun } from "../../src/journal/snapshot.ts";
+import { traitsOf } from "../../src/plan/index.ts";
+import { comparedParts } from "../../src/run/view/compared.ts";
 import { apiError } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
@@ -65,6 +67,15 @@ test("whatever becomes of the parts, those that were made are offered, and the c
         expect(first.pause?.reason).toBe("approval");
         const waiting = await world.show.waiting();
         expect(waiting).toMatchObject([{ step: "look/pick", takes: made.length }]);
+        const decision = traitsOf(state.planned.plan.steps.find(({ path }) => path === "look/pick")!).decision!;
+        const compared = comparedParts(state, decision)!;
+        expect(compared.map(({ name }) => name)).toEqual(parts.map((_, index) => `part-${index}`));
+        expect(compared.flatMap(({ offered }) => offered)).toEqual(made.map((_, position) => position));
+        for (const [index, one] of compared.entries()) {
+          const { fate, micros } = parts[index]!;
+          expect(one.missing === null).toBe(fate === "made");
+          if (fate === "made") expect(one).toMatchObject({ models: [models.image.id], costMicros: micros });
+        }
         const position = pick % made.length;
         await world.show.approve("x", "look/pick", { pick: position });
         const end = await during(world.clock, (await world.show.resume("x")).result(), 1_000);

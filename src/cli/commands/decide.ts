@@ -1,5 +1,13 @@
 import { formatDuration } from "../../duration.ts";
-import { type Plan, type RunReport, type Showrunner, traitsOf, type WaitingDecision } from "../../internal.ts";
+import {
+  type ComparedPart,
+  type Plan,
+  type RunReport,
+  type Showrunner,
+  traitsOf,
+  type WaitingDecision,
+} from "../../internal.ts";
+import { dollars } from "../../money.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal, withShowrunner } from "../context.ts";
@@ -134,6 +142,8 @@ interface Waiting {
   readonly message: string | null;
   readonly choose: boolean;
   readonly shows: readonly OfferedTake[];
+  /** What made each, where several models are compared; null elsewhere. */
+  readonly compared: readonly ComparedPart[] | null;
   /** The last word on it, which no process has taken in yet. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
@@ -146,16 +156,20 @@ async function waitingIn(
   flags: DecideFlags,
 ): Promise<readonly Waiting[]> {
   const report = await show.show(runId);
-  return waitingSteps(await planOf(show, runId), report, await reviewFiles(context, flags));
+  const { comparedParts, loadRun } = await import("../../internal.ts");
+  const state = await loadRun(show.journal, runId);
+  const waiting = await waitingSteps(await planOf(show, runId), report, await reviewFiles(context, flags));
+  return waiting.map(({ decision, ...one }) => ({ ...one, compared: comparedParts(state, decision) }));
 }
 
 async function list(show: Showrunner, context: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
   const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
   if (flags.json) output.printJson(waiting);
-  for (const { step, message, choose, shows, decided } of waiting) {
+  for (const { step, message, choose, shows, compared, decided } of waiting) {
     output.say(`${output.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
     if (!flags.json && shows.length > 0) output.print(table(shows, columns, io.stdout.columns));
+    if (!flags.json && compared !== null) output.print(table(compared, comparison, io.stdout.columns));
     for (const { text, pick } of shows)
       if (text !== null && !flags.json) output.print(quoted(text, choose ? pick : null));
     if (decided !== null)
@@ -196,20 +210,30 @@ const columns = [
   { title: "where", value: where, flexible: true },
 ] as const;
 
+const comparison: readonly Column<ComparedPart>[] = [
+  { title: "pick", value: ({ offered }) => offered.map((at) => at + 1).join(", ") || "–", align: "right" },
+  { title: "part", value: ({ name }) => visible(name), flexible: true },
+  { title: "model", value: ({ models }) => visible(models.join(" + ")), flexible: true },
+  { title: "cost", value: ({ costMicros }) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
+  { title: "took", value: ({ tookMs }) => (tookMs === null ? "–" : formatDuration(tookMs)), align: "right" },
+  { title: "not made", value: ({ missing }) => visible(missing ?? ""), flexible: true },
+];
+
 function where({ path, asset_id, text }: OfferedTake): string {
   return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles): Promise<readonly Waiting[]> {
+async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles) {
   const waiting = report.steps.filter(({ status }) => status === "awaiting-approval");
   const decidedOn = new Map(waiting.map(({ path, approval }) => [path, approval]));
   const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
   return Promise.all(
     decisions
       .filter(({ path }) => decidedOn.has(path))
-      .map(async ({ path, message, choose, shows }) => {
+      .map(async (decision) => {
+        const { path, message, choose, shows } = decision;
         const offered = await offeredTakes(shows, { plan, report, review });
-        return { step: path, message, choose, shows: offered, decided: decidedOn.get(path) ?? null };
+        return { step: path, message, choose, shows: offered, decided: decidedOn.get(path) ?? null, decision };
       }),
   );
 }

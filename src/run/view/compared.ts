@@ -1,0 +1,80 @@
+import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
+import type { Decision, PlanStep } from "../../plan/plan.ts";
+import { offered } from "../kinds/approve.ts";
+import { runKind } from "../kinds/index.ts";
+import { missingReason } from "../resolve.ts";
+
+/** One of the parts that a person chooses among, with what they need to know of it. */
+export interface ComparedPart {
+  /** Its name in the comparison; of other choices the step that made it. */
+  readonly name: string;
+  /** Models that were asked for it, in the order of the plan. */
+  readonly models: readonly string[];
+  /** What its steps cost; null before the first bill. */
+  readonly costMicros: number | null;
+  /** From its first request to its last answer; null where nothing was asked, as of what was reused. */
+  readonly tookMs: number | null;
+  /** Positions of its results among those offered, from 0. */
+  readonly offered: readonly number[];
+  /** Why it has no result; null where it has one, or may still get it. */
+  readonly missing: string | null;
+}
+
+/** What a choice between models compares, in order; null of every other decision. */
+export function comparedParts(state: RunState, decision: Decision): readonly ComparedPart[] | null {
+  if (!decision.choose) return null;
+  const offer = offered(state, decision);
+  if (decision.parts !== undefined) return decision.parts.map((path, at) => partOf(state, decision, { path, at }));
+  const { steps } = state.planned.plan;
+  const makers = [...new Set(offer.map(({ step }) => step))];
+  const parts = makers.map((name): ComparedPart => {
+    const positions = offer.flatMap(({ step }, position) => (step === name ? [position] : []));
+    const own = steps.filter(({ path }) => path === name);
+    return { name, ...factsOf(state, own), offered: positions, missing: null };
+  });
+  return new Set(parts.map(modelsOf)).size > 1 ? parts : null;
+}
+
+function modelsOf({ models }: Pick<ComparedPart, "models">): string {
+  return models.join(" + ");
+}
+
+function partOf(state: RunState, decision: Decision, { path, at }: { readonly path: string; readonly at: number }) {
+  const steps = state.planned.plan.steps.filter((step) => step.path.startsWith(`${path}/`));
+  const shows = decision.shows.slice(0, at + 1);
+  const before = offered(state, { ...decision, shows: shows.slice(0, -1) }).length;
+  const { $ref } = shows[at]!;
+  // Of a value, a pick counts the place among all that could be shown.
+  const own = offered(state, { ...decision, shows: shows.slice(-1) });
+  const isOver = steps.every((step) => isStepFinal(state.steps[step.path]!.status));
+  const failed = steps.find((step) => state.steps[step.path]!.status === "failed");
+  const why = failed === undefined ? null : `${failed.path}: ${state.steps[failed.path]!.reason}`;
+  return {
+    name: path.slice(path.lastIndexOf("/") + 1),
+    ...factsOf(state, steps),
+    offered: own.map((_, index) => before + index),
+    missing: own.length > 0 || !isOver ? null : (why ?? missingReason(state, $ref)),
+  };
+}
+
+function factsOf(state: RunState, plans: readonly PlanStep[]): Pick<ComparedPart, "models" | "costMicros" | "tookMs"> {
+  const steps = plans.map((plan) => ({ plan, step: state.steps[plan.path]! }));
+  const costs = steps.flatMap(({ step }) => costsOf(step));
+  const spans = steps.flatMap(({ plan, step }) => runKind(plan.kind).worked(step) ?? []);
+  const asked = steps.flatMap(({ plan, step }) => ("model" in plan && wasAsked(step) ? [plan.model] : []));
+  return {
+    models: [...new Set(asked)],
+    costMicros: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    tookMs:
+      spans.length === 0 ? null : Math.max(...spans.map(({ to }) => to)) - Math.min(...spans.map(({ from }) => from)),
+  };
+}
+
+function wasAsked({ attempts, chats, reusedFrom }: StepState): boolean {
+  return attempts.length > 0 || chats.length > 0 || reusedFrom !== null;
+}
+
+function costsOf({ attempts, chats, superseded }: StepState): readonly number[] {
+  const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
+  return counting.flatMap(({ costMicros }) => costMicros ?? []);
+}
