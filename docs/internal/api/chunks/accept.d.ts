@@ -95,6 +95,7 @@ interface ApproveStep extends StepBase {
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
+  readonly parts?: readonly string[];
 }
 interface PickStep extends StepBase {
   readonly kind: "pick";
@@ -358,6 +359,7 @@ export {
   UploadHandle,
   Value,
   ValueHandle,
+  ValueIn,
   ValueTaskHandle,
   ValuesHandle,
   Voice,

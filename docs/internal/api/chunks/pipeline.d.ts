@@ -25,6 +25,7 @@ import {
   UploadHandle,
   Value,
   ValueHandle,
+  ValueIn,
   ValuesHandle,
   WorkOptions,
   Yield,
@@ -167,6 +168,22 @@ interface ChatBody {
   }[];
   readonly [setting: string]: unknown;
 }
+type One$1 = Handle<Yields, "single">;
+type PartOf<M, H extends One$1 = One$1> = (methods: M) => H;
+interface CompareOptions extends Pick<StepOptions, "after"> {
+  readonly message?: string | undefined;
+  readonly maxCost?: string | undefined;
+}
+type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
+type Compared<H extends One$1> = true extends Several<Known<H["yields"]>> ? "the parts of a comparison make one kind of result" : [Known<H["yields"]>] extends ["value"] ? ValueHandle<ValueIn<H>> : Handle<Known<H["yields"]>, "single">;
+type Several<Y, All = Y> = Y extends unknown ? ([All] extends [Y] ? false : true) : never;
+type Parts<M> = {
+  readonly [name: string]: PartOf<M>;
+};
+type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
+interface CompareMethod<M> {
+  <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
+}
 interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   readonly maxSteps: number;
   readonly maxCost?: string | undefined;
@@ -174,9 +191,9 @@ interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   readonly yields?: Sayable<Y> | undefined;
 }
 type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
-type One$1<R> = R extends readonly (infer E)[] ? E : R;
-type YieldsIn<R> = [One$1<R>] extends [never] ? "unknown" : One$1<R> extends Handle<infer Y> ? Y : "unknown";
-type Expanded<R> = [One$1<R>] extends [never] ? ExpandHandle<"unknown"> : One$1<R> extends Value<infer T> ? ValuesHandle<T> : ExpandHandle<YieldsIn<R>>;
+type One<R> = R extends readonly (infer E)[] ? E : R;
+type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
+type Expanded<R> = [One<R>] extends [never] ? ExpandHandle<"unknown"> : One<R> extends Value<infer T> ? ValuesHandle<T> : ExpandHandle<YieldsIn<R>>;
 type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"] ? ExpandOptions<"value"> & {
   readonly yields: "value";
 } : ExpandOptions<YieldsIn<R>>;
@@ -188,12 +205,10 @@ interface FirstOfOptions extends Pick<StepOptions, "after"> {
   readonly awayMs?: number | undefined;
   readonly maxCost?: string | undefined;
 }
-type One = Handle<Yields, "single">;
-type FirstOfOption<M, H extends One = One> = (methods: M) => H;
-type Agreeing<H extends One> = H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
+type Agreeing<H extends One$1> = H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One$1 : Handle<H["yields"] | "unknown", "single">;
 interface FirstOfMethod<M> {
-  <H extends One>(name: string, options: readonly [FirstOfOption<M, H>, ...FirstOfOption<M, Agreeing<NoInfer<H>>>[]], settings?: FirstOfOptions): Chosen<H>;
-  <H extends One>(name: string, options: readonly FirstOfOption<M, H>[], settings?: FirstOfOptions): Chosen<H>;
+  <H extends One$1>(name: string, options: readonly [PartOf<M, H>, ...PartOf<M, Agreeing<NoInfer<H>>>[]], settings?: FirstOfOptions): Chosen<H>;
+  <H extends One$1>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 interface ProviderOptions {
   readonly providerOptions?: {
@@ -370,6 +385,7 @@ interface StepMethods {
   readonly choose: ChooseMethod;
   readonly takes: TakesMethod;
   readonly firstOf: FirstOfMethod<StepMethods>;
+  readonly compare: CompareMethod<StepMethods>;
   readonly expand: ExpandMethod<StepMethods>;
   readonly include: IncludeMethod<StepMethods>;
 }
