@@ -34,7 +34,7 @@ interface RunningService {
   readonly startedAt: string;
 }
 declare function findLocalService(dataDir: string): RunningService | null;
-type LocalServiceErrorCode = "PORT_IN_USE" | "DATA_DIR_IN_USE" | "DATA_DIR_UNUSABLE" | "OPTION_INVALID" | "CATALOG_INVALID" | "FAMILIES_INVALID";
+type LocalServiceErrorCode = "PORT_IN_USE" | "DATA_DIR_IN_USE" | "DATA_DIR_UNUSABLE" | "OPTION_INVALID" | "CATALOG_INVALID" | "FAMILIES_INVALID" | "RECORDING_UNUSABLE";
 declare class LocalServiceError extends Error {
   readonly code: LocalServiceErrorCode;
   constructor(code: LocalServiceErrorCode, message: string, options?: {
@@ -311,6 +311,11 @@ interface KeyOption {
   readonly ownerId?: string;
 }
 type UnquotableCost = "null" | "zero" | "omit" | "refuse";
+interface ReplayOption {
+  readonly folder: string;
+  readonly speed?: "fast" | "real";
+  readonly orLocal?: boolean;
+}
 interface LocalServiceOptions {
   readonly port?: number;
   readonly host?: string;
@@ -333,6 +338,7 @@ interface LocalServiceOptions {
   readonly deliverToLoopback?: boolean;
   readonly deliveryTimeoutMs?: number;
   readonly faults?: FaultsOption;
+  readonly replay?: ReplayOption;
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
 interface WalletStats {
@@ -348,6 +354,7 @@ interface ServiceStats {
   readonly jobs_by_key: Readonly<Record<string, number>>;
   readonly jobs_by_model: Readonly<Record<string, number>>;
   readonly replayed_submits: number;
+  readonly unrecorded: readonly string[];
   readonly charged_micros: number;
   readonly refunded_micros: number;
   readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
@@ -384,6 +391,7 @@ export {
   type RenderRequest,
   type RenderResult,
   type Renderer,
+  type ReplayOption,
   type RunningService,
   type Scope,
   type ServiceStats,
