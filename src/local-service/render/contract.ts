@@ -10,6 +10,8 @@ export interface MediaFile {
   readonly height: number | null;
   /** Milliseconds; null for a still image. */
   readonly durationMs: number | null;
+  /** A picture that this service drew, with its prompt in small letters at the lower left. */
+  readonly isCaptioned?: boolean;
 }
 
 /** The sound of a voice: a stock voice, shifted to a pitch and a loudness. */

@@ -58,7 +58,13 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   const adapted = model?.adapt?.({ input, media }) ?? { input, rename: {} };
   const files = Object.entries(media).map(([field, found]) => [
     adapted.rename[field] ?? field,
-    found.map((file): MediaFile => ({ ...file, path: dataDir.absolute(file.path) })),
+    found.map(
+      (file): MediaFile => ({
+        ...file,
+        path: dataDir.absolute(file.path),
+        isCaptioned: file.sourceSeq !== null,
+      }),
+    ),
   ]);
   const outputs = input["num_outputs"];
   return {

@@ -81,3 +81,15 @@ export async function readTracks(path: string): Promise<{ type: string; codec: s
     })),
   );
 }
+
+/** How near to white the whitest pixel of the region is, 0 to 255. */
+export function whitest({ width, height, rgba }: Picture, { left, top, right, bottom }: Region): number {
+  let most = 0;
+  for (let y = Math.floor(top * height); y < bottom * height; y++) {
+    for (let x = Math.floor(left * width); x < right * width; x++) {
+      const at = (y * width + x) * 4;
+      most = Math.max(most, Math.min(rgba[at]!, rgba[at + 1]!, rgba[at + 2]!));
+    }
+  }
+  return most;
+}

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { openBench } from "./bench.ts";
-import { difference, readFrames, readPicture, readTracks } from "./look.ts";
+import { difference, readFrames, readPicture, readTracks, whitest } from "./look.ts";
 
 const { render, path, media } = await openBench();
 const small = { aspect_ratio: "16:9", resolution: "360p" };
@@ -27,6 +27,22 @@ describe("a video", () => {
     expect(difference(last, end)).toBeLessThan(4);
     expect(difference(middle, start)).toBeGreaterThan(10);
     expect(difference(middle, end)).toBeGreaterThan(10);
+  });
+
+  test("loses the caption of a start frame that was drawn here, before the camera would carry it away", async () => {
+    const start = media("start.png", "image/png");
+    const input = { ...small, prompt: "static", duration_ms: 1500 };
+    const letters = { left: 0.02, top: 0.92, right: 0.17, bottom: 0.97 };
+    const seen: number[][] = [];
+    for (const isCaptioned of [true, false]) {
+      const name = `captioned-${isCaptioned}.mp4`;
+      await render(name, { kind: "video", input, media: { start_image: [{ ...start, isCaptioned }] } });
+      seen.push((await readFrames(path(name), [0, -1])).map((frame) => whitest(frame, letters)));
+    }
+    const [[first, last], [, lastWithout]] = seen as [[number, number], [number, number]];
+    expect(first).toBeGreaterThan(200);
+    expect(lastWithout).toBeGreaterThan(200);
+    expect(last).toBeLessThan(150);
   });
 
   test("has an AAC track no longer than its pictures, unless generate_audio is false", async () => {

@@ -105,7 +105,7 @@ const SUBJECTS: readonly Row[] = [
     ["studio"],
   ],
   ["car", /\b(cars?|vehicle|sedan|taxi|truck|sports ?car|road trip)\b/, ["city", "hills", "desert"]],
-  ["boat", /\b(boats?|ships?|sail(boat|ing)?|yacht|vessel)\b/, ["sea"]],
+  ["boat", /\b(boats?|ships?|ferry|ferries|sail(boat|ing)?|yacht|vessel)\b/, ["sea"]],
   ["rocket", /\b(rockets?|spaceship|spacecraft|launch|shuttle)\b/, ["space"]],
   ["balloon", /\b(balloons?|airship|festival)\b/, OPEN_LAND],
   ["bird", /\b(birds?|gulls?|seagulls?|eagle|dove|crane|swallow)\b/, ["sea", "mountain"]],

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { createCanvas, GlobalFonts, type Image } from "@napi-rs/canvas";
+import { type Canvas, createCanvas, GlobalFonts, type Image } from "@napi-rs/canvas";
 import type { RenderRequest } from "../contract.ts";
 import { loadPicture } from "../probe/probe-image.ts";
 import { imageSize, type Size } from "../size.ts";
@@ -26,11 +26,14 @@ export function fontOf(sizePx: number): string {
 
 const LINES = 2;
 
+const letterOf = ({ width, height }: Size) => Math.max(11, Math.min(width, height) * 0.023);
+
 /** The prompt in small letters at the lower left, over a shade that keeps it legible. */
-export function drawCaption(context: Context, { width, height }: Size, prompt: string): void {
+export function drawCaption(context: Context, size: Size, prompt: string): void {
+  const { width, height } = size;
   const text = prompt.replace(/\s+/gu, " ").trim();
   if (text === "") return;
-  const letter = Math.max(11, Math.min(width, height) * 0.023);
+  const letter = letterOf(size);
   const margin = letter * 1.7;
   context.font = fontOf(letter);
   const lines = wrap(context, text, Math.min(width - 2 * margin, letter * 34));
@@ -44,6 +47,18 @@ export function drawCaption(context: Context, { width, height }: Size, prompt: s
   context.fillStyle = "rgba(255, 255, 255, 0.92)";
   context.textBaseline = "top";
   for (const [i, line] of lines.entries()) context.fillText(line, margin, top + i * letter * 1.4);
+}
+
+/** The picture with what lies above its caption mirrored over it, for a camera that moves: letters would leave the frame. */
+export function withoutCaption(picture: Canvas): Canvas {
+  const { width, height } = picture;
+  const strip = Math.ceil(letterOf(picture) * (1.7 + 1.4 * LINES));
+  const canvas = createCanvas(width, height);
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0);
+  context.setTransform(1, 0, 0, -1, 0, 2 * (height - strip));
+  context.drawImage(picture, 0, height - 2 * strip, width, strip, 0, height - 2 * strip, width, strip);
+  return canvas;
 }
 
 function wrap(context: Context, text: string, width: number): string[] {

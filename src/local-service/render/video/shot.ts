@@ -142,6 +142,8 @@ export interface ShotOptions {
   readonly seconds: number;
   /** The exact first frame; without it the shot is drawn from its words. */
   readonly start: Surface | null;
+  /** What the first frame dissolves into where letters on it would leave the frame with the camera. */
+  readonly bare: Surface | null;
   /** The exact last frame. */
   readonly end: Surface | null;
 }
@@ -155,18 +157,29 @@ interface Plane {
   readonly leads: boolean;
 }
 
+/** How long the first frame takes to lose its letters. */
+const BARE_AFTER_S = 0.8;
+
 /** Where the dissolve into the end frame lies within the shot. */
 const DISSOLVE_FROM = 0.3;
 
 export function createShot(options: ShotOptions): Shot {
-  const { size, brief, seed, seconds, start, end } = options;
+  const { size, brief, seed, seconds, start, bare, end } = options;
   const camera = cameraFor(brief.prompt, seed);
   const layers = start === null ? drawnLayers(size, brief) : [{ layer: mirroredLayer(start), depth: 1, leads: false }];
+  const bareLayer = bare === null ? null : mirroredLayer(bare);
   const arrival = end === null ? null : mirroredLayer(end);
   const air = airOf(size, brief);
   return (context, progress) => {
     const view = camera(progress);
-    for (const { layer, depth, leads } of layers) drawLayer(context, layer, leads ? ahead(view) : view, depth);
+    const bareness = bareLayer === null ? 0 : ease(Math.min(1, (progress * seconds) / BARE_AFTER_S));
+    if (bareness < 1)
+      for (const { layer, depth, leads } of layers) drawLayer(context, layer, leads ? ahead(view) : view, depth);
+    if (bareLayer !== null) {
+      context.globalAlpha = bareness;
+      drawLayer(context, bareLayer, view);
+      context.globalAlpha = 1;
+    }
     if (arrival !== null) drawArrival(context, arrival, progress);
     const strength = fade(progress, start !== null, end !== null);
     air(context, progress * seconds, strength);

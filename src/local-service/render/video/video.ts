@@ -3,6 +3,7 @@ import { EncodedPacketSink, type InputVideoTrack } from "mediabunny";
 import { inputError, type MediaFile, type RenderRequest } from "../contract.ts";
 import { readBrief } from "../draw/brief.ts";
 import { coverOf } from "../draw/brush.ts";
+import { withoutCaption } from "../draw/image.ts";
 import { frameRateOf } from "../probe/probe-file.ts";
 import { loadPicture } from "../probe/probe-image.ts";
 import { hashOf } from "../random.ts";
@@ -44,6 +45,8 @@ async function encodeFrames(
   const total = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
   const scenes = storyboardOf(input, total);
   const start = await stillOf(request, ["start_image", "images"], size);
+  const isCaptioned = (media.start_image?.[0] ?? media.images?.[0])?.isCaptioned === true;
+  const bare = start !== null && isCaptioned ? withoutCaption(start) : null;
   const end = media.end_image?.[0] ? await stillOf(request, ["end_image"], size) : null;
   const encoder = createFrameEncoder(size, FPS);
   const context = createCanvas(size.width, size.height).getContext("2d");
@@ -53,7 +56,8 @@ async function encodeFrames(
       const isLast = i === scenes.length - 1;
       const brief = readBrief(scene.prompt, request.seed, request.index);
       const seconds = scene.frames / FPS;
-      const shot = createShot({ size, brief, seed, seconds, start: i === 0 ? start : null, end: isLast ? end : null });
+      const opening = i === 0 ? { start, bare } : { start: null, bare: null };
+      const shot = createShot({ size, brief, seed, seconds, ...opening, end: isLast ? end : null });
       for (let frame = 0; frame < scene.frames; frame++) {
         shot(context, scene.frames === 1 ? 1 : frame / (scene.frames - 1));
         await encoder.add(context.canvas.data());
