@@ -150,6 +150,19 @@ test("a column names the rows: in their ids, whatever the text, and as their tit
     expect(() => checkRunId(id)).not.toThrow();
 });
 
+test("the column that names the rows need be no field of the input; another one is a mistake", async () => {
+  const closed = { type: "object", properties: { slogan: { type: "string" } }, additionalProperties: false };
+  const rows = (text: string, idColumn?: string) => {
+    writeFileSync(join(folder, "ads.csv"), text);
+    return readRows("ads.csv", { io, flags: {}, pipeline: "p", schema: closed, base: {}, idColumn });
+  };
+  expect(await rows("sku,slogan\nA1,Good\n", "sku")).toMatchObject({
+    rows: [{ title: "A1", input: { slogan: "Good" } }],
+  });
+  expect(await rows("name,slogan\nA1,Good\n")).toMatchObject({ rows: [{ title: "A1", input: { slogan: "Good" } }] });
+  expect(await rows("sku,slogan\nA1,Good\n")).toMatchObject({ ok: false, mistakes: [{ line: 1, column: "sku" }] });
+});
+
 test("-i reads a table as --each does, and says how a number is written", async () => {
   writeFileSync(join(folder, "shots.csv"), "name;seconds\nopen;3\nclose;\n");
   expect(await readInput({ i: ["shots=@shots.csv"] }, io, { schema })).toEqual({

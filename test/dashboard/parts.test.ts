@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
-import { usd } from "../../src/dashboard/page/ui/format.ts";
+import { listedTags, usd } from "../../src/dashboard/page/ui/format.ts";
 import { bundlesOf } from "../../src/dashboard/views/groups.ts";
 import type { StepView } from "../../src/dashboard/views/run-wire.ts";
 import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
+import { BATCH_TAG } from "../../src/engine/bulk/quote-each.ts";
 import { matchPath, parseRange } from "../../src/served/index.ts";
 
 describe("a Range header", () => {
@@ -159,4 +160,8 @@ describe("the graph", () => {
     const beside = neighbour(drawing, "b", "ArrowDown", "LR") ?? neighbour(drawing, "b", "ArrowUp", "LR");
     expect(beside).toBe("c");
   });
+});
+
+test("an entry of a list leaves out which rows were started together", () => {
+  expect(listedTags(["client=acme", `${BATCH_TAG}=ads-1`])).toEqual(["client=acme"]);
 });

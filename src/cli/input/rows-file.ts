@@ -37,9 +37,7 @@ export interface Schema {
  * The message of a mistake where the input has no such field.
  */
 export function columnsOf(name: string, schema: unknown): Column | string {
-  if (name.startsWith("#")) {
-    return { put: (cell, { notes }) => putNote(name, cell, notes) };
-  }
+  if (name.startsWith("#")) return noteColumn(name);
   if (name.startsWith("tag:")) return { put: (cell, { tags }) => putTag(name.slice(4), cell, tags) };
   const keys = name.split(".");
   const found = fieldAt(schema as Schema, keys);
@@ -52,9 +50,13 @@ export function columnsOf(name: string, schema: unknown): Column | string {
   return { put: (cell, { input }) => putField(keys, cell, found, input) };
 }
 
-function putNote(name: string, cell: Cell, notes: Target["notes"]): null {
-  notes[name] = "text" in cell ? cell.text : cell.json;
-  return null;
+function noteColumn(name: string): Column {
+  return {
+    put(cell, { notes }) {
+      define(notes, name, "text" in cell ? cell.text : cell.json);
+      return null;
+    },
+  };
 }
 
 function putTag(key: string, cell: Cell, tags: { [key: string]: string }): string | null {
@@ -218,15 +220,17 @@ function jsonRecords(text: string): Records {
 function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: RowsOf): RowsFile {
   const columns = new Map<string, Column | string>();
   const wrong: RowMistake[] = [...mistakes];
+  const naming: readonly string[] = of.idColumn === undefined ? DEFAULT_ID_COLUMNS : [of.idColumn];
   for (const { line, cells } of records) {
     for (const { column } of cells) {
       if (columns.has(column)) continue;
-      const known = columnsOf(column, of.schema);
+      const field = columnsOf(column, of.schema);
+      const known = typeof field === "string" && naming.includes(column) ? noteColumn(column) : field;
       columns.set(column, known);
       if (typeof known === "string") wrong.push({ line: headerLine ?? line, column, message: known });
     }
   }
-  const titled = of.idColumn ?? DEFAULT_ID_COLUMNS.find((name) => columns.has(name));
+  const titled = of.idColumn ?? naming.find((name) => columns.has(name));
   if (titled !== undefined && !columns.has(titled) && records.length > 0) {
     const known = [...columns.keys()].join(", ");
     wrong.push({ line: headerLine ?? 1, column: titled, message: `--id-column names no column; there are: ${known}` });

@@ -7,7 +7,7 @@ import { listVersion, useCanAct } from "../state/live.ts";
 import { go, reviewHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
-import { ago, count } from "../ui/format.ts";
+import { ago, count, listedTags } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { ApproveAll } from "./approve-all.tsx";
 import { Filters, type ReviewRoute } from "./filters.tsx";
@@ -146,7 +146,7 @@ function Queue({ items, at, onShow }: QueueProps) {
               {item.message ?? item.step}
               {item.takes !== null && ` · ${count(item.takes, "take")}`}
             </span>
-            <small>{[...item.tags, ago(item.since, now)].join(" · ")}</small>
+            <small>{[...listedTags(item.tags), ago(item.since, now)].join(" · ")}</small>
           </button>
         </li>
       ))}

@@ -6,7 +6,7 @@ import { listVersion, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
-import { ago, count, usd } from "../ui/format.ts";
+import { ago, count, listedTags, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { ReviewLinksButton } from "./review-links.tsx";
@@ -174,7 +174,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
         </span>
         <span class="name">
           <b>{run.title ?? run.id}</b>
-          <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...run.tags].join(" · ")}</small>
+          <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...listedTags(run.tags)].join(" · ")}</small>
         </span>
         <span class="state">
           <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
