@@ -114,7 +114,20 @@ test("all that is wrong with rows stands in one list: cells, counts, columns", a
       { line: 1, column: "colour", message: expect.stringMatching(/^is no field of the input; its fields: slogan/) },
       { line: 3, column: "size", message: '"ten" is no integer' },
     ],
+    rows: [],
   });
+});
+
+test("rows with mistakes of their own leave the others, and their other cells, to be checked", async () => {
+  writeFileSync(join(folder, "rows.csv"), "slogan;size\nfine;1\nwell;ten\nwell;elf\ntoo;many;cells\nfew\n");
+  const read = await readRows("rows.csv", { io, flags: {}, pipeline: "p", schema, base: {} });
+  expect(read.ok).toBe(false);
+  expect(read.rows.map(({ line, input }) => [line, input])).toEqual([
+    [2, { slogan: "fine", size: 1 }],
+    [3, { slogan: "well" }],
+    [4, { slogan: "well" }],
+  ]);
+  expect(new Set(read.rows.map(({ id }) => id)).size).toBe(3);
 });
 
 test("a column names the rows: in their ids, whatever the text, and as their titles", async () => {

@@ -1,4 +1,12 @@
-import { type BulkQuote, quoteEach, type RowOutcome, runEach, type Showrunner } from "../../internal.ts";
+import {
+  type BulkProblem,
+  type BulkQuote,
+  checkEach,
+  quoteEach,
+  type RowOutcome,
+  runEach,
+  type Showrunner,
+} from "../../internal.ts";
 import { dollars, parseUsd, wholeCents } from "../../money.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
@@ -34,20 +42,18 @@ export async function runRows(
     schema,
     base: (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown },
   });
-  if (!read.ok) return sayMistakes(read.mistakes, file, context, flags);
+  if (!read.ok && read.rows.length === 0) return sayMistakes(read.mistakes, file, context, flags);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
     sayWhere(show, context);
     using _waits = sayLimitWaits(() => show.client.pace(), context.output);
     const rows = withKnownIds(read.rows, await show.runs());
     const { budget: ___, ...quoting } = quoteOptions(flags);
+    if (!read.ok) {
+      const problems = await checkEach(show, loaded.pipeline, rows, quoting);
+      return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
+    }
     const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
-    if (!quote.ok)
-      return sayMistakes(
-        quote.problems.map((problem) => ofRow(problem, rows)),
-        file,
-        context,
-        flags,
-      );
+    if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
     sayQuote(quote, context);
     const rest = { totalMicros: { min: quote.mostMicros, max: maxOf(quote) }, expectedMicros: quote.mostMicros };
     const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
@@ -175,15 +181,17 @@ function withBudget(
   return [...args.slice(0, at), "--budget", enough, ...args.slice(after)];
 }
 
-function ofRow(
-  {
-    index,
-    step,
-    field,
-    message,
-  }: { readonly index: number; readonly step: string | null; readonly field: string | null; readonly message: string },
+/** A cell that could not be read is said to be missing as well: that is said once. */
+function withProblems(
+  mistakes: readonly RowMistake[],
+  problems: readonly BulkProblem[],
   rows: readonly FileRow[],
-): RowMistake {
+): readonly RowMistake[] {
+  const isSaid = (one: RowMistake) => mistakes.some(({ line, column }) => line === one.line && column === one.column);
+  return [...mistakes, ...problems.map((problem) => ofRow(problem, rows)).filter((one) => !isSaid(one))];
+}
+
+function ofRow({ index, step, field, message }: BulkProblem, rows: readonly FileRow[]): RowMistake {
   const { line } = rows[index]!;
   const other = /^is row (\d+) again$/.exec(message);
   if (other !== null) {

@@ -132,7 +132,8 @@ export interface RowMistake {
 
 export type RowsFile =
   | { readonly ok: true; readonly rows: readonly FileRow[] }
-  | { readonly ok: false; readonly mistakes: readonly RowMistake[] };
+  /** With the rows whose other cells can be checked, so that all mistakes are reported at once: none where a column is wrong. */
+  | { readonly ok: false; readonly mistakes: readonly RowMistake[]; readonly rows: readonly FileRow[] };
 
 /** What the ids of the rows are made from, beside the rows. */
 export interface RowsOf {
@@ -236,17 +237,22 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
     wrong.push({ line: headerLine ?? 1, column: titled, message: `--id-column names no column; there are: ${known}` });
   }
   if (records.length === 0 && wrong.length === 0) wrong.push({ line: 1, column: null, message: "has no rows" });
+  const isReadable = wrong.length === mistakes.length;
+  const unreadable = new Set(mistakes.map(({ line }) => line));
   const stem = slugOf(of.name ?? basename(path, extname(path)));
   const rows = records.map(({ line, cells }): FileRow => {
     const input = structuredClone(of.base) as { [field: string]: unknown };
     const tags: { [key: string]: string } = {};
     const notes: { [name: string]: unknown } = {};
+    const others = wrong.length;
     for (const cell of cells) {
       const column = columns.get(cell.column)!;
       const message = typeof column === "string" ? null : column.put(cell, { input, tags, notes });
       if (message !== null) wrong.push({ line, column: cell.column, message });
     }
-    const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes };
+    // A row that was not read whole is never said to repeat another.
+    const own = wrong.length > others ? { line } : {};
+    const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes, ...own };
     const hash = createHash("sha256")
       .update(canonicalize(content) ?? "")
       .digest("hex")
@@ -255,7 +261,8 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
     const otherIds = ["", ...cells.map(titleOf)].map((name) => rowId(stem, name, hash));
     return { line, id: rowId(stem, title, hash), otherIds, ...(title !== "" && { title }), input, tags };
   });
-  return wrong.length > 0 ? { ok: false, mistakes: wrong } : { ok: true, rows };
+  if (wrong.length === 0) return { ok: true, rows };
+  return { ok: false, mistakes: wrong, rows: isReadable ? rows.filter(({ line }) => !unreadable.has(line)) : [] };
 }
 
 const DEFAULT_ID_COLUMNS = ["id", "#id", "name", "#name"] as const;

@@ -61,12 +61,7 @@ export async function quoteEach(
 ): Promise<BulkQuote> {
   const { profile, signal, ...quoting } = options;
   const known = await knownRuns(show, rows);
-  const plans = await inOrder(rows, signal, async (row, index) => {
-    if (known.has(row.id)) return [];
-    const planned = await show.plan(pipeline, row.input, { profile });
-    return planned.ok ? [] : planned.problems.map((problem) => ({ ...problem, index }));
-  });
-  const problems = [...repeatedIds(rows), ...plans.flat()];
+  const problems = await problemsOf(show, pipeline, rows, { known, profile, signal });
   if (problems.length > 0) return { ok: false, problems };
   const earlier = [...known.values()].map(batchOf).find((name) => name !== null);
   const batch = earlier ?? batchName(pipeline, rows);
@@ -84,6 +79,34 @@ export async function quoteEach(
   if (refused.length > 0) return { ok: false, problems: refused };
   const priced = quoted as readonly QuotedRow[];
   return { ok: true, rows: priced, mostMicros: priced.reduce((sum, { mostMicros }) => sum + mostMicros, 0) };
+}
+
+/** Every problem of every row that has no run yet; prices nothing. */
+export async function checkEach(
+  show: Showrunner,
+  pipeline: Pipeline,
+  rows: readonly BulkRow[],
+  options: Pick<RunOptions, "profile" | "signal"> = {},
+): Promise<readonly BulkProblem[]> {
+  return problemsOf(show, pipeline, rows, { ...options, known: await knownRuns(show, rows) });
+}
+
+interface Checking extends Pick<RunOptions, "profile" | "signal"> {
+  readonly known: ReadonlyMap<string, RunReport>;
+}
+
+async function problemsOf(
+  show: Showrunner,
+  pipeline: Pipeline,
+  rows: readonly BulkRow[],
+  { known, profile, signal }: Checking,
+): Promise<readonly BulkProblem[]> {
+  const plans = await inOrder(rows, signal, async (row, index) => {
+    if (known.has(row.id)) return [];
+    const planned = await show.plan(pipeline, row.input, { profile });
+    return planned.ok ? [] : planned.problems.map((problem) => ({ ...problem, index }));
+  });
+  return [...repeatedIds(rows), ...plans.flat()];
 }
 
 function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {
