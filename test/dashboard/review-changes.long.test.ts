@@ -27,6 +27,7 @@ const poster = pipeline("poster", {
     const shots = task("shots", {}, () => [
       { line: "A boat leaves.", seconds: 4 },
       { line: "It comes back.", seconds: 6 },
+      { line: "A storm rises. ".repeat(200).trimEnd(), seconds: 9 },
     ]);
     const read = approve("read", shots, { message: "Are these the shots?" });
     const told = task("told", { read }, ({ read }) => read.map(({ line }) => line).join(" "));
@@ -137,6 +138,12 @@ test("where no code says what a note changes, that is said, and the same is made
 
 test("a list of shots is changed before it is approved; what uses it gets the changed one", async () => {
   await open("read");
+  // As fields, and whole: nothing of it is hidden in a place that scrolls by itself.
+  const told = desk()
+    .getByRole("definition")
+    .getByText(/^A storm rises/);
+  await told.waitFor();
+  expect(await told.evaluate((field) => field.scrollHeight - field.clientHeight)).toBe(0);
   await desk().getByRole("button", { name: "Change it…" }).click();
   const first = desk().getByRole("textbox", { name: "line" }).first();
   await first.fill("A red boat leaves.");
@@ -148,6 +155,7 @@ test("a list of shots is changed before it is approved; what uses it gets the ch
   await desk().getByText("A boat leaves.").waitFor();
   await desk().getByRole("button", { name: "Change it…" }).click();
   await desk().getByRole("textbox", { name: "line" }).nth(1).fill("It never comes back.");
+  await desk().getByRole("button", { name: "Remove shots 3" }).click();
   await desk().getByRole("button", { name: "Remove shots 1" }).click();
   await desk().getByRole("button", { name: "Approve as changed" }).click();
   await page.locator("aside").getByText("1 decision to make").waitFor();

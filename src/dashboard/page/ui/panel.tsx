@@ -7,8 +7,8 @@ const DEEPEST = 4;
 
 /** A JSON value as fields, its long texts broken into lines; everything is text, whatever it looks like. */
 export function Data({ value }: { readonly value: unknown }) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return <pre>{text(value)}</pre>;
-  return <Fields of={Object.entries(value)} depth={1} />;
+  const fields = fieldsOf(value);
+  return fields === null ? <pre>{text(value)}</pre> : <Fields of={fields} depth={1} />;
 }
 
 function Fields({ of, depth }: { readonly of: readonly (readonly [string, unknown])[]; readonly depth: number }) {
