@@ -66,7 +66,7 @@ async function waiting(id: string, lines: readonly string[]): Promise<void> {
   const run = await served.show.run(
     ad,
     { product: "a kettle", lines: [...lines] },
-    { id, budget: "5", tags: { team: "film" }, outDir: join(outDir, id) },
+    { id, budget: "5", tags: { team: "film", "batch-of": "spots" }, outDir: join(outDir, id) },
   );
   expect((await run.result()).pause?.reason).toBe("approval");
 }
@@ -181,6 +181,7 @@ describe("costs", () => {
     await seen.go("/costs");
     await page.getByText("By pipeline").waitFor();
     await page.getByRole("rowheader", { name: "team=film" }).waitFor();
+    expect(await page.getByText("batch-of=").count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     const { days } = (await (await page.request.get(`${served.dashboard.origin}/api/costs?days=7`)).json()) as {
       days: readonly number[];

@@ -1,4 +1,4 @@
-import type { RunRow, Showrunner } from "../../internal.ts";
+import { BATCH_TAG, type RunRow, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
@@ -15,7 +15,7 @@ const columns: readonly Column<RunRow>[] = [
   { title: "title", value: ({ title }) => visible(title ?? ""), flexible: true },
   { title: "pipeline", value: (row) => visible(row.pipeline), flexible: true },
   { title: "status", value: (row) => row.status },
-  { title: "tags", value: ({ tags }) => visible(tagText(tags)), flexible: true },
+  { title: "tags", value: ({ tags }) => visible(tagText(withoutBatch(tags))), flexible: true },
   { title: "started", value: (row) => instant(row.createdAt) },
   { title: "last event", value: (row) => instant(row.updatedAt) },
 ];
@@ -23,6 +23,11 @@ const columns: readonly Column<RunRow>[] = [
 export interface RunsFlags extends ServiceFlags {
   readonly tag?: readonly string[];
   readonly search?: string;
+}
+
+/** Which rows were started together is for filters; people did not write it. */
+function withoutBatch({ [BATCH_TAG]: _, ...tags }: RunRow["tags"]): RunRow["tags"] {
+  return tags;
 }
 
 function tagText(tags: RunRow["tags"]): string {
