@@ -165,6 +165,14 @@ test("a list of shots is changed before it is approved; what uses it gets the ch
 });
 
 test("what does not fit is refused with the reason, and stays to be decided", async () => {
+  await open("also");
+  await page.route("**/api/runs/p/approve", (route) => {
+    return route.fulfill({ status: 409, json: { error: { code: "CONFLICT", message: "it does not fit" } } });
+  });
+  await desk().getByRole("button", { name: "Approve" }).click();
+  await page.getByRole("alert").first().waitFor();
+  expect(await page.getByRole("alert").allInnerTexts()).toEqual([expect.stringContaining("it does not fit")]);
+  await page.unroute("**/api/runs/p/approve");
   const answer = await page.evaluate(async () => {
     const body = JSON.stringify({ step: "also", value: "a text" });
     const headers = { "content-type": "application/json" };

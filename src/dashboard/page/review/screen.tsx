@@ -78,6 +78,8 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
     if (item !== undefined) show(item);
   };
   useKeys({ u: undo });
+  // The decision that is shown says itself what became of it.
+  const isSaidThere = last?.[1].error != null && open[index] !== undefined && keyOf(open[index]) === last[0];
   return (
     <div class="desk">
       <aside>
@@ -107,7 +109,7 @@ function Reviewing({ route, asked, queue, version }: ReviewingProps) {
             onDecided={() => show(open[index + 1] ?? open.find((_, other) => other !== index))}
           />
         )}
-        {last !== undefined && <Said verdict={last[1]} onUndo={undo} />}
+        {last !== undefined && !isSaidThere && <Said verdict={last[1]} onUndo={undo} />}
         <p class="keys quiet">
           Keys: 1 to 9 pick, A approves, R rejects, U undoes, arrows move, space plays, Z enlarges, D differences, E
           earlier attempts, C comments, M makes it again
