@@ -34,6 +34,7 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
+  const asked = step.when !== undefined && "ref" in step.when ? step.when.ref.step : null;
   const second = secondGate(state, step.path);
   if (second?.is === "never") {
     const { reason, skippedByCondition } = second;
@@ -53,7 +54,9 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       if (!mayLose) break;
       continue;
     }
-    if (hasResult(needed) || path === expectedToFail || toleratesFailure(step)) continue;
+    if (hasResult(needed) || path === expectedToFail) continue;
+    // Whoever can do without some of its results cannot do without the answer to its condition.
+    if (path !== asked && toleratesFailure(step)) continue;
     if (isOfEarlierOption(state, step, path)) continue;
     return {
       ready: "never",

@@ -73,6 +73,22 @@ describe("a condition", () => {
     expect(ready(of({ is: "truthy" }), [[task("v"), { status: "cancelled" }]])).toBe("needs v, which was cancelled");
   });
 
+  test("that nobody answered stops also what can do without some of its inputs", () => {
+    const condition = { ref: valueRef("v").$ref, is: "truthy" } as const;
+    const tolerant = [job("q", {}, { onFailure: { quorum: 1 } }), pick("p", [ref("a")])];
+    for (const step of tolerant) {
+      const asking = { ...step, needs: ["a", "v"], when: condition } as PlanStep;
+      const once = (v: object) =>
+        ready(asking, [
+          [job("a"), made(1)],
+          [task("v"), v],
+        ]);
+      expect(once(failed)).toBe("needs v, which failed");
+      expect(once(skipped)).toBe("needs v, which was skipped");
+      expect(once(value(true))).toBe("yes");
+    }
+  });
+
   test("on a failure holds once the step has failed, and never where it did not", () => {
     const rescue = when({ failed: "v" });
     expect(ready(rescue, [[task("v"), failed]])).toBe("yes");
