@@ -270,6 +270,7 @@ interface MediaFile {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
+  readonly isCaptioned?: boolean;
 }
 interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
