@@ -25,7 +25,14 @@ async function offered(line: string, cwd = emptyFolder()): Promise<readonly stri
 
 describe("completion in bash", () => {
   test("offers the commands that begin so", async () => {
-    expect(await offered("showrunner re")).toEqual(["reconcile", "record", "reject", "report", "resume", "review-link"]);
+    expect(await offered("showrunner re")).toEqual([
+      "reconcile",
+      "record",
+      "reject",
+      "report",
+      "resume",
+      "review-link",
+    ]);
   });
 
   test("offers the commands of a group, and the flags of each", async () => {
