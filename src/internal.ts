@@ -13,7 +13,7 @@ export { isPipeline } from "./define/index.ts";
 export { formatDuration } from "./duration.ts";
 export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
-export { BATCH_TAG, type BulkProblem, type BulkQuote, type BulkRow, checkEach } from "./engine/bulk/quote-each.ts";
+export { type BulkProblem, type BulkQuote, type BulkRow, checkEach } from "./engine/bulk/quote-each.ts";
 export type { RowOutcome } from "./engine/bulk/run-each.ts";
 export { changeableValue } from "./engine/change/changed-value.ts";
 export type { RerunScope } from "./engine/change/drift.ts";

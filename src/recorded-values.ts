@@ -75,6 +75,28 @@ function cleanString(text: string): string {
   return redactUrls(text.replace(SECRET_TEXT, REDACTED));
 }
 
+/** The body of a submit without what is its sender's own business. */
+export function withoutSendersOwn(body: unknown): unknown {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)));
+}
+
+/** Every text of a JSON value changed, given the name of its field; with `changeName` the names too. */
+export function mapTexts(
+  value: unknown,
+  change: (text: string, name: string) => string,
+  changeName: (name: string) => string = (name) => name,
+): unknown {
+  const mapped = (item: unknown, name: string, depth: number): unknown => {
+    if (typeof item === "string") return change(item, name);
+    if (typeof item !== "object" || item === null || depth === 0) return item;
+    if (Array.isArray(item)) return item.map((one) => mapped(one, name, depth - 1));
+    const fields = Object.entries(item).map(([key, one]) => [changeName(key), mapped(one, key, depth - 1)]);
+    return Object.fromEntries(fields);
+  };
+  return mapped(value, "", MOST_DEPTH);
+}
+
 /** What a request asks for, below the base: its path, and the parameters that count, in order. */
 export function requestLine(method: string, path: string, query: URLSearchParams): string {
   const counted = [...query].filter(([name]) => RECORDED_QUERY.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));

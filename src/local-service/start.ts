@@ -21,7 +21,7 @@ import { described, describedOperator } from "./openapi/document.ts";
 import { funder, operatorEndpoints } from "./operator/endpoints.ts";
 import { readStats, type ServiceStats } from "./operator/stats.ts";
 import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
-import { openReplay, type Replay, withReplay } from "./replay/index.ts";
+import { openReplay, withReplay } from "./replay/index.ts";
 import { CLOCK_OFFSET, startRetention } from "./runner/retention.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
@@ -42,11 +42,9 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
 }
 
 /** The HTTP application: API, operator endpoints and downloads. */
-export function createServiceApp(
-  service: ServiceContext,
-  replay: Replay | null = openReplay(service),
-): Hono<{ Bindings: HttpBindings }> {
+export function createServiceApp(service: ServiceContext): Hono<{ Bindings: HttpBindings }> {
   const { store, clock, options, metrics } = service;
+  const replay = openReplay(service);
   const ports: KernelPorts = {
     authenticate: authenticator(store, clock),
     limit: rateLimiter(options.rateLimit, clock),

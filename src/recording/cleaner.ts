@@ -1,6 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { createRedactor, type Redactor } from "../api/redactor.ts";
-import { OUTPUT_URL, RECORDED_HEADERS, SENDERS_OWN, uploadMark, withoutSecrets } from "../recorded-values.ts";
+import {
+  mapTexts,
+  OUTPUT_URL,
+  RECORDED_HEADERS,
+  uploadMark,
+  withoutSecrets,
+  withoutSendersOwn,
+} from "../recorded-values.ts";
 
 /** Headers whose values are secrets, in either direction. */
 const CREDENTIAL_HEADERS = ["authorization", "proxy-authorization", "x-api-key"] as const;
@@ -50,10 +57,7 @@ export class Cleaner {
     if (text === "") return undefined;
     const value = parsed(text);
     if (value === undefined) return this.text(text);
-    const own = isRecord(value)
-      ? Object.fromEntries(Object.entries(value).filter(([name]) => !SENDERS_OWN.has(name)))
-      : value;
-    return this.#clean(own);
+    return this.#clean(withoutSendersOwn(value));
   }
 
   /** A JSON answer or frame; undefined where the text is none. */
@@ -64,12 +68,11 @@ export class Cleaner {
   }
 
   #clean(value: unknown): unknown {
-    return withoutSecrets(
-      mapTexts(value, (text) => {
-        const sha256 = this.#uploads.get(text);
-        return sha256 === undefined ? this.#redacted(text) : uploadMark(sha256);
-      }),
-    );
+    const cleaned = (text: string) => {
+      const sha256 = this.#uploads.get(text);
+      return sha256 === undefined ? this.#redacted(text) : uploadMark(sha256);
+    };
+    return withoutSecrets(mapTexts(value, cleaned, cleaned));
   }
 
   #redacted(text: string): string {
@@ -93,15 +96,6 @@ function withoutOutputUrls(answer: Json): Json {
     isRecord(output) && typeof output.url === "string" ? { ...output, url: OUTPUT_URL } : output,
   );
   return { ...plain, outputs: marked };
-}
-
-function mapTexts(value: unknown, change: (text: string) => string, depth = 100): unknown {
-  if (typeof value === "string") return change(value);
-  if (typeof value !== "object" || value === null || depth === 0) return value;
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, depth - 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [change(name), mapTexts(item, change, depth - 1)]),
-  );
 }
 
 export function isRecord(value: unknown): value is Json {

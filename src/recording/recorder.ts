@@ -123,7 +123,7 @@ class Recording {
       return;
     }
     this.#cleaner.learn(incoming.headers);
-    const path = (target.pathname + target.search).slice(new URL(this.#base.href).pathname.replace(/\/$/, "").length);
+    const path = (target.pathname + target.search).slice(this.#base.href.length - this.#base.origin.length);
     const seen = await this.#pass(incoming, outgoing, target, path);
     if (seen !== null && isRecorded(path)) await this.#record(seen);
   }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
-import { listedTags, usd } from "../../src/dashboard/page/ui/format.ts";
+import { usd } from "../../src/dashboard/page/ui/format.ts";
 import { bundlesOf } from "../../src/dashboard/views/groups.ts";
 import type { StepView } from "../../src/dashboard/views/run-wire.ts";
 import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
-import { BATCH_TAG } from "../../src/engine/bulk/quote-each.ts";
+import { BATCH_TAG, listedTags } from "../../src/listed-tags.ts";
 import { matchPath, parseRange } from "../../src/served/index.ts";
 
 describe("a Range header", () => {

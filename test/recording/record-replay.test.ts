@@ -45,6 +45,15 @@ async function recorderOf(baseUrl: string, folder: string, keepMedia = false) {
   return recorder;
 }
 
+/** A client whose calls to a hosted service are recorded. */
+async function recordedClient() {
+  const folder = await folderFor();
+  const recorder = await recorderOf((await hosted()).baseUrl, folder);
+  const recording = createClient({ baseUrl: recorder.baseUrl, apiKey: KEY });
+  ends.push(() => recording.close());
+  return { folder, recorder, recording };
+}
+
 async function replaying(folder: string, more: { speed?: "fast" | "real"; orLocal?: boolean } = {}) {
   const service = await startLocalService({ renderer: "stub", replay: { folder, ...more } });
   ends.push(() => service.close());
@@ -107,11 +116,7 @@ test("a studio replays a recording in a user's own test", async () => {
 });
 
 test("a key is answered with its first acknowledgement, and a further key with a job of its own", async () => {
-  const folder = await folderFor();
-  const service = await hosted();
-  const recorder = await recorderOf(service.baseUrl, folder);
-  const recording = createClient({ baseUrl: recorder.baseUrl, apiKey: KEY });
-  ends.push(() => recording.close());
+  const { folder, recorder, recording } = await recordedClient();
   const first = await recording.submit({ model: "image-1", input: image, idempotencyKey: "k1" });
   for await (const _ of recording.follow(first.jobId));
   await recorder.close();
@@ -131,11 +136,7 @@ test("a key is answered with its first acknowledgement, and a further key with a
 });
 
 test("what is not recorded is refused by name, or served by the local service", async () => {
-  const folder = await folderFor();
-  const service = await hosted();
-  const recorder = await recorderOf(service.baseUrl, folder);
-  const recording = createClient({ baseUrl: recorder.baseUrl, apiKey: KEY });
-  ends.push(() => recording.close());
+  const { folder, recorder, recording } = await recordedClient();
   await recording.submit({ model: "image-1", input: image, idempotencyKey: "k1" });
   await recorder.close();
   const strict = await replaying(folder);

@@ -1,8 +1,10 @@
 import { formatDuration } from "../../duration.ts";
 import {
   type ComparedPart,
-  type Plan,
+  comparedParts,
+  loadRun,
   type RunReport,
+  type RunState,
   type Showrunner,
   traitsOf,
   type WaitingDecision,
@@ -12,7 +14,6 @@ import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal, withShowrunner } from "../context.ts";
 import { readTextOrFile } from "../input/read-input.ts";
-import { planOf } from "../input/stored-run.ts";
 import { type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
@@ -156,10 +157,7 @@ async function waitingIn(
   flags: DecideFlags,
 ): Promise<readonly Waiting[]> {
   const report = await show.show(runId);
-  const { comparedParts, loadRun } = await import("../../internal.ts");
-  const state = await loadRun(show.journal, runId);
-  const waiting = await waitingSteps(await planOf(show, runId), report, await reviewFiles(context, flags));
-  return waiting.map(({ decision, ...one }) => ({ ...one, compared: comparedParts(state, decision) }));
+  return waitingSteps(await loadRun(show.journal, runId), report, await reviewFiles(context, flags));
 }
 
 async function list(show: Showrunner, context: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
@@ -223,7 +221,8 @@ function where({ path, asset_id, text }: OfferedTake): string {
   return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles) {
+async function waitingSteps(state: RunState, report: RunReport, review: ReviewFiles): Promise<readonly Waiting[]> {
+  const { plan } = state.planned;
   const waiting = report.steps.filter(({ status }) => status === "awaiting-approval");
   const decidedOn = new Map(waiting.map(({ path, approval }) => [path, approval]));
   const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
@@ -233,7 +232,8 @@ async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles) 
       .map(async (decision) => {
         const { path, message, choose, shows } = decision;
         const offered = await offeredTakes(shows, { plan, report, review });
-        return { step: path, message, choose, shows: offered, decided: decidedOn.get(path) ?? null, decision };
+        const compared = comparedParts(state, decision);
+        return { step: path, message, choose, shows: offered, compared, decided: decidedOn.get(path) ?? null };
       }),
   );
 }

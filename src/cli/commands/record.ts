@@ -4,6 +4,7 @@ import { chooseService } from "../../deployments.ts";
 import { startRecorder } from "../../recording/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -20,7 +21,7 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
   const recorder = await startRecorder({
     folder: resolve(io.cwd, folder),
     baseUrl: addressOf(flags, io.env),
-    port: portOf(flags.port),
+    port: wholeNumber("--port", flags.port, 65_535, 8790),
     keepMedia: flags.keepMedia === true,
     say: (text) => output.say(visible(text)),
   });
@@ -40,11 +41,4 @@ function addressOf(flags: RecordFlags, env: Context["io"]["env"]): string {
   }
   if (!("problem" in chosen)) return chosen.baseUrl;
   throw new CliError("USAGE", `${chosen.setting} ${chosen.problem}`, { next: "name one with --base-url or --service" });
-}
-
-function portOf(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new CliError("USAGE", `--port ${visible(text)} is no number from 0 to 65535`, {
-    next: "write it as --port 8790",
-  });
 }

@@ -1,4 +1,5 @@
-import { BATCH_TAG, type RunRow, type Showrunner } from "../../internal.ts";
+import type { RunRow, Showrunner } from "../../internal.ts";
+import { listedTags } from "../../listed-tags.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
@@ -15,7 +16,7 @@ const columns: readonly Column<RunRow>[] = [
   { title: "title", value: ({ title }) => visible(title ?? ""), flexible: true },
   { title: "pipeline", value: (row) => visible(row.pipeline), flexible: true },
   { title: "status", value: (row) => row.status },
-  { title: "tags", value: ({ tags }) => visible(tagText(withoutBatch(tags))), flexible: true },
+  { title: "tags", value: ({ tags }) => visible(listedTags(tagTexts(tags)).join(" ")), flexible: true },
   { title: "started", value: (row) => instant(row.createdAt) },
   { title: "last event", value: (row) => instant(row.updatedAt) },
 ];
@@ -25,15 +26,8 @@ export interface RunsFlags extends ServiceFlags {
   readonly search?: string;
 }
 
-/** Which rows were started together is for filters; people did not write it. */
-function withoutBatch({ [BATCH_TAG]: _, ...tags }: RunRow["tags"]): RunRow["tags"] {
-  return tags;
-}
-
-function tagText(tags: RunRow["tags"]): string {
-  return Object.entries(tags)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(" ");
+function tagTexts(tags: RunRow["tags"]): readonly string[] {
+  return Object.entries(tags).map(([key, value]) => `${key}=${value}`);
 }
 
 /** `showrunner runs`: every run of the journal, newest first. */
@@ -47,7 +41,7 @@ export async function runs(context: Context, flags: RunsFlags): Promise<ExitCode
     const shown = columns.filter(({ value }) => rows.some((row) => value(row) !== ""));
     if (flags.json) output.printJson(rows.map(document));
     else if (rows.length > 0) output.print(table(rows, shown, io.stdout.columns));
-    const wanted = [...(search === undefined ? [] : [JSON.stringify(search)]), ...(tags ? [tagText(tags)] : [])];
+    const wanted = [...(search === undefined ? [] : [JSON.stringify(search)]), ...(tags ? tagTexts(tags) : [])];
     if (rows.length === 0 && wanted.length > 0) output.say(`No run with ${visible(wanted.join(" and "))}.`);
     else if (rows.length === 0) {
       output.say("No run yet.");

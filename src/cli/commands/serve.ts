@@ -4,7 +4,7 @@ import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
 import { loadLocalService } from "../../load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { checkAmount, parseDollars, parseDuration, parseRateLimit } from "../input/flag-values.ts";
+import { checkAmount, parseDollars, parseDuration, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/read-named.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
@@ -93,13 +93,13 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
 function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined): LocalServiceOptions {
   checkAmount("--balance", flags.balance);
   return {
-    port: count("--port", flags.port, 65_535),
+    port: wholeNumber("--port", flags.port, 65_535, 8787),
     host: flags.host,
     dataDir: resolve(cwd, flags.data),
     balance: (parseDollars(flags.balance) ?? 0) / 1_000_000,
     ...(key !== undefined && { keys: [credential(key)] }),
     ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
-    ...(flags.maxRunning !== undefined && { maxRunning: count("--max-running", flags.maxRunning, 1000) }),
+    ...(flags.maxRunning !== undefined && { maxRunning: wholeNumber("--max-running", flags.maxRunning, 1000, 8787) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
     ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
@@ -118,12 +118,6 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     }),
     ...(flags.stub && { renderer: "stub" as const }),
   };
-}
-
-function count(flag: string, text: string, most: number): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number <= most) return number;
-  throw usage(`${flag} ${visible(text)} is no number from 0 to ${most}`, `write it as ${flag} 8787`);
 }
 
 function factor(text: string): number {

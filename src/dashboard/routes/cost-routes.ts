@@ -1,4 +1,5 @@
-import { BATCH_TAG, type JournalStore, type RunRow } from "../../internal.ts";
+import type { JournalStore, RunRow } from "../../internal.ts";
+import { listedTags } from "../../listed-tags.ts";
 import { badRequest } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
@@ -41,9 +42,7 @@ export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" |
     // A run that was not touched since then has been charged nothing since then.
     const touched = rows.filter(({ updatedAt }) => updatedAt >= from);
     const since = await Promise.all(Array.from({ length: days + 1 }, (_, at) => chargedSince(from + at * DAY_MS)));
-    const tags = [...new Set(touched.flatMap((row) => tagList(row.tags)))]
-      .filter((tag) => !tag.startsWith(`${BATCH_TAG}=`))
-      .slice(0, MOST_TAGS);
+    const tags = [...new Set(touched.flatMap((row) => listedTags(tagList(row.tags))))].slice(0, MOST_TAGS);
     return {
       from,
       days: since.slice(1).map((later, at) => since[at]! - later),

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
+import { BATCH_TAG } from "../../listed-tags.ts";
 import { parseUsd } from "../../money.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
@@ -133,9 +134,6 @@ function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
   const ids = rows.map(({ id }) => id).toSorted();
   return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
 }
-
-/** Key of the tag that rows which were started together carry. */
-export const BATCH_TAG = "batch-of";
 
 function knownRow(row: BulkRow, report: RunReport): QuotedRow {
   const mostMicros = mostOf(report);

@@ -2,12 +2,13 @@ import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { isShowrunnerError } from "../../errors.ts";
 import { tagText } from "../../journal/tags.ts";
+import { BATCH_TAG } from "../../listed-tags.ts";
 import { formatUsd } from "../../money.ts";
 import type { RunResult } from "../drive/run-result.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type RunOptions, usdOption } from "../options/options.ts";
 import type { Showrunner } from "../showrunner/showrunner.ts";
-import { BATCH_TAG, type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
+import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
 
 export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
   /** The most that all rows may cost together, a decimal of US dollars. Default: no limit. */

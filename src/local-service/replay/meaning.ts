@@ -1,4 +1,4 @@
-import { SENDERS_OWN, withoutSecrets } from "../../recorded-values.ts";
+import { SENDERS_OWN, withoutSecrets, withoutSendersOwn } from "../../recorded-values.ts";
 import { isRecord } from "../json.ts";
 
 /** Deepest nesting that is compared. */
@@ -6,10 +6,7 @@ const MOST_DEPTH = 100;
 
 /** The meaning of a body: what it says, in one order, without what only its sender needs; absent, empty and `{}` are one. */
 export function meaningOf(body: unknown): string {
-  const own = isRecord(body)
-    ? Object.fromEntries(Object.entries(body).filter(([name]) => !SENDERS_OWN.has(name)))
-    : body;
-  return JSON.stringify(ordered(withoutSecrets(own ?? {}), MOST_DEPTH));
+  return JSON.stringify(ordered(withoutSecrets(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }
 
 function ordered(value: unknown, depth: number): unknown {
@@ -38,17 +35,4 @@ export function differencesOf(a: unknown, b: unknown, path = "", depth = MOST_DE
 
 function own(record: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined;
-}
-
-/** Every text of a JSON value changed. */
-export function mapTexts(
-  value: unknown,
-  change: (text: string, name: string) => string,
-  name = "",
-  depth = MOST_DEPTH,
-): unknown {
-  if (typeof value === "string") return change(value, name);
-  if (typeof value !== "object" || value === null || depth === 0) return value;
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, name, depth - 1));
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change, key, depth - 1)]));
 }

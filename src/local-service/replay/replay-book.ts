@@ -1,5 +1,6 @@
+import { mapTexts } from "../../recorded-values.ts";
 import { isRecord } from "../json.ts";
-import { differencesOf, mapTexts, meaningOf } from "./meaning.ts";
+import { differencesOf, meaningOf } from "./meaning.ts";
 import type { RecordedAnswer, Recording } from "./recording.ts";
 import { idsIn, type RecordedJob, ReplayedJob, recordedId } from "./replayed-job.ts";
 
@@ -25,13 +26,11 @@ export class ReplayBook {
 
   constructor(recording: Recording) {
     this.#recording = recording;
-    const ofJobs = new Map<string, RecordedAnswer[]>();
-    for (const answer of recording.answers) {
-      const jobId = jobOf(answer.request);
-      if (jobId !== null) push(ofJobs, jobId, answer);
-      else this.#sequence(answer).answers.push(answer);
-    }
-    for (const [jobId, answers] of ofJobs) {
+    for (const [jobId, answers] of Map.groupBy(recording.answers, ({ request }) => jobOf(request))) {
+      if (jobId === null) {
+        for (const answer of answers) this.#sequence(answer).answers.push(answer);
+        continue;
+      }
       const ids = idsIn(jobId, answers);
       this.#jobs.set(jobId, { jobId, answers, ids });
       for (const id of ids) this.#ids.add(id);
@@ -131,10 +130,4 @@ function jobOf(request: string): string | null {
   } catch {
     return segment;
   }
-}
-
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [value]);
-  else list.push(value);
 }

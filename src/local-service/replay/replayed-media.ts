@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, createReadStream, fstatSync } from "node:fs";
+import { closeSync, createReadStream, createWriteStream, fstatSync } from "node:fs";
 import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -8,6 +8,7 @@ import type { Served } from "../media/download.ts";
 import type { Placeholder } from "../render/placeholder.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { openPlainFile, type RecordedAsset, type Recording } from "./recording.ts";
+import { recordedId } from "./replayed-job.ts";
 
 /** The outputs of a replay: bytes that were kept, else placeholders of the same kind, size and length. */
 export interface ReplayedMedia {
@@ -47,7 +48,7 @@ export function createReplayedMedia(
     urlOf(output) {
       const named = typeof output.asset_id === "string" ? output.asset_id : "";
       // A further job of the same recording has ids of its own, and the same bytes.
-      const asset = recording.assets.get(named) ?? recording.assets.get(named.replace(/~\d+$/, ""));
+      const asset = recording.assets.get(named) ?? recording.assets.get(recordedId(named));
       const id = createHash("sha256")
         .update(JSON.stringify([named, output.content_type, output.width, output.height]))
         .digest("hex")
@@ -72,7 +73,6 @@ export function createReplayedMedia(
 
 /** Copies kept bytes into the data folder; they must be those whose hash names them. */
 async function copyChecked(from: string, to: string, { sha256, sizeBytes }: RecordedAsset): Promise<void> {
-  const { createWriteStream } = await import("node:fs");
   const fd = openPlainFile(from);
   if (fstatSync(fd).size !== sizeBytes) {
     closeSync(fd);

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { listedTags } from "../../../listed-tags.ts";
 import type { ReviewQueue, WaitingView } from "../../views/review-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
@@ -7,7 +8,7 @@ import { listVersion, useCanAct } from "../state/live.ts";
 import { go, reviewHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
-import { ago, count, listedTags } from "../ui/format.ts";
+import { ago, count } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { ApproveAll } from "./approve-all.tsx";
 import { Filters, type ReviewRoute } from "./filters.tsx";

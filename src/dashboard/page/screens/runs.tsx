@@ -1,12 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatDuration } from "../../../duration.ts";
+import { listedTags } from "../../../listed-tags.ts";
 import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion, useCommands } from "../state/live.ts";
 import { go, runHref, runsHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
-import { ago, count, listedTags, usd } from "../ui/format.ts";
+import { ago, count, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { ReviewLinksButton } from "./review-links.tsx";

@@ -32,6 +32,3 @@ export function dateTime(at: number): string {
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${new Intl.NumberFormat("en-US").format(number)} ${number === 1 ? one : many}`;
 }
-
-/** What an entry of a list says of its run's tags; which rows were started together is for filters. */
-export const listedTags = (tags: readonly string[]) => tags.filter((tag) => !tag.startsWith("batch-of="));
