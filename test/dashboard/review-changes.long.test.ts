@@ -35,6 +35,16 @@ const poster = pipeline("poster", {
   },
 });
 
+const gate = Promise.withResolvers<string>();
+/** Asks while something else of it is still being made. */
+const gated = pipeline("gated", {
+  input: z.object({}),
+  build({ job, task, approve }) {
+    const still = job("still", models.image, { prompt: "a quay", aspect_ratio: "1:1" });
+    return { fine: approve("fine", still), slow: task("slow", {}, () => gate.promise) };
+  },
+});
+
 let browser: Browser;
 let service: LocalService;
 let served: Served;
@@ -43,7 +53,7 @@ let page: Page;
 
 beforeAll(async () => {
   service = await startLocalService({ renderer: "stub", balance: 5 });
-  const loadPipeline = async () => poster;
+  const loadPipeline = async ({ file }: { readonly file: string }) => (file === "/nowhere/gated.ts" ? gated : poster);
   served = await serveDashboard({ open: { baseUrl: service.baseUrl, apiKey: service.apiKey }, loadPipeline });
   browser = await startBrowser();
   seen = await visit(browser, served);
@@ -181,6 +191,21 @@ test("what does not fit is refused with the reason, and stays to be decided", as
   });
   expect(answer.status).toBe(409);
   expect(answer.text).toContain("also stands for no single value that could be changed");
+});
+
+test("a decision that was made while its run was driven resumes it, where it has paused when the decision arrives", async () => {
+  const outDir = mkdtempSync(join(tmpdir(), "changes-out-"));
+  const source = { file: "/nowhere/gated.ts", exportName: "default" };
+  const run = await served.show.run(gated, {}, { id: "q", budget: "1", outDir, source });
+  await page.route("**/api/runs/q/approve", async (route) => {
+    gate.resolve("made");
+    expect((await run.result()).pause?.reason).toBe("approval");
+    await route.continue();
+  });
+  await seen.go("/review?run=q&at=q%2Ffine");
+  await desk().getByRole("button", { name: "Approve" }).click();
+  await eventually(async () => (await served.show.show("q")).status).toBe("succeeded");
+  await page.unroute("**/api/runs/q/approve");
 });
 
 test("every screen that the header leads to is answered when it is loaded anew", async () => {

@@ -16,7 +16,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
   const queue = ({ query }: Call) => {
     const [run = null, pipeline = null, tag = null] = ["run", "pipeline", "tag"].map((name) => query.get(name));
     const wanted = { search: query.get("q") ?? "", run, pipeline, tag };
-    return waiting.find(wanted, (runId) => context.drivers.isDriving(runId));
+    return waiting.find(wanted);
   };
 
   /** One decision, with what was said of it that no process has taken in yet. */

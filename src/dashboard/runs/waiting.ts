@@ -5,7 +5,6 @@ import {
   type OpenDecision,
   openDecisions,
   type RunRow,
-  statusNow,
 } from "../../internal.ts";
 import type { ReviewQueue, WaitingView } from "../views/review-wire.ts";
 import { tagList } from "../views/run-head.ts";
@@ -33,21 +32,19 @@ export class WaitingDecisions {
     this.#journal = journal;
   }
 
-  /** The longest wait first. `isDriving`: of runs that this process drives. */
-  async find(query: QueueQuery, isDriving: (runId: string) => boolean): Promise<ReviewQueue> {
-    const now = Date.now();
+  /** The longest wait first. */
+  async find(query: QueueQuery): Promise<ReviewQueue> {
     const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
-    const rows = listed.map((row) => statusNow(row, now)).filter((row) => !isRunFinal(row.status as never));
+    const rows = listed.filter((row) => !isRunFinal(row.status as never));
     const found: WaitingView[] = [];
     for (const row of rows) {
-      const { runId, title, pipeline, tags, status } = row;
-      const isParked = (status === "paused" || status === "interrupted") && !isDriving(runId);
+      const { runId, title, pipeline, tags } = row;
       const open = await this.#open(row);
       const said = open.length > 0 ? await this.#decided(runId) : null;
       for (const { step, message, ...one } of open) {
         if (said?.has(step)) continue;
         const asks = message === null ? null : cut(message, 300);
-        found.push({ run: runId, title, pipeline, tags: tagList(tags), step, message: asks, isParked, ...one });
+        found.push({ run: runId, title, pipeline, tags: tagList(tags), step, message: asks, ...one });
       }
     }
     this.#forget(rows);

@@ -10,8 +10,6 @@ export interface WaitingView {
   /** How many takes there are to pick from; null where nothing is to be picked. */
   readonly takes: number | null;
   readonly since: number;
-  /** True when no process drives the run: then it is resumed with the decision. */
-  readonly isParked: boolean;
 }
 
 export interface ReviewQueue {

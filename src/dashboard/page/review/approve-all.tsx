@@ -13,9 +13,9 @@ interface Props {
 
 export function ApproveAll({ items, onClose }: Props) {
   const approve = async () => {
-    for (const [position, { run, step, isParked }] of items.entries()) {
-      // Parked runs are resumed with the last of their decisions.
-      const goOn = isParked && !items.slice(position + 1).some((other) => other.run === run);
+    for (const [position, { run, step }] of items.entries()) {
+      // A run that no process drives is resumed with the last of its decisions.
+      const goOn = !items.slice(position + 1).some((other) => other.run === run);
       await post(`${runPath(run)}/approve`, { step, note: "", goOn });
     }
   };

@@ -185,20 +185,12 @@ function Shown({ at, item, next, version, onMove, onDecided }: ShownProps) {
     },
     [at, version],
   );
-  const [isParked] = useState(item?.isParked ?? false);
   const [run = ""] = at.split("/");
   if (loaded.state === "loading") return <p class="quiet page">One moment…</p>;
   if (loaded.state === "failed") return <Problem title="This decision cannot be shown">{loaded.error.message}</Problem>;
   return (
     <>
-      <Stage
-        runId={run}
-        title={item?.title ?? run}
-        step={loaded.value}
-        isParked={item?.isParked ?? isParked}
-        onMove={onMove}
-        onDecided={onDecided}
-      />
+      <Stage runId={run} title={item?.title ?? run} step={loaded.value} onMove={onMove} onDecided={onDecided} />
       {next !== undefined && <Ahead key={placeOf(next)} at={placeOf(next)!} />}
     </>
   );

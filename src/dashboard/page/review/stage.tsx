@@ -18,8 +18,6 @@ interface Props {
   readonly runId: string;
   readonly title: string;
   readonly step: StepView;
-  /** True when no process drives the run: then it is resumed with the decision. */
-  readonly isParked: boolean;
   readonly onDecided: () => void;
   readonly onMove: (by: number) => void;
 }
@@ -27,7 +25,7 @@ interface Props {
 const MOST_KEYS = 9;
 
 /** One decision in full size: its takes side by side, and the decision. */
-export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props) {
+export function Stage({ runId, title, step, onDecided, onMove }: Props) {
   const { shows, values, choose: isChoice, message, comments, approved, note: noted } = step.decision!;
   const canAct = useCanAct();
   const own = useDecision(runId, step);
@@ -68,7 +66,7 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
     e: () => compare(!isCompared),
     d: () => shows.length > 1 && showDifferent(!isDifferent),
     ...(canAct && {
-      a: () => canApprove && deciding.approve(isParked),
+      a: () => canApprove && deciding.approve(true),
       r: () => canReject && own.askSure(true),
       m: act(() => (note.trim() === "" ? document.getElementById("note")?.focus() : own.openRedo(canReject))),
       c: act(() => document.getElementById("comment")?.focus()),
@@ -165,7 +163,7 @@ export function Stage({ runId, title, step, isParked, onDecided, onMove }: Props
                 onInput={(event) => setNote(event.currentTarget.value)}
               />
             </label>
-            <DecisionButtons runId={runId} step={step} deciding={deciding} goOn={isParked} onRedone={onDecided} />
+            <DecisionButtons runId={runId} step={step} deciding={deciding} goOn onRedone={onDecided} />
           </div>
           {own.error !== null && (
             <p class="note bad" role="alert">

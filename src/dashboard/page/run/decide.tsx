@@ -87,7 +87,7 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
               once
             </label>
           )}
-          <DecisionButtons runId={runId} step={step} deciding={deciding} goOn={isParked && resumes} />
+          <DecisionButtons runId={runId} step={step} deciding={deciding} goOn={resumes} />
           <p role="status" class={deciding.error === null ? "quiet" : "note bad"}>
             {deciding.error ?? deciding.sent ?? ""}
           </p>

@@ -72,6 +72,7 @@ export interface Deciding {
   /** Whether a note says what should be different, and its price is looked at. */
   readonly isRedoOpen: boolean;
   readonly openRedo: (isOpen: boolean) => void;
+  /** `goOn`: the server resumes the run, if no process drives it when the decision arrives: what a page knows is old by then. */
   readonly approve: (goOn: boolean) => void;
   readonly reject: (goOn: boolean) => void;
   /** Takes the decision back; null where there is none, or it was sent. */
