@@ -54,6 +54,7 @@ export {
   type StepState,
 } from "./journal/state.ts";
 export type { InboxEntry, RunRow } from "./journal/store.ts";
+export { listedTags } from "./journal/tags.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 export {
   type DiagramOptions,

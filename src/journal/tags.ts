@@ -12,3 +12,11 @@ export function tagTexts(tags: Tags = {}): readonly string[] {
     .toSorted()
     .map((key) => tagText(key, tags[key]!));
 }
+
+/** Key of the tag that rows which were started together carry. */
+export const BATCH_TAG = "batch-of";
+
+/** Of tags as text, those that people gave: which rows were started together is for budgets and filters. */
+export function listedTags(tags: readonly string[]): readonly string[] {
+  return tags.filter((tag) => !tag.startsWith(tagText(BATCH_TAG, "")));
+}

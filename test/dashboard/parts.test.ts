@@ -5,7 +5,7 @@ import { usd } from "../../src/dashboard/page/ui/format.ts";
 import { bundlesOf } from "../../src/dashboard/views/groups.ts";
 import type { StepView } from "../../src/dashboard/views/run-wire.ts";
 import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
-import { BATCH_TAG, listedTags } from "../../src/listed-tags.ts";
+import { BATCH_TAG, listedTags } from "../../src/journal/tags.ts";
 import { matchPath, parseRange } from "../../src/served/index.ts";
 
 describe("a Range header", () => {

@@ -1,5 +1,4 @@
-import type { RunRow, Showrunner } from "../../internal.ts";
-import { listedTags } from "../../listed-tags.ts";
+import { listedTags, type RunRow, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";

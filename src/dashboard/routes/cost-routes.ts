@@ -1,5 +1,4 @@
-import type { JournalStore, RunRow } from "../../internal.ts";
-import { listedTags } from "../../listed-tags.ts";
+import { type JournalStore, listedTags, type RunRow } from "../../internal.ts";
 import { badRequest } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";

@@ -1,6 +1,7 @@
 import {
   isRunFinal,
   type JournalStore,
+  listedTags,
   loadRun,
   type OpenDecision,
   openDecisions,
@@ -53,7 +54,7 @@ export class WaitingDecisions {
       .filter((one) => query.tag === null || one.tags.includes(query.tag))
       .sort((a, b) => a.since - b.since);
     return {
-      items: items.slice(0, MOST_ITEMS),
+      items: items.slice(0, MOST_ITEMS).map((one) => ({ ...one, tags: listedTags(one.tags) })),
       total: items.length,
       pipelines: counted(found.map(({ pipeline }) => pipeline)),
       tags: counted(found.flatMap(({ tags }) => tags)),

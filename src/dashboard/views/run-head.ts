@@ -1,4 +1,4 @@
-import { missing, type RunRow, type RunState, runSummary, type StepState } from "../../internal.ts";
+import { listedTags, missing, type RunRow, type RunState, runSummary, type StepState } from "../../internal.ts";
 import type { MediaView, RunHead, RunSummary, StepCounts } from "./run-wire.ts";
 import { mediaOf } from "./step-view.ts";
 import { cut } from "./truncate.ts";
@@ -17,7 +17,7 @@ export function summaryView(
   const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
   return {
     ...same,
-    tags: tagList(tags),
+    tags: listedTags(tagList(tags)),
     updatedAt: row.updatedAt,
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
@@ -41,7 +41,7 @@ export function unreadable(
     id: runId,
     pipeline,
     title,
-    tags: tagList(tags),
+    tags: listedTags(tagList(tags)),
     status: status as RunSummary["status"],
     createdAt,
     updatedAt,
@@ -78,6 +78,7 @@ export function runHead(state: RunState, { row, driveError, drivenHere, counts }
   const summary = summaryView(state, row, counts);
   return {
     ...summary,
+    tags: tagList(planned.tags),
     missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
     seq: state.seq,
     startedAt: state.startedAt,

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
-import { BATCH_TAG } from "../../listed-tags.ts";
+import { BATCH_TAG } from "../../journal/tags.ts";
 import { parseUsd } from "../../money.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";

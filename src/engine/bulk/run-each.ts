@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { isShowrunnerError } from "../../errors.ts";
-import { tagText } from "../../journal/tags.ts";
-import { BATCH_TAG } from "../../listed-tags.ts";
+import { BATCH_TAG, tagText } from "../../journal/tags.ts";
 import { formatUsd } from "../../money.ts";
 import type { RunResult } from "../drive/run-result.ts";
 import { InvalidOptionError } from "../errors.ts";

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { listedTags } from "../../../listed-tags.ts";
 import type { ReviewQueue, WaitingView } from "../../views/review-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
@@ -149,7 +148,7 @@ function Queue({ items, at, onShow }: QueueProps) {
               {item.message ?? item.step}
               {item.takes !== null && ` · ${count(item.takes, "take")}`}
             </span>
-            <small>{[...listedTags(item.tags), ago(item.since, now)].join(" · ")}</small>
+            <small>{[...item.tags, ago(item.since, now)].join(" · ")}</small>
           </button>
         </li>
       ))}

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatDuration } from "../../../duration.ts";
-import { listedTags } from "../../../listed-tags.ts";
 import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion, useCommands } from "../state/live.ts";
@@ -175,7 +174,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
         </span>
         <span class="name">
           <b>{run.title ?? run.id}</b>
-          <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...listedTags(run.tags)].join(" · ")}</small>
+          <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...run.tags].join(" · ")}</small>
         </span>
         <span class="state">
           <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
