@@ -1,5 +1,6 @@
 import type {
   AttemptView as Attempt,
+  ComparedPart,
   Incident,
   OutputState as Output,
   StepView as Step,
@@ -139,6 +140,8 @@ export interface DecisionView {
   readonly note: string | null;
   /** Position in `shows`. */
   readonly pick: number | null;
+  /** What made each, where several models are compared; null elsewhere. Its positions count in `shows`. */
+  readonly compared: readonly ComparedPart[] | null;
   readonly comments: readonly CommentView[];
 }
 

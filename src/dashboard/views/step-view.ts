@@ -1,5 +1,6 @@
 import {
   type AttemptView as Attempt,
+  comparedParts,
   type OutputState,
   outputsOf,
   type PlanStep,
@@ -32,7 +33,7 @@ const MOST_COMMENTS = 100;
 
 /** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
-  const { standsFor: refs, isChoice, subject } = traitsOf(plan);
+  const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
   if (refs.length === 0) return null;
   const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(state, $ref)));
   const { chosen, approval } = step;
@@ -46,12 +47,18 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
+    compared: decision === null ? null : comparedView(state, decision),
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
       const name = by === null ? null : cut(by.name, 100);
       return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
     }),
   };
+}
+
+function comparedView(state: RunState, decision: Parameters<typeof comparedParts>[1]): DecisionView["compared"] {
+  const parts = comparedParts(state, decision);
+  return parts?.map((part) => ({ ...part, missing: part.missing === null ? null : cut(part.missing, 300) })) ?? null;
 }
 
 /** A value that a person reads before deciding; long texts are cut. */

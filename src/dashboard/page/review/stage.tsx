@@ -6,6 +6,7 @@ import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { Link } from "../ui/bits.tsx";
 import { Comments } from "../ui/comments.tsx";
+import { MadeBy, NotMade } from "../ui/compared.tsx";
 import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { useKeys } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
@@ -26,7 +27,7 @@ const MOST_KEYS = 9;
 
 /** One decision in full size: its takes side by side, and the decision. */
 export function Stage({ runId, title, step, onDecided, onMove }: Props) {
-  const { shows, values, choose: isChoice, message, comments, approved, note: noted } = step.decision!;
+  const { shows, values, choose: isChoice, message, comments, compared, approved, note: noted } = step.decision!;
   const canAct = useCanAct();
   const own = useDecision(runId, step);
   const { chosen, choose, note, setNote, canApprove, canReject } = own;
@@ -125,6 +126,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
                 {index + 1}
               </label>
             )}
+            <MadeBy compared={compared} take={index} />
           </li>
         ))}
         {before.map((media) => (
@@ -135,6 +137,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
         ))}
       </ol>
       {isDifferent && <Differences runId={runId} shows={shows} />}
+      <NotMade compared={compared} />
       <Comments comments={said} />
       {step.phase !== "approval" && own.sent === null && (
         <p class={approved === false ? "note bad" : "note good"} role="status">

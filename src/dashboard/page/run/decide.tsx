@@ -6,6 +6,7 @@ import { useCanAct } from "../state/live.ts";
 import { reviewHref } from "../state/router.ts";
 import { Link } from "../ui/bits.tsx";
 import { Comments } from "../ui/comments.tsx";
+import { MadeBy, NotMade } from "../ui/compared.tsx";
 import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
@@ -24,7 +25,7 @@ interface Props {
 
 /** What is shown for a decision, and (while it is open) the decision itself. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
-  const { shows, values, choose: isChoice, message, approved, note, pick, comments } = decision;
+  const { shows, values, choose: isChoice, message, approved, note, pick, compared, comments } = decision;
   const canAct = useCanAct();
   const isOpen = canAct && step.phase === "approval";
   const deciding = useDecision(runId, step);
@@ -63,9 +64,11 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
                 {media.step}
               </button>
             </div>
+            <MadeBy compared={compared} take={index} />
           </li>
         ))}
       </ol>
+      <NotMade compared={compared} />
       <Comments comments={comments} />
       {isOpen && (
         <>
