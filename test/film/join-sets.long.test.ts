@@ -7,7 +7,7 @@ import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { join } from "../../src/film/index.ts";
 import { type ClipSettings, drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
-import { gapsOf, loudnessOf } from "./support/measure.ts";
+import { gapsOf, loudnessOf, pictureSeconds } from "./support/measure.ts";
 
 const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 6);
 const folder = mkdtempSync(at(tmpdir(), "sets-"));
@@ -97,7 +97,10 @@ test(`${runs} sets of clips: as long as they are together, of the size asked for
       continue;
     }
     const { file } = await add();
-    const [film, parts] = [await probe(file()), await Promise.all(paths.map((path) => probe(path)))];
+    const film = await probe(file());
+    const parts = await Promise.all(
+      paths.map(async (path) => ({ ...(await probe(path)), seconds: await pictureSeconds(path) })),
+    );
     const together = parts.reduce((sum, { seconds }) => sum + seconds, 0);
     expect(Math.abs(film.seconds - together), `${said}: ${film.seconds} of ${together} s`).toBeLessThan(0.05);
     if (options.size !== undefined) expect(`${film.video!.width}x${film.video!.height}`, said).toBe(options.size);

@@ -22,6 +22,13 @@ export async function gapsOf(
   };
 }
 
+/** How long the pictures of a file last by the number of its frames: a header may count a longer sound too. */
+export async function pictureSeconds(path: string): Promise<number> {
+  const { video } = await probe(path);
+  const said = await ffmpeg("-i", path, "-map", "0:V:0", "-c", "copy", "-f", "null", "-");
+  return Number(/frame=\s*(\d+)(?![\s\S]*frame=)/.exec(said)?.[1]) / video!.fps;
+}
+
 /** Mean red, green and blue of a frame. */
 export async function colorAt(
   path: string,
