@@ -62,6 +62,24 @@ describe("a foreign file", () => {
     });
   });
 
+  test("that claims a picture of four billion pixels is refused before memory is asked for it", async () => {
+    await ffmpeg("-v", "error", "-i", clip, "-frames:v", "1", at("vast.jpg"));
+    const bytes = readFileSync(at("vast.jpg"));
+    const size = bytes.indexOf(Buffer.from([0xff, 0xc0])) + 5;
+    bytes.writeUInt16BE(65_000, size);
+    bytes.writeUInt16BE(65_000, size + 2);
+    writeFileSync(at("vast.jpg"), bytes);
+    const inputs = [{ path: at("vast.jpg"), name: "clip 2" }];
+    await expect(probe(at("vast.jpg"), { name: "clip 2" })).rejects.toMatchObject({
+      code: "CLIP_DAMAGED",
+      message: "clip 2 is damaged: its pictures have no size, or more than 100 million pixels",
+    });
+    // Where it was not looked at first, the decoder says no.
+    await expect(runFfmpeg({ inputs, args: [], target: at("out.png") })).rejects.toMatchObject({
+      code: "CLIP_DAMAGED",
+    });
+  });
+
   test("cut short is named", async () => {
     writeFileSync(at("short.mp4"), readFileSync(clip).subarray(0, 9000));
     await expect(probe(at("short.mp4"), { name: "clip 3" })).rejects.toThrow(/^clip 3 is damaged: /);

@@ -1,6 +1,6 @@
 import { requireFfmpeg } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
-import { inputArgs } from "./input-args.ts";
+import { inputArgs, MOST_PIXELS } from "./input-args.ts";
 import { runProgram } from "./run-program.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -80,7 +80,10 @@ export async function probe(
   const video = pictures === undefined ? null : videoFacts(pictures, isStill ? 0 : whole, isStill);
   const audio = sound === undefined ? null : audioFacts(sound, whole);
   if (video === null && audio === null) throw damaged("it holds neither pictures nor sound");
-  if (video !== null && !(video.width > 0 && video.height > 0)) throw damaged("its pictures have no size");
+  const pixels = video === null ? 1 : video.width * video.height;
+  // The decoder says no size of what it does not decode.
+  if (!(pixels > 0 && pixels <= MOST_PIXELS))
+    throw damaged(`its pictures have no size, or more than ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;
   if (!isStill && !(seconds > 0)) throw damaged("it has no length");
   return { path, seconds, video, audio };
