@@ -22,6 +22,7 @@ export const COMMANDS: readonly string[] = [
   "migrate",
   "serve",
   "record",
+  "drift",
   "dashboard",
   "mcp",
   "notify",

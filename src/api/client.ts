@@ -66,21 +66,26 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   close(): Promise<void>;
 }
 
-/** A client of one key at one service. All its requests pass one pacer, so make one client a key and share it. */
-export function createClient(options: ClientOptions): Client {
+/** What the requests of one key at one service share; its pacer and its transport are closed by whoever made it. */
+export function httpContextOf(options: ClientOptions): HttpContext {
   const settings = settingsOf(options);
   const transport = createTransport(createAddressGuard(settings.base), options.dispatcher as Dispatcher | undefined);
-  const pacer = createPacer(settings.clock, options.pace, settings.random);
+  return { ...settings, transport, pacer: createPacer(settings.clock, options.pace, settings.random) };
+}
+
+/** A client of one key at one service. All its requests pass one pacer, so make one client a key and share it. */
+export function createClient(options: ClientOptions): Client {
+  const http = httpContextOf(options);
+  const { transport, pacer } = http;
   const hints = createHints();
-  const http: HttpContext = { ...settings, transport, pacer };
   const api = endpointsOf(http);
   const jobs = jobsApi(http, api);
   const context: FollowContext = { ...http, jobs, hints, estimates: ackEstimates(), history: createDurationHistory() };
-  const handles = createHandleCache(settings.clock);
+  const handles = createHandleCache(http.clock);
   return {
-    baseUrl: settings.base.href,
-    keyId: settings.keyId,
-    brand: settings.brand,
+    baseUrl: http.base.href,
+    keyId: http.keyId,
+    brand: http.brand,
     ...jobs,
     ...catalogApi(api),
     ...accountApi(api),

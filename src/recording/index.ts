@@ -1,1 +1,2 @@
+export { compareNow } from "./compare-now.ts";
 export { startRecorder } from "./recorder.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { chooseService } from "../../deployments.ts";
+import { chooseService, type HostedService } from "../../deployments.ts";
 import { startRecorder } from "../../recording/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
@@ -20,7 +20,7 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
   const { interrupt } = io;
   const recorder = await startRecorder({
     folder: resolve(io.cwd, folder),
-    baseUrl: addressOf(flags, io.env),
+    baseUrl: namedService(flags, io.env, "record").baseUrl,
     port: wholeNumber("--port", flags.port, 65_535, 8790),
     keepMedia: flags.keepMedia === true,
     say: (text) => output.say(visible(text)),
@@ -34,11 +34,16 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
   return ExitCode.done;
 }
 
-function addressOf(flags: RecordFlags, env: Context["io"]["env"]): string {
+/** The hosted service that flags or environment name; a recording has nothing to do with the local one of a folder. */
+export function namedService(
+  flags: Pick<RecordFlags, "service" | "baseUrl">,
+  env: Context["io"]["env"],
+  purpose: string,
+): HostedService {
   const chosen = chooseService(flags, env);
   if (chosen === null) {
-    throw new CliError("USAGE", "no service is named to record", { next: "name one with --base-url or --service" });
+    throw new CliError("USAGE", `no service is named to ${purpose}`, { next: "name one with --base-url or --service" });
   }
-  if (!("problem" in chosen)) return chosen.baseUrl;
+  if (!("problem" in chosen)) return chosen;
   throw new CliError("USAGE", `${chosen.setting} ${chosen.problem}`, { next: "name one with --base-url or --service" });
 }
