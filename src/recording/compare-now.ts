@@ -15,7 +15,6 @@ export interface CompareOptions {
   /** The service to ask; it gets the key, whatever service the recording names. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
-  readonly signal: AbortSignal;
 }
 
 export interface Comparison {
@@ -33,13 +32,13 @@ const MOST_PAGES = 1000;
  * Asks a service again what was recorded and costs nothing (catalog, schemas, estimates), and compares.
  * @throws RecordingError, and what the client throws where the service gives no answer of its own
  */
-export async function compareNow({ folder, baseUrl, apiKey, signal }: CompareOptions): Promise<Comparison> {
+export async function compareNow({ folder, baseUrl, apiKey }: CompareOptions): Promise<Comparison> {
   const { answers, notAsked } = askableOf(await readAnswers(folder));
   if (answers.length === 0) throw nothing(folder, "holds no answer of the catalog and no estimate to ask for again");
   const http = httpContextOf({ baseUrl, apiKey });
   try {
     const differences: Drift[] = [];
-    for (const was of answers) differences.push(...driftOf(was, await wholeAnswer(http, was, signal)));
+    for (const was of answers) differences.push(...driftOf(was, await wholeAnswer(http, was)));
     return { asked: answers.length, notAsked, differences };
   } finally {
     http.pacer.close();
@@ -47,17 +46,17 @@ export async function compareNow({ folder, baseUrl, apiKey, signal }: CompareOpt
   }
 }
 
-async function wholeAnswer(http: HttpContext, { request, body }: Answered, signal: AbortSignal): Promise<Answered> {
-  let list = await ask(http, request, body, signal);
+async function wholeAnswer(http: HttpContext, { request, body }: Answered): Promise<Answered> {
+  let list = await ask(http, request, body);
   for (let pages = 1, next = nextPage(list); next !== null && pages < MOST_PAGES; pages += 1, next = nextPage(list)) {
-    const page = await ask(http, next, undefined, signal);
+    const page = await ask(http, next, undefined);
     if (page.status !== 200) break;
     list = withPage(list, page);
   }
   return list;
 }
 
-async function ask(http: HttpContext, request: string, body: unknown, signal: AbortSignal): Promise<Answered> {
+async function ask(http: HttpContext, request: string, body: unknown): Promise<Answered> {
   const [method, target = ""] = request.split(" ", 2);
   const [path = "", query] = target.split("?", 2);
   const sent = {
@@ -70,7 +69,7 @@ async function ask(http: HttpContext, request: string, body: unknown, signal: Ab
     priority: 0,
   };
   try {
-    const { status, body: answer } = await call(http, sent, { signal });
+    const { status, body: answer } = await call(http, sent);
     return { request, status, answer };
   } catch (error) {
     if (error instanceof ApiError && isSettled(error.status)) return { request, status: error.status };

@@ -16,7 +16,7 @@ export interface DriftFlags {
 /** `showrunner drift`: where a service's catalog, schemas and estimates have moved since they were recorded. */
 export async function drift({ io, output }: Context, folder: string, flags: DriftFlags): Promise<ExitCode> {
   const { baseUrl, apiKey } = namedService(flags, io.env, "ask");
-  const compared = await compareNow({ folder: resolve(io.cwd, folder), baseUrl, apiKey, signal: io.interrupt });
+  const compared = await compareNow({ folder: resolve(io.cwd, folder), baseUrl, apiKey });
   const { asked, notAsked, differences } = compared;
   if (flags.json) output.printJson(wireForm(compared));
   else {
