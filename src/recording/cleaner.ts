@@ -1,13 +1,7 @@
+import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { createRedactor, type Redactor } from "../api/redactor.ts";
-import {
-  mapTexts,
-  OUTPUT_URL,
-  RECORDED_HEADERS,
-  uploadMark,
-  withoutSecrets,
-  withoutSendersOwn,
-} from "../recorded-values.ts";
+import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, withoutSecrets, withoutSendersOwn } from "../recorded-values.ts";
 
 /** Headers whose values are secrets, in either direction. */
 const CREDENTIAL_HEADERS = ["authorization", "proxy-authorization", "x-api-key"] as const;
@@ -22,8 +16,13 @@ type Json = Readonly<Record<string, unknown>>;
 /** What a recording may hold of an exchange: every text passes here, and none of its secrets gets through. */
 export class Cleaner {
   readonly #redactors = new Map<string, Redactor>();
-  /** Hashes of uploads, by the handle that the service gave for them. */
-  readonly #uploads = new Map<string, string>();
+  /** Marks of uploads, by the hash of the handle that the service gave for them. */
+  readonly #uploads: Map<string, string>;
+
+  /** Knows the uploads that are recorded already. */
+  constructor(uploads: ReadonlyMap<string, string>) {
+    this.#uploads = new Map(uploads);
+  }
 
   /** Remembers the credentials of a request or an answer: they are taken out of everything from now on. */
   learn(headers: IncomingHttpHeaders): void {
@@ -36,8 +35,11 @@ export class Cleaner {
     for (const pair of cookies) this.#learnSecret(pair.replace(/^[^=]*=/, ""));
   }
 
-  learnUpload(url: string, sha256: string): void {
-    if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(url, sha256);
+  /** Writes the mark in place of the handle from now on; answers the handle's hash. */
+  learnUpload(handle: string, mark: string): string {
+    const hash = hashOf(handle);
+    if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);
+    return hash;
   }
 
   text(said: string): string {
@@ -68,10 +70,8 @@ export class Cleaner {
   }
 
   #clean(value: unknown): unknown {
-    const cleaned = (text: string) => {
-      const sha256 = this.#uploads.get(text);
-      return sha256 === undefined ? this.#redacted(text) : uploadMark(sha256);
-    };
+    const markOf = (text: string) => (this.#uploads.size === 0 ? undefined : this.#uploads.get(hashOf(text)));
+    const cleaned = (text: string) => markOf(text) ?? this.#redacted(text);
     return withoutSecrets(mapTexts(value, cleaned, cleaned));
   }
 
@@ -97,6 +97,8 @@ function withoutOutputUrls(answer: Json): Json {
   );
   return { ...plain, outputs: marked };
 }
+
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
 export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -32,11 +32,13 @@ export function lineOf(seen: Seen, cleaner: Cleaner): Omit<RecordedLine, "at_ms"
   const { method, path, status, sha256 } = seen;
   const { pathname, searchParams } = new URL(path, "http://base");
   const request = cleaner.text(requestLine(method, pathname, searchParams));
-  if (sha256 !== null) learnUpload(seen, cleaner, sha256);
-  const body = sha256 === null ? cleaner.request(seen.body) : uploadMark(sha256);
+  const mark = sha256 === null ? null : uploadMark(sha256);
+  const handle = mark === null ? null : learnUpload(seen, cleaner, mark);
+  const body = mark ?? cleaner.request(seen.body);
   const said = answerOf(seen, cleaner);
   if (said === null) return null;
-  return { request, ...(body !== undefined && { body }), status, headers: cleaner.headers(seen.headers), ...said };
+  const sent = { ...(body !== undefined && { body }), ...(handle !== null && { handle }) };
+  return { request, ...sent, status, headers: cleaner.headers(seen.headers), ...said };
 }
 
 function answerOf(
@@ -74,13 +76,14 @@ function framesOf(text: string, cleaner: Cleaner): readonly unknown[] {
   });
 }
 
-function learnUpload({ status, answer }: Seen, cleaner: Cleaner, sha256: string): void {
-  if (status < 200 || status > 299) return;
+function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): string | null {
+  if (status < 200 || status > 299) return null;
   try {
     const said: unknown = JSON.parse(answer);
-    if (isRecord(said) && typeof said.url === "string") cleaner.learnUpload(said.url, sha256);
+    return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
   } catch {
     // Kept as the text that it is.
+    return null;
   }
 }
 

@@ -92,13 +92,14 @@ class Recording {
   hosts: ReadonlySet<string> = new Set();
   readonly #base: { readonly href: string; readonly origin: string };
   readonly #parts: Parts;
-  readonly #cleaner = new Cleaner();
+  readonly #cleaner: Cleaner;
   readonly #open = new Set<Promise<void>>();
   readonly #said = new Set<string>();
 
   constructor(base: { readonly href: string; readonly origin: string }, parts: Parts) {
     this.#base = base;
     this.#parts = parts;
+    this.#cleaner = new Cleaner(parts.file.uploads);
   }
 
   serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

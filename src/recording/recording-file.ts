@@ -11,6 +11,8 @@ export interface RecordedLine {
   /** Such as `POST /models/image-1`. */
   readonly request: string;
   readonly body?: unknown;
+  /** Of an upload: SHA-256 of the address that it was given, by which a later recorder knows what is there. */
+  readonly handle?: string;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON. */
@@ -46,6 +48,7 @@ export class RecordingFile {
   readonly #assets = new Set<string>();
   /** Jobs whose submit is written; a replayed submit is no second job. */
   readonly #jobs = new Set<string>();
+  readonly #uploads = new Map<string, string>();
   #writing: Promise<void> = Promise.resolve();
   #failure: unknown = null;
 
@@ -118,6 +121,11 @@ export class RecordingFile {
     return this.#assets.has(assetId);
   }
 
+  /** What each upload is called in a recording, by its handle's hash. */
+  get uploads(): ReadonlyMap<string, string> {
+    return this.#uploads;
+  }
+
   async close(): Promise<void> {
     await this.#writing;
     await this.#file.sync();
@@ -135,18 +143,20 @@ export class RecordingFile {
     if (typeof request !== "string") return;
     const recorded = line as RecordedLine;
     const job = submittedJob(recorded);
-    if (job === null) this.#last.set(requestKey(recorded), answerKey(recorded));
-    else this.#jobs.add(job);
+    this.#last.set(requestKey(recorded), answerKey(recorded));
+    if (job !== null) this.#jobs.add(job);
+    const { handle, body } = recorded;
+    if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
   }
 
-  /** Each line is one write, so that a crash leaves whole lines and at most one torn end. */
+  /** A line after the other, each to its end, so that a crash leaves whole lines and at most one torn end. */
   #append(line: object): Promise<void> {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     this.#sizeBytes += bytes.length;
     const write = async () => {
       if (this.#failure !== null) throw this.#failure;
       if (this.#sizeBytes > MOST_BYTES) throw new RecordingError(`The recording is full: ${MOST_BYTES} bytes.`);
-      await this.#file.write(bytes);
+      await this.#file.appendFile(bytes);
     };
     const done = this.#writing.then(write);
     this.#writing = done.catch((error) => {
@@ -165,9 +175,9 @@ function submittedJob({ request, status, answer }: Omit<RecordedLine, "at_ms">):
 
 const requestKey = ({ request, body }: Omit<RecordedLine, "at_ms">) => `${request}\n${JSON.stringify(body ?? null)}`;
 
-function answerKey({ status, answer, text, events, cut }: Omit<RecordedLine, "at_ms">): string {
+function answerKey({ status, handle, answer, text, events, cut }: Omit<RecordedLine, "at_ms">): string {
   const said = JSON.stringify(answer ?? null, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value));
-  return JSON.stringify([status, said, text, events, cut]);
+  return JSON.stringify([status, handle, said, text, events, cut]);
 }
 
 function parsed(line: string): unknown {

@@ -42,6 +42,17 @@ export class ReplayedJob {
     return this.recorded.jobId + this.#suffix;
   }
 
+  /** When an answer is due at real speed, epoch milliseconds on the service's clock. */
+  dueAt({ atMs }: RecordedAnswer): number {
+    return this.submittedAt + atMs - this.#ackAtMs;
+  }
+
+  /** The stream that is open at real speed: the first that is not over, else the last. Null: none is recorded. */
+  openStream(isWanted: (answer: RecordedAnswer) => boolean, now: number): RecordedAnswer | null {
+    const known = this.recorded.answers.filter(isWanted);
+    return known.find((answer) => this.dueAt(answer) > now) ?? known.at(-1) ?? null;
+  }
+
   /**
    * The answer to a request of this job that is due. In the order of requests each answer moves the job on: what was
    * answered earlier is past for every endpoint, so that no read is behind another. Null: none of this kind is recorded.
@@ -49,9 +60,8 @@ export class ReplayedJob {
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
     if (speed === "real") {
-      const elapsedMs = now - this.submittedAt;
       const known = answers.filter(isWanted);
-      return known.findLast(({ atMs }) => atMs - this.#ackAtMs <= elapsedMs) ?? known[0] ?? null;
+      return known.findLast((answer) => this.dueAt(answer) <= now) ?? known[0] ?? null;
     }
     const at = answers.findIndex((answer, index) => index >= this.#position && isWanted(answer));
     if (at < 0) return answers.findLast(isWanted) ?? null;

@@ -61,7 +61,8 @@ export class Replayer {
     const part = below.split("/")[3] ?? "";
     const { speed } = this.#options;
     const isSame = (answer: RecordedAnswer) => partOf(answer) === part && answer.request.startsWith(`${call.method} `);
-    const answer = job.next(isSame, speed, now);
+    const isOpen = part === "stream" && speed === "real";
+    const answer = isOpen ? job.openStream(isSame, now) : job.next(isSame, speed, now);
     if (answer !== null) return this.#given(answer, job, call);
     // A job that was followed in one way may be followed in the other.
     if (call.method === "GET" && part === "status") {
@@ -106,7 +107,8 @@ export class Replayer {
   async #given(recorded: RecordedAnswer, job: ReplayedJob | null, call: Call): Promise<Answer> {
     const { status, events, text } = recorded;
     const personal = (value: unknown) => this.#withUrls(job === null ? value : job.personal(value));
-    if (events !== null) return sendRecordedStream(recorded, personal, call);
+    const dueAt = job !== null && this.#options.speed === "real" ? job.dueAt(recorded) : 0;
+    if (events !== null) return sendRecordedStream(recorded, personal, call, { ...this.#service, dueAt });
     if (status === 204 || status === 205 || status === 304 || call.method === "HEAD") return { ...noContent, status };
     const headers = this.#headersOf(recorded, personal);
     if (recorded.answer === undefined) return { is: "text", status, body: text ?? "", headers };

@@ -1,19 +1,37 @@
 import type { Answer, Call } from "../http/call.ts";
 import { isRecord } from "../json.ts";
+import type { ServiceContext } from "../service-context.ts";
 import type { RecordedAnswer, RecordedFrame } from "./recording.ts";
 
 const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
 
-/** Sends the frames of a stream as they were, and breaks it off where the service did. */
+/** Sends the frames of a stream as they were once they are due, and breaks it off where the service did. */
 export function sendRecordedStream(
   { status, events, isCut }: RecordedAnswer,
   personal: (value: unknown) => unknown,
   { outgoing, standardHeaders }: Call,
+  { clock, streams, dueAt }: Pick<ServiceContext, "clock" | "streams"> & { readonly dueAt: number },
 ): Answer {
   const text = (events ?? []).map((frame) => frameText(frame, personal)).join("");
   outgoing.writeHead(status, { ...standardHeaders, ...HEADERS });
-  if (isCut) outgoing.write(text, () => outgoing.destroy());
-  else outgoing.end(text);
+  const send = () => void (isCut ? outgoing.write(text, () => outgoing.destroy()) : outgoing.end(text));
+  if (dueAt <= clock.now()) send();
+  else {
+    outgoing.flushHeaders();
+    const leave = streams.add({
+      wakeOn: (wake) => clock.at(dueAt, wake),
+      onWake: () => {
+        leave();
+        send();
+      },
+      keepAlive: (comment) => void outgoing.write(comment),
+      shutDown: () => {
+        leave();
+        outgoing.end();
+      },
+    });
+    outgoing.once("close", leave);
+  }
   return { is: "sent", status };
 }
 
@@ -40,9 +58,9 @@ export function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
 /** The stream of a job that was polled: a frame for each status, and the end. Null where no status is recorded. */
 export function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
   const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
-  const [first] = shown;
-  if (first === undefined) return null;
+  const last = shown.at(-1);
+  if (last === undefined) return null;
   const frames = shown.map(({ answer }, index) => ({ event: "status", id: `${index}.1`, data: answer }));
   const end = { event: "done", data: "[STREAM_DONE]" };
-  return { ...first, answer: undefined, events: [...frames, end], isCut: false };
+  return { ...last, answer: undefined, events: [...frames, end], isCut: false };
 }
