@@ -53,6 +53,7 @@ US dollars, instants ISO-8601, and what is unknown or absent is null.
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 when something breaks |
 | \`drift\` | \`{asked, not_asked, differences: [{request, field, message}]}\`; exit 1 with differences |
+| \`models score\` | \`[{models, compared, chosen, made_nothing, cost, mean_cost, mean_seconds}]\` |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
 | \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`, \`added\` lists the packages it names now |
 | \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |

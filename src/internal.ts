@@ -76,6 +76,7 @@ export { type ComparedPart, comparedParts } from "./run/view/compared.ts";
 export { type EditClip, type EditList, editLists } from "./run/view/edit-list.ts";
 export { formatCents, invoiced, parseMarkup } from "./run/view/invoice.ts";
 export { type Missing, missing } from "./run/view/missing.ts";
+export { type ModelScore, type ScoredPart, scoredParts, scoreModels } from "./run/view/model-scores.ts";
 export type { StepReport } from "./run/view/report.ts";
 export { FoldedRun, type Incident } from "./run/view/run-history.ts";
 export { type RunSummary, runSummary } from "./run/view/run-summary.ts";

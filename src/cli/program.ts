@@ -61,7 +61,9 @@ export function addCalls(program: Command, act: Act): void {
       }),
     );
   }
-  addModelsDiff(created.get("models") ?? program, act);
+  const models = created.get("models") ?? program;
+  addModelsDiff(models, act);
+  addModelsScore(models, act);
 }
 
 /** No call of the API: compares what it says now with what was pulled. */
@@ -73,6 +75,15 @@ function addModelsDiff(models: Command, act: Act): void {
     .option("--input <json|@file>", "the pipelines' input, where it has no defaults")
     .option("-i <key=value>", "one field of it; key:=json for anything but text", collect)
     .action(act(async () => (await import("./commands/models-diff.ts")).modelsDiff));
+}
+
+/** No call of the API either: what people chose in the runs of the journal. */
+function addModelsScore(models: Command, act: Act): void {
+  withService(models.command("score"))
+    .description("list which models people chose where `compare` asked, with cost and time")
+    .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)
+    .option("--pipeline <name>", "only runs of this pipeline")
+    .action(act(async () => (await import("./commands/models-score.ts")).modelsScore));
 }
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */

@@ -7,6 +7,7 @@ import { pipeline } from "../../src/index.ts";
 import { loadRun } from "../../src/journal/snapshot.ts";
 import { traitsOf } from "../../src/plan/index.ts";
 import { comparedParts } from "../../src/run/view/compared.ts";
+import { scoredParts } from "../../src/run/view/model-scores.ts";
 import { apiError } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
@@ -62,8 +63,11 @@ test("whatever becomes of the parts, those that were made are offered, and the c
       const state = await loadRun(world.journal, "x");
       expect(state.spentMicros).toBe(chargedMicros);
       expect(chargedMicros).toBeLessThanOrEqual(quote.totalMicros.max!);
-      if (made.length === 0) expect(first.status).toBe("failed");
-      else {
+      if (made.length === 0) {
+        expect(first.status).toBe("failed");
+        expect(scoredParts(state).map(({ outcome }) => outcome)).toEqual(parts.map(() => "nothing"));
+      } else {
+        expect(scoredParts(state)).toEqual([]);
         expect(first.pause?.reason).toBe("approval");
         const waiting = await world.show.waiting();
         expect(waiting).toMatchObject([{ step: "look/pick", takes: made.length }]);
@@ -80,8 +84,14 @@ test("whatever becomes of the parts, those that were made are offered, and the c
         await world.show.approve("x", "look/pick", { pick: position });
         const end = await during(world.clock, (await world.show.resume("x")).result(), 1_000);
         expect(end.status).toBe("succeeded");
-        const chosen = (await loadRun(world.journal, "x")).steps["look/pick"]!.chosen;
+        const ended = await loadRun(world.journal, "x");
+        const { chosen } = ended.steps["look/pick"]!;
         expect(chosen).toEqual({ step: `look/part-${made[position]}/made`, index: 0 });
+        expect(scoredParts(ended).map(({ outcome }) => outcome)).toEqual(
+          parts.map(({ fate }, index) => {
+            return index === made[position] ? "chosen" : fate === "made" ? "made" : "nothing";
+          }),
+        );
       }
       await world.show.close();
     }),
