@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { access, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { cleanText } from "../clean-text.ts";
 import {
@@ -74,10 +74,10 @@ export class AgentSession {
   }
 
   /** @throws ToolError for an input that names files elsewhere */
-  quote(name: string, input: unknown) {
+  async quote(name: string, input: unknown) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
-    checkFiles(input, filesDir);
+    await checkFiles(input, filesDir);
     return show.quote(found.pipeline, input, { maxUnquoted });
   }
 
@@ -237,11 +237,15 @@ const MOST_CHARACTERS = 300;
  * otherwise send any file of this machine to the service.
  * @throws ToolError
  */
-export function checkFiles(input: unknown, folder: string): void {
+export async function checkFiles(input: unknown, folder: string): Promise<void> {
   for (const text of textsIn(input)) {
     if (text.trim() === "" || text.includes("\0")) continue;
     const path = resolve(text);
-    if (existsSync(path)) refuseOutside(path, text, folder);
+    const exists = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (exists) await refuseOutside(path, text, folder);
   }
 }
 
@@ -250,8 +254,8 @@ function* textsIn(value: unknown): Generator<string> {
   else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
 }
 
-function refuseOutside(path: string, given: string, folder: string): void {
-  const inside = relative(realpathSync(folder), realpathSync(path));
+async function refuseOutside(path: string, given: string, folder: string): Promise<void> {
+  const inside = relative(await realpath(folder), await realpath(path));
   if (!inside.startsWith("..") && !isAbsolute(inside)) return;
   throw new ToolError(
     `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} lies outside of the folder that inputs may name files of, ${folder}`,
