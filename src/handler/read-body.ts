@@ -5,10 +5,12 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** Largest body without files, bytes. */
 export const MOST_JSON_BYTES = 1024 * 1024;
+/** A sender that trickles would hold its request, and the memory for it, for ever; as long as Node's own server waits. */
+export const LONGEST_BODY_MS = 5 * 60_000;
 /** Of a form: files, the input, and what is said beside it. */
 const MOST_PARTS = 120;
 
-/** The JSON object of a request. @throws Refusal 413 when it is too large, 415 when it is no JSON, 400 when malformed */
+/** The JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is no JSON, 400 when malformed */
 export async function jsonBody(request: Request): Promise<Body> {
   if (!isOfType(request, "application/json")) {
     throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
@@ -32,7 +34,7 @@ export function isOfType(request: Request, type: string): boolean {
   return given.trim().toLowerCase() === type;
 }
 
-/** The parts of a form with files. @throws Refusal 413, 400 */
+/** The parts of a form with files. @throws Refusal 408, 413, 400 */
 export async function formBody(request: Request, mostBytes: number): Promise<FormData> {
   const bytes = await bytesOf(request, mostBytes);
   const type = request.headers.get("Content-Type") ?? "";
@@ -66,8 +68,11 @@ async function bytesOf(request: Request, most: number): Promise<Uint8Array<Array
   if (Number(request.headers.get("Content-Length") ?? 0) > most) throw tooLarge(most);
   const pieces: Uint8Array[] = [];
   let size = 0;
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(tooSlow()), LONGEST_BODY_MS);
   try {
-    for await (const piece of request.body ?? []) {
+    const body = request.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal: deadline.signal });
+    for await (const piece of body ?? []) {
       size += piece.length;
       if (size > most) throw tooLarge(most);
       pieces.push(piece);
@@ -75,8 +80,15 @@ async function bytesOf(request: Request, most: number): Promise<Uint8Array<Array
   } catch (error) {
     // A sender that hangs up is nothing that went wrong here.
     throw error instanceof Refusal ? error : badRequest("The body was cut short.");
+  } finally {
+    clearTimeout(timer);
   }
   return new Uint8Array(Buffer.concat(pieces));
+}
+
+function tooSlow(): Refusal {
+  const message = `The body did not arrive within ${LONGEST_BODY_MS / 1000} seconds: send it again, and name large files by a URL.`;
+  return new Refusal(408, "BODY_TIMEOUT", message);
 }
 
 export function tooLarge(most: number): Refusal {
