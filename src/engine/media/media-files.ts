@@ -150,8 +150,13 @@ export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
 }
 
 function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if ("path" in source) return createReadStream(source.path);
+  if ("path" in source) return fileBytes(source.path);
   return "bytes" in source ? [source.bytes] : source.stream;
+}
+
+/** Opened when it is read: a stream that fails before anybody listens ends the process. */
+async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path);
 }
 
 async function copyHashing(
