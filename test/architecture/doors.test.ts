@@ -51,7 +51,6 @@ const READERS: Readonly<Record<string, string>> = {
   "catalog/snapshot.ts": "the operator's catalog",
   "engine/media/bucket/s3-upload.ts": "the media store",
   "engine/media/folder-garbage.ts": "the media store",
-  "engine/media/folder-store.ts": "the media store",
   "engine/media/whole/bytes.ts": "what the door opened, or the media store",
   "engine/media/media-files.ts":
     "the media store, and planned files, which go nowhere unless they are those that were measured",

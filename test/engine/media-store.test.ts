@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type FolderStore, openMediaStore } from "../../src/engine/media/folder-store.ts";
@@ -45,6 +46,15 @@ describe("The media store", () => {
     for await (const hash of media.hashes()) found.push(hash);
     return found.sort();
   }
+
+  test("opens a file when it is read: one that is gone by then fails its reader, and nobody else", async () => {
+    await media.put({ bytes });
+    const read = await media.read(sha256);
+    await media.put({ bytes: Buffer.from("others, meanwhile") });
+    rmSync(media.path(sha256));
+    await expect(buffer(read)).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(media.put({ path: join(dir, "gone") })).rejects.toMatchObject({ code: "ENOENT" });
+  });
 
   test("keeps bytes, a file and a stream alike, each content once, under its hash", async () => {
     const file = join(dirname(dir), "source");

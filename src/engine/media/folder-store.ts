@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
-import { createReadStream, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { rm, utimes } from "node:fs/promises";
 import { resolve } from "node:path";
 import PQueue from "p-queue";
 import { FolderGarbage } from "./folder-garbage.ts";
 import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";
-import { MediaFiles, unlessMissing } from "./media-files.ts";
+import { bytesOf, MediaFiles, unlessMissing } from "./media-files.ts";
 import { type ByteRange, GRACE_MS, type MediaSource, type MediaStore, type StoredMedia } from "./media-store.ts";
 import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
 
@@ -114,7 +114,7 @@ class DiskMediaStore implements FolderStore {
 
   async read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>> {
     if ((await this.#find(sha256)) === null) throw new MediaMissingError(sha256, this.location);
-    return createReadStream(this.path(sha256), range);
+    return bytesOf(this.path(sha256), range);
   }
 
   /** Opening it has shown that. */

@@ -4,7 +4,7 @@ import { access, constants, lstat, mkdir, open, opendir, readdir, rename, rm, st
 import { basename, dirname, join, resolve } from "node:path";
 import { syncFolder } from "../../durable-file.ts";
 import { MediaFolderError } from "./media-errors.ts";
-import { checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
+import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
 /** Remains of a killed process in the tmp folder go after this long: a slow download may still be writing. */
 const LEFTOVER_MS = 48 * 3600 * 1000;
@@ -107,7 +107,7 @@ export class MediaFiles {
     const stamp = await unlessMissing(this.#stampOf(path));
     if (stamp === null) return "missing";
     if (this.#verified.get(sha256) === stamp) return "intact";
-    const found = await unlessMissing(measureBytes(createReadStream(path)));
+    const found = await unlessMissing(measureBytes(bytesOf(path)));
     if (found === null) return "missing";
     if (found.sha256 !== sha256) return "damaged";
     this.#verified.set(sha256, stamp);
@@ -150,13 +150,13 @@ export async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
 }
 
 function piecesOf(source: MediaSource): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
-  if ("path" in source) return fileBytes(source.path);
+  if ("path" in source) return bytesOf(source.path);
   return "bytes" in source ? [source.bytes] : source.stream;
 }
 
-/** Opened when it is read: a stream that fails before anybody listens ends the process. */
-async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(path);
+/** The bytes of a file, opened when they are read: a stream that fails before anybody listens ends the process. */
+export async function* bytesOf(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path, range);
 }
 
 async function copyHashing(
