@@ -1,6 +1,6 @@
 import { requestLine } from "../recorded-values.ts";
 import { isRecord } from "./cleaner.ts";
-import type { Answered } from "./drift.ts";
+import { type Answered, isModelList } from "./drift.ts";
 
 /** Reads of the catalog and estimates: they charge nothing and change nothing. */
 const FREE =
@@ -35,8 +35,7 @@ export function askableOf(recorded: readonly Answered[]): Askable {
 
 /** The request of the page of models after this one; null after the last, and for what is no list of models. */
 export function nextPage({ request, answer }: Answered): string | null {
-  if (!/^GET \/models(?:\?|$)/.test(request) || !isRecord(answer) || typeof answer.next_cursor !== "string")
-    return null;
+  if (!isModelList(request) || !isRecord(answer) || typeof answer.next_cursor !== "string") return null;
   const { pathname, searchParams } = new URL(request.slice("GET ".length), "http://base");
   searchParams.set("cursor", answer.next_cursor);
   return requestLine("GET", pathname, searchParams);

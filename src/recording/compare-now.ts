@@ -8,6 +8,7 @@ import { askableOf, isSettled, nextPage, withPage } from "./askable.ts";
 import { isRecord } from "./cleaner.ts";
 import { type Answered, type Drift, driftOf } from "./drift.ts";
 import { RecordingError } from "./recording-error.ts";
+import { parsed } from "./recording-file.ts";
 
 export interface CompareOptions {
   /** Of a recording. */
@@ -99,12 +100,4 @@ async function readAnswers(folder: string): Promise<readonly Answered[]> {
 
 function nothing(folder: string, why: string, cause?: unknown): RecordingError {
   return new RecordingError(`${folder} ${why}.`, { next: `showrunner record ${folder}`, cause });
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

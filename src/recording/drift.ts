@@ -30,6 +30,8 @@ const CURSOR = "next_cursor";
 /** Fields of an estimate whose values count, not their kinds alone. */
 const PRICED = ["cost", "quotable"] as const;
 
+export const isModelList = (request: string): boolean => /^GET \/models(?:\?|$)/.test(request);
+
 /** Where today's answer differs from the recorded one: in status, in fields and kinds of values, in models, in what an estimate says. */
 export function driftOf(was: Answered, is: Answered): readonly Drift[] {
   const { request } = was;
@@ -107,9 +109,8 @@ function modelsIn(request: string, answer: unknown): readonly CatalogModel[] {
       state: "live",
     }));
   }
-  const isList = /^GET \/models(?:\?|$)/.test(request);
   const isOne = /^GET \/models\/[^/?]+$/.test(request);
-  const said = isList ? answer.data : isOne ? [answer] : [];
+  const said = isModelList(request) ? answer.data : isOne ? [answer] : [];
   return (Array.isArray(said) ? said : []).flatMap((one: unknown) => modelOf(one) ?? []);
 }
 

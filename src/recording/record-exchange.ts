@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { RECORDED_PARTS, requestLine, uploadMark } from "../recorded-values.ts";
 import { type Cleaner, isRecord } from "./cleaner.ts";
-import type { RecordedLine } from "./recording-file.ts";
+import { parsed, type RecordedLine } from "./recording-file.ts";
 
 /** What went through the recorder, once it is over. */
 export interface Seen {
@@ -78,13 +78,8 @@ function framesOf(text: string, cleaner: Cleaner): readonly unknown[] {
 
 function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): string | null {
   if (status < 200 || status > 299) return null;
-  try {
-    const said: unknown = JSON.parse(answer);
-    return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
-  } catch {
-    // Kept as the text that it is.
-    return null;
-  }
+  const said = parsed(answer);
+  return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
 }
 
 /** Outputs of an answer that have bytes: where these are, and the asset that they are. */

@@ -180,7 +180,8 @@ function answerKey({ status, handle, answer, text, events, cut }: Omit<RecordedL
   return JSON.stringify([status, handle, said, text, events, cut]);
 }
 
-function parsed(line: string): unknown {
+/** The value of a JSON text; null for what is none. */
+export function parsed(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
