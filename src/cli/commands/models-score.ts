@@ -1,9 +1,10 @@
 import { formatDuration } from "../../duration.ts";
 import type { ModelScore, ScoredPart } from "../../internal.ts";
-import { dollars, formatUsd } from "../../money.ts";
+import { dollars } from "../../money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";
+import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, table } from "../text/table.ts";
 
@@ -36,7 +37,7 @@ export async function modelsScore({ io, output }: Context, flags: ModelsScoreFla
     await journal.close();
   }
   const scores = scoreModels(parts);
-  if (flags.json) output.printJson(scores.map(document));
+  if (flags.json) output.printJson(wireForm(scores.map(inSeconds)));
   else if (scores.length > 0) output.print(table(scores, columns, io.stdout.columns));
   if (scores.length > 0) output.say(`${counted(parts.length, "part")} of comparisons that were decided.`);
   else {
@@ -49,14 +50,6 @@ export async function modelsScore({ io, output }: Context, flags: ModelsScoreFla
   return ExitCode.done;
 }
 
-function document({ models, compared, chosen, madeNothing, costMicros, meanCostMicros, meanMs }: ModelScore) {
-  return {
-    models,
-    compared,
-    chosen,
-    made_nothing: madeNothing,
-    cost: formatUsd(costMicros),
-    mean_cost: meanCostMicros === null ? null : formatUsd(meanCostMicros),
-    mean_seconds: meanMs === null ? null : meanMs / 1000,
-  };
+function inSeconds({ meanMs, ...score }: ModelScore) {
+  return { ...score, meanSeconds: meanMs === null ? null : meanMs / 1000 };
 }
