@@ -10,21 +10,18 @@ import { startBrowser } from "../demo/support/browser.ts";
 import { visit } from "./support/browse.ts";
 import { serveDashboard } from "./support/serve.ts";
 
+const shot = { aspect_ratio: "16:9", duration_ms: 3000 } as const;
+
 const look = pipeline("look", {
   input: z.object({}),
   build: ({ compare }) => ({
     look: compare("look", {
-      plain: (b) => b.job("made", models.video, { prompt: "a lighthouse", aspect_ratio: "16:9", duration_ms: 3000 }),
+      plain: (b) => b.job("made", models.video, { ...shot, prompt: "a lighthouse" }),
       large: (b) => {
-        const video = b.job("made", models.video, {
-          prompt: "a lighthouse, far away",
-          aspect_ratio: "16:9",
-          duration_ms: 3000,
-        });
+        const video = b.job("made", models.video, { ...shot, prompt: "a lighthouse, far away" });
         return b.job("enlarged", models.upscale, { source_video: video, scale: 2 }, { maxCost: "1" });
       },
-      gone: (b) =>
-        b.job("made", models.video, { prompt: "a lost lighthouse", aspect_ratio: "16:9", duration_ms: 3000 }),
+      gone: (b) => b.job("made", models.video, { ...shot, prompt: "a lost lighthouse" }),
     }),
   }),
 });
@@ -45,13 +42,13 @@ test("a comparison shows under each take its part, model, cost and time, and say
       ["/runs/lighthouse/graph?step=look%2Fpick", "Decision"],
     ] as const) {
       await seen.go(path);
-      const takes = page.getByRole("region", { name: region, exact: true }).getByRole("listitem");
+      const shown = page.getByRole("region", { name: region, exact: true });
+      const takes = shown.getByRole("listitem");
       await takes.filter({ hasText: /plain, video-1, \$0\.\d+, [\d.]+ m?s/ }).waitFor();
       await takes.filter({ hasText: /large, video-1, upscale-1, \$0\.\d+, [\d.]+ m?s/ }).waitFor();
-      const notMade = page.getByRole("region", { name: region, exact: true }).getByText("made nothing to choose");
+      const notMade = shown.getByText("made nothing to choose");
       expect(await notMade.count()).toBe(1);
       expect(await notMade.textContent()).toMatch(/^gone made nothing to choose \(video-1, .*\): look\/gone\/made: /);
-      if (process.env.SHOT) await page.screenshot({ path: `/tmp/compared-${region.replaceAll(" ", "-")}.png` });
     }
   } finally {
     await browser.close();

@@ -37,6 +37,7 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
   if (refs.length === 0) return null;
   const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(state, $ref)));
   const { chosen, approval } = step;
+  const compared = decision === null ? null : comparedParts(state, decision);
   const pick =
     chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
@@ -47,18 +48,13 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
-    compared: decision === null ? null : comparedView(state, decision),
+    compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
     comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
       const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
       const name = by === null ? null : cut(by.name, 100);
       return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
     }),
   };
-}
-
-function comparedView(state: RunState, decision: Parameters<typeof comparedParts>[1]): DecisionView["compared"] {
-  const parts = comparedParts(state, decision);
-  return parts?.map((part) => ({ ...part, missing: part.missing === null ? null : cut(part.missing, 300) })) ?? null;
 }
 
 /** A value that a person reads before deciding; long texts are cut. */

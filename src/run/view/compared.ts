@@ -1,5 +1,6 @@
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { Decision, PlanStep } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { offered } from "../kinds/approve.ts";
 import { runKind } from "../kinds/index.ts";
 import { missingReason } from "../resolve.ts";
@@ -25,12 +26,11 @@ export function comparedParts(state: RunState, decision: Decision): readonly Com
   if (!decision.choose) return null;
   const offer = offered(state, decision);
   if (decision.parts !== undefined) return decision.parts.map((path, at) => partOf(state, decision, { path, at }));
-  const { steps } = state.planned.plan;
   const makers = [...new Set(offer.map(({ step }) => step))];
   const parts = makers.map((name): ComparedPart => {
     const positions = offer.flatMap(({ step }, position) => (step === name ? [position] : []));
-    const own = steps.filter(({ path }) => path === name);
-    return { name, ...factsOf(state, own), offered: positions, missing: null };
+    const own = stepNamed(state.planned.plan, name);
+    return { name, ...factsOf(state, own === undefined ? [] : [own]), offered: positions, missing: null };
   });
   return new Set(parts.map(modelsOf)).size > 1 ? parts : null;
 }

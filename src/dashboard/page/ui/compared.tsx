@@ -8,7 +8,7 @@ type Part = NonNullable<Compared>[number];
 /** What made one of the takes that are compared, what it cost and how long it took; nothing where none are. */
 export function MadeBy({ compared, take }: { readonly compared: Compared; readonly take: number }) {
   const part = compared?.find(({ offered }) => offered.includes(take));
-  return part === undefined ? null : <span class="quiet">{factsOf(part).join(", ")}</span>;
+  return part === undefined ? null : <span class="quiet">{`${part.name}, ${factsOf(part)}`}</span>;
 }
 
 /** The parts that made nothing to choose, and why. */
@@ -16,12 +16,12 @@ export function NotMade({ compared }: { readonly compared: Compared }) {
   const parts = compared?.filter(({ missing }) => missing !== null) ?? [];
   return parts.map((part) => (
     <p key={part.name} class="note ask">
-      <strong>{part.name}</strong> made nothing to choose ({factsOf(part).slice(1).join(", ")}): {part.missing}
+      <strong>{part.name}</strong> made nothing to choose ({factsOf(part)}): {part.missing}
     </p>
   ));
 }
 
-function factsOf({ name, models, costMicros, tookMs }: Part): readonly string[] {
+function factsOf({ models, costMicros, tookMs }: Part): string {
   const cost = costMicros === null ? "not billed" : usd(costMicros);
-  return [name, ...models, cost, ...(tookMs === null ? [] : [formatDuration(tookMs)])];
+  return [...models, cost, ...(tookMs === null ? [] : [formatDuration(tookMs)])].join(", ");
 }
