@@ -43,6 +43,8 @@ const UNCONNECTED = new Set([
 
 /** Errors within errors are looked at so far. */
 const MOST_CAUSES = 8;
+/** Longer bodies are no message, characters. */
+const MOST_BODY = 64 * 1024;
 
 /**
  * What an error proves of the request that a model was asked for, first sent by the call that threw it. `words`: what the
@@ -71,7 +73,20 @@ export function providerVerdict(
 /** What an error says, without what may be a secret of the user's account. */
 export function saidBy(error: unknown, env: NodeJS.ProcessEnv = process.env): CleanText {
   const said = error instanceof Error ? error.message || error.name : String(error);
-  return cleanText(withoutSecrets(said, env), 1_000);
+  const details = causesOf(error).flatMap(detailsOf);
+  return cleanText(withoutSecrets([said, ...details].join(": "), env), 1_000);
+}
+
+/** What is wrong with the input, field by field, where only the body of the answer says so: fal's package does not read it. */
+function detailsOf({ responseBody, data }: Cause): readonly string[] {
+  if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
+  try {
+    const { detail } = JSON.parse(responseBody) as { readonly detail?: unknown };
+    if (!Array.isArray(detail)) return [];
+    return detail.flatMap((one: unknown) => (isCause(one) && typeof one.msg === "string" ? one.msg : []));
+  } catch {
+    return [];
+  }
 }
 
 /** Providers may quote the key that they refuse. */
@@ -87,11 +102,15 @@ export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
 
 type Cause = { readonly [field: string]: unknown };
 
+function isCause(value: unknown): value is Cause {
+  return typeof value === "object" && value !== null;
+}
+
 function causesOf(error: unknown): readonly Cause[] {
   const found: Cause[] = [];
   for (let one = error; found.length < MOST_CAUSES; one = (one as Cause).cause) {
-    if (typeof one !== "object" || one === null) break;
-    found.push(one as Cause);
+    if (!isCause(one)) break;
+    found.push(one);
   }
   return found;
 }

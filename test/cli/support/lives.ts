@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { RunReport } from "../../../src/index.ts";
-import type { Life } from "../fixtures/every-kind-run.ts";
+import type { Life } from "../fixtures/one-life.ts";
 import { compileCache, root } from "./cli.ts";
 
 export interface Living {
@@ -18,11 +18,18 @@ export interface Living {
 
 /** Processes that live one life of a run each. The next one loads its code while the one before it runs. */
 export class Nursery {
-  #touch = spawnSpare();
+  readonly #script: string;
+  #touch: ReturnType<typeof spawnSpare>;
+
+  /** `script` calls `liveOnce`; below the root of the repository. */
+  constructor(script = "test/cli/fixtures/every-kind-run.ts") {
+    this.#script = script;
+    this.#touch = spawnSpare(script);
+  }
 
   async live(life: Life): Promise<Living> {
     const { child, lines, ready } = this.#touch;
-    this.#touch = spawnSpare();
+    this.#touch = spawnSpare(this.#script);
     if ((await ready).done) throw new Error("A process ended before it had loaded its code; see its stderr.");
     child.stdin!.write(`${JSON.stringify(life)}\n`);
     const ended = (async () => {
@@ -38,9 +45,9 @@ export class Nursery {
   }
 }
 
-function spawnSpare() {
+function spawnSpare(path: string) {
   const hook = join(root, "test/engine/fixtures/same-instance.mjs");
-  const script = join(root, "test/cli/fixtures/every-kind-run.ts");
+  const script = join(root, path);
   const child = spawn(process.execPath, ["--import", hook, script], {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...compileCache },
