@@ -172,6 +172,10 @@ test("a prompt that moderation objects to is 422, costs nothing and names the fi
   const refused = await ask(service, "POST", "/models/image-1", { body: { input } });
   expect(refused.status).toBe(422);
   expect(refused.body.error).toMatchObject({ code: "MODERATION_FAILED", param: "input.prompt" });
+  const violent = await ask(service, "POST", "/models/image-1", {
+    body: { input: { prompt: "moderation-refused:violence" } },
+  });
+  expect(violent.body.error).toMatchObject({ param: "input.prompt", details: [{ reason: "violence" }] });
   expect(service.stats()).toMatchObject({ jobs_created: 0, charged_micros: 0 });
 });
 

@@ -3,7 +3,8 @@ import { type CleanText, cleanContentType, cleanId, cleanText, sentence } from "
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
-import { foreignError, lookAgainMs, MOST_CODE } from "../service/service-answers.ts";
+import { foreignError, MOST_CODE } from "../service/foreign-error.ts";
+import { lookAgainMs } from "../service/service-answers.ts";
 import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
@@ -112,6 +113,6 @@ function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
     height,
     durationMs,
     fps,
-    error: error === null ? null : foreignError(error),
+    error: error === null ? null : foreignError(error, "output"),
   };
 }

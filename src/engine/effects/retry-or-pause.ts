@@ -3,7 +3,8 @@ import type { ApiError } from "../../api/index.ts";
 import { cleanAddress, cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { MediaBucketError } from "../media/bucket/bucket-errors.ts";
-import { type Judged, MOST_CODE, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
+import { MOST_CODE } from "../service/foreign-error.ts";
+import { type Judged, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
 import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
 
 /** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */

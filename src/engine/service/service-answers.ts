@@ -11,6 +11,7 @@ import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import type { RunState, ServiceOutage } from "../../journal/state.ts";
+import { foreignError, MODERATED, MOST_CODE } from "./foreign-error.ts";
 
 /** What an answer means, and the error that it came as. */
 export interface Judged {
@@ -64,21 +65,7 @@ export function serviceFailureOf(
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
-/** What a service calls an error may be of any length. */
-export const MOST_CODE = 100;
 const MOST_REASONS = 100;
-
-interface ForeignError {
-  readonly code: string;
-  readonly message: string;
-  readonly retryable: boolean;
-}
-
-/** An error that the service reports of a job or an output, as the journal keeps it. */
-export function foreignError(error: ForeignError): JournalError {
-  const { code, message, retryable } = error;
-  return { code: cleanText(code, MOST_CODE), message: cleanText(message), retryable };
-}
 
 /** The service's error as the journal keeps it: what it says may quote the presigned URLs that it was sent. */
 export function journalError(error: unknown): JournalError {
@@ -89,6 +76,10 @@ export function journalError(error: unknown): JournalError {
     const fields = details.map((detail) => detail.message).join("; ");
     const said = error.serviceMessage;
     const message = fields === "" || said.includes(fields) ? said : `${said} ${fields}`;
+    if (error.code === MODERATED) {
+      const { code, retryable, param } = error;
+      return { ...foreignError({ code, message: said, retryable, param, details }, "input"), reasons };
+    }
     return { ...foreignError({ code: error.code, message, retryable: error.retryable }), reasons };
   }
   const message = cleanText(error instanceof Error ? error.message : String(error));

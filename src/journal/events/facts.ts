@@ -11,6 +11,16 @@ export interface JournalError {
   readonly retryable: boolean;
   /** Field-level reasons, e.g. `expired`. */
   readonly reasons?: readonly CleanText[];
+  /** Of a refusal by moderation. */
+  readonly flagged?: Flagged;
+}
+
+/** What moderation objected to, as far as it was said. */
+export interface Flagged {
+  readonly of: "input" | "output" | null;
+  /** Such as `input.prompt` or `outputs[0]`. */
+  readonly field: CleanText | null;
+  readonly category: CleanText | null;
 }
 
 /** How a price was found. */

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock/clock.ts";
 import type { StreamFault } from "../faults/engine.ts";
 import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
-import { type ErrorBody, Refusal, refuse, refuseForNow } from "../http/refusal.ts";
+import { type ErrorBody, Refusal, refuseForNow } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { moderateTexts } from "../validate/problems.ts";
 import { type ChatJob, type Composed, chatJobs, chatModel, compose, type Usage } from "./chat-job.ts";
 import { type ChatRequest, modelNamed, readChatRequest } from "./request.ts";
 
@@ -159,12 +160,9 @@ export function chatStreamer({ clock, streams, faults }: ServiceContext) {
 }
 
 function moderate(request: ChatRequest, triggers: readonly string[]): void {
-  const offending = request.messages.findIndex(({ text }) =>
-    triggers.some((word) => text.toLowerCase().includes(word)),
-  );
-  if (offending < 0) return;
-  const param = `messages[${offending}].content`;
-  throw refuse("MODERATION_FAILED", "The input was refused by moderation.", { param });
+  const texts = request.messages.map(({ text }, index) => ({ field: `messages[${index}].content`, text }));
+  const refused = moderateTexts(texts, triggers);
+  if (refused !== null) throw refused;
 }
 
 /** `POST /chat/completions`: answered by the text engine in this process, and charged like any job. */

@@ -1,4 +1,4 @@
-import type { ErrorBody, ErrorCode } from "../http/refusal.ts";
+import { type ErrorBody, flagged } from "../http/refusal.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultKind, ParsedRule } from "./rules.ts";
 
@@ -140,8 +140,11 @@ export function promptOf(input: unknown): string | null {
   return found.length === 0 ? null : found.join("\n");
 }
 
-function errorBody(code: ErrorCode, retryable: boolean): ErrorBody {
-  const body = { code, message: "The model could not finish this work; it was refunded.", retryable };
+type Objection = Pick<RuleOf<"fail_job">, "code" | "param" | "category">;
+
+function errorBody({ code, param, category }: Objection, retryable: boolean): ErrorBody {
+  const more = param === undefined ? {} : flagged(param, category);
+  const body = { code, message: "The model could not finish this work; it was refunded.", retryable, ...more };
   return retryable ? { ...body, retry_after: 1 } : body;
 }
 
@@ -166,8 +169,8 @@ export function jobFaults(engine: FaultEngine) {
       const whole = strike("fail_job", about);
       const some = strike("fail_output", about);
       return {
-        job: whole && errorBody(whole.code, whole.retryable),
-        outputs: new Map((some?.outputs ?? []).map((position) => [position, errorBody(some!.code, false)])),
+        job: whole && errorBody(whole, whole.retryable),
+        outputs: new Map((some?.outputs ?? []).map((position) => [position, errorBody(some!, false)])),
         fpsLateMs: strike("fps_late", about)?.delay_ms ?? 0,
         expireNow: strike("expire_now", about) !== null,
       };

@@ -56,6 +56,8 @@ const match = {
   skip: count.optional(),
 };
 
+const objection = { param: z.string().max(200).optional(), category: z.string().max(100).optional() };
+
 const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shape: Shape) =>
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
@@ -78,10 +80,14 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
   /** Cuts a download after so many bytes. */
   rule("truncate_download", { bytes: count.default(1) }),
-  /** The job ends FAILED, refunded. */
-  rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true) }),
+  /** The job ends FAILED, refunded; `param` and `category` say what moderation objected to. */
+  rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true), ...objection }),
   /** These outputs, by position, end FAILED and are refunded pro rata. */
-  rule("fail_output", { outputs: z.array(count).max(100).default([0]), code: z.enum(codes).default("INTERNAL") }),
+  rule("fail_output", {
+    outputs: z.array(count).max(100).default([0]),
+    code: z.enum(codes).default("INTERNAL"),
+    ...objection,
+  }),
   /** Outputs are EXPIRED as soon as the job is complete. */
   rule("expire_now", {}),
   /** The frame rate is null for so long after completion. */

@@ -161,3 +161,9 @@ export function problem(field: string, text: string, reason: string, allowed: re
 }
 
 export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });
+
+/** What moderation objected to, in the fields that an error has for it. */
+export function flagged(field: string, category: string | undefined): Partial<ErrorBody> {
+  if (category === undefined) return { param: field };
+  return { param: field, details: [problem(field, `flagged as ${category}`, category)] };
+}

@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
-import { type FieldProblem, problem, type Refusal, refuse } from "../http/refusal.ts";
+import { type FieldProblem, flagged, problem, type Refusal, refuse } from "../http/refusal.ts";
 import { isRecord, pointerNames } from "../json.ts";
 
 /** `/images/0/url` below `input` → `input.images[0].url`. */
@@ -138,7 +138,17 @@ function said(input: Readonly<Record<string, unknown>>): Said[] {
 
 /** The 422 for a moderated input; null when nothing is refused. */
 export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
-  const offending = said(input).find(({ text }) => triggers.some((word) => text.toLowerCase().includes(word)));
-  if (!offending) return null;
-  return refuse("MODERATION_FAILED", "The input was refused by moderation.", { param: offending.field });
+  return moderateTexts(said(input), triggers);
+}
+
+/** A category may follow the word: `moderation-refused:violence`. */
+export function moderateTexts(texts: readonly Said[], triggers: readonly string[]): Refusal | null {
+  for (const { field, text } of texts) {
+    const lower = text.toLowerCase();
+    const word = triggers.find((trigger) => lower.includes(trigger));
+    if (word === undefined) continue;
+    const category = /^:([a-z_-]+)/.exec(lower.slice(lower.indexOf(word) + word.length))?.[1];
+    return refuse("MODERATION_FAILED", "The input was refused by moderation.", flagged(field, category));
+  }
+  return null;
 }

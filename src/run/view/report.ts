@@ -118,6 +118,8 @@ export interface AttemptReport {
   readonly unconfirmed?: true;
   /** Why it failed, in words. */
   readonly error: string | null;
+  /** What moderation objected to; each null where that was not said. */
+  readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
   /** Its outputs, where a rerun of the step has superseded them. */
   readonly former_outputs?: readonly {
     readonly index: number;
@@ -246,6 +248,7 @@ function attemptReport({
   return {
     ...own,
     ...(isUnconfirmed && { unconfirmed: true as const }),
+    ...(error?.flagged !== undefined && { flagged: error.flagged }),
     ...(former.length > 0 && { former_outputs: former }),
   };
 }

@@ -98,6 +98,12 @@ interface JournalError {
   readonly message: CleanText;
   readonly retryable: boolean;
   readonly reasons?: readonly CleanText[];
+  readonly flagged?: Flagged;
+}
+interface Flagged {
+  readonly of: "input" | "output" | null;
+  readonly field: CleanText | null;
+  readonly category: CleanText | null;
 }
 type PriceBasis = "quoted" | "provisional" | "unquotable";
 interface OutputFacts {
@@ -786,6 +792,11 @@ interface AttemptReport {
   readonly cost: string | null;
   readonly unconfirmed?: true;
   readonly error: string | null;
+  readonly flagged?: {
+    readonly of: string | null;
+    readonly field: string | null;
+    readonly category: string | null;
+  };
   readonly former_outputs?: readonly {
     readonly index: number;
     readonly asset_id: string | null;

@@ -130,6 +130,8 @@ declare const faultRule: z.ZodDiscriminatedUnion<[z.ZodObject<{
   probability: z.ZodOptional<z.ZodNumber>;
   count: z.ZodOptional<z.ZodInt>;
   skip: z.ZodOptional<z.ZodInt>;
+  param: z.ZodOptional<z.ZodString>;
+  category: z.ZodOptional<z.ZodString>;
   kind: z.ZodLiteral<"fail_job">;
   code: z.ZodDefault<z.ZodEnum<{
     ALREADY_EXISTS: "ALREADY_EXISTS";
@@ -157,6 +159,8 @@ declare const faultRule: z.ZodDiscriminatedUnion<[z.ZodObject<{
   probability: z.ZodOptional<z.ZodNumber>;
   count: z.ZodOptional<z.ZodInt>;
   skip: z.ZodOptional<z.ZodInt>;
+  param: z.ZodOptional<z.ZodString>;
+  category: z.ZodOptional<z.ZodString>;
   kind: z.ZodLiteral<"fail_output">;
   outputs: z.ZodDefault<z.ZodArray<z.ZodInt>>;
   code: z.ZodDefault<z.ZodEnum<{
