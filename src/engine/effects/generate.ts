@@ -157,7 +157,7 @@ function mediaOf(answer: Answer): readonly Made[] | null {
 
 function failed(command: Generate, plan: GenerateStep, error: unknown, context: EffectContext): EffectResult {
   const { step, attempt, mayExist } = command;
-  const verdict = providerVerdict(error, wordsOf(command.input));
+  const verdict = providerVerdict(error, { words: wordsOf(command.input), now: context.now() });
   if (verdict.proves === "nothing made" && !mayExist) {
     return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
   }

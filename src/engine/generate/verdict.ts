@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { retryAfterHeaderMs } from "../../api/http/headers.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
@@ -26,6 +28,8 @@ const BEFORE_SENDING = new Set([
 /** Answers that refuse a request as it is. */
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
+/** A provider that asks for longer is asked after so long all the same, milliseconds. */
+const LONGEST_ASKED_MS = 3_600_000;
 
 /** The connection was never made. */
 const UNCONNECTED = new Set([
@@ -46,15 +50,16 @@ const MOST_CAUSES = 8;
 /** Longer bodies are no message, characters. */
 const MOST_BODY = 64 * 1024;
 
-/**
- * What an error proves of the request that a model was asked for, first sent by the call that threw it. `words`: what the
- * request says, which distinguishes it from polls that have a body too.
- */
-export function providerVerdict(
-  error: unknown,
-  words: string | null,
-  env: NodeJS.ProcessEnv = process.env,
-): ProviderVerdict {
+interface Asked {
+  /** What the request says, which distinguishes it from polls that have a body too. */
+  readonly words: string | null;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
+export function providerVerdict(error: unknown, { words, now, env = process.env }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((one) => typeof one.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;
@@ -64,9 +69,10 @@ export function providerVerdict(
   const isBusy = status === BUSY && isFirst;
   const isRefused = status !== null && REFUSING.has(status) && isFirst;
   const code = status === null ? (isUnconnected ? AWAY : codeOf(chain)) : isBusy ? AWAY : `HTTP_${status}`;
+  const retryAt = isBusy ? askedToWait(chain, now) : {};
   return {
     proves: isUnconnected || isUnsent || isBusy || isRefused ? "nothing made" : "unknown",
-    error: { code: cleanText(code, 100), message: saidBy(error, env), retryable: isUnconnected || isBusy },
+    error: { code: cleanText(code, 100), message: saidBy(error, env), retryable: isUnconnected || isBusy, ...retryAt },
   };
 }
 
@@ -98,6 +104,13 @@ export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
       left = left.replaceAll(value, "[secret]");
   }
   return left;
+}
+
+/** Some packages wrap the error that has the headers. */
+function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
+  const headers = chain.find((one) => isCause(one.responseHeaders))?.responseHeaders ?? {};
+  const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
+  return askedMs === null ? {} : { retryAt: now + Math.min(askedMs, LONGEST_ASKED_MS) };
 }
 
 type Cause = { readonly [field: string]: unknown };

@@ -9,6 +9,8 @@ export interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
+  /** Not to be asked again before, epoch milliseconds: of a provider that is busy and says for how long. */
+  readonly retryAt?: number;
   /** Field-level reasons, e.g. `expired`. */
   readonly reasons?: readonly CleanText[];
   /** Of a refusal by moderation. */

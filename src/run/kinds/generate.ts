@@ -143,7 +143,8 @@ function again(plan: GenerateStep, step: StepState, attempt: AttemptState, build
   }
   if (!builder.mayStart) return;
   const since = attempt.completedAt ?? attempt.lastSentAt ?? 0;
-  const retryAt = since + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** tries.length);
+  const soonest = since + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** tries.length);
+  const retryAt = Math.max(soonest, error?.retryAt ?? 0);
   if (retryAt > builder.context.now) return builder.wake(retryAt);
   begin(plan, step, attempt.n + 1, builder);
 }
