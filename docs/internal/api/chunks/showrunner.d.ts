@@ -97,6 +97,7 @@ interface JournalError {
   readonly code: CleanText;
   readonly message: CleanText;
   readonly retryable: boolean;
+  readonly retryAt?: number;
   readonly reasons?: readonly CleanText[];
   readonly flagged?: Flagged;
 }
