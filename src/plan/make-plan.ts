@@ -106,7 +106,7 @@ function* planSteps(
   const keyOf = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(keyOf));
   const ofTakes = new Set<string>();
-  const out = new OptionsOut(draft);
+  const out = new OptionsOut(draft, context.out);
   const steps: PlanStep[] = [];
   for (const each of draft.steps) {
     yield;

@@ -64,11 +64,13 @@ const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-m
 
 /** The options of a draft that cannot be made, and are left out where another one follows. */
 export class OptionsOut {
-  readonly #reasons = new Map<string, string>();
+  readonly #reasons: Map<string, string>;
   /** Paths of options that another one follows. */
   readonly #followed: ReadonlySet<string>;
 
-  constructor({ steps }: Pick<Draft, "steps">) {
+  /** `known`: options that are out already, and why. */
+  constructor({ steps }: Pick<Draft, "steps">, known: ReadonlyMap<string, string> = new Map()) {
+    this.#reasons = new Map(known);
     const choices = steps.flatMap((step) => (step.kind === "pick" ? (step.second ?? []) : []));
     this.#followed = new Set(choices.flatMap(({ options }) => options.slice(0, -1)));
   }

@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import type { StepMethods } from "../../src/define/index.ts";
 import { pipeline, type RunResult } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
 
@@ -33,4 +34,57 @@ test("a submit that moderation refuses names the field and the category", async 
   faults([]);
   expect(step.attempts.at(-1)?.flagged).toEqual({ of: "input", field: null, category: null });
   expect(step.reason).toContain("(flagged: input)");
+});
+
+const either = (onModerated: "stop" | "next", words: readonly [string, string]) =>
+  pipeline("either", {
+    input: z.object({}),
+    build: ({ firstOf }) => ({
+      face: firstOf(
+        "face",
+        words.map((prompt) => (b: StepMethods) => b.job("still", models.image, { prompt })),
+        { onModerated },
+      ),
+    }),
+  });
+
+describe("an option whose prompt is refused in the estimate already", () => {
+  test("is taken out of the plan, which is priced without it", async () => {
+    const quote = await world.show.quote(either("next", ["moderation-refused:violence", "a boat"]), {});
+    expect(quote.problems).toEqual([]);
+    expect(quote.prices.map(({ step }) => step)).toEqual(["face/2/still", "face/pick"]);
+    expect(quote.totalMicros.max).toBeGreaterThan(0);
+    expect(quote.warnings).toEqual([
+      { code: "option-out", step: "face/1", message: expect.stringContaining("is refused by moderation (violence)") },
+    ]);
+    const result = await world.run(either("next", ["moderation-refused:violence", "a boat"]));
+    expect(result.status).toBe("succeeded");
+    expect(result.report.steps.find(({ path }) => path === "face/pick")?.reason).toContain("face/1 was out");
+  });
+
+  test.each([
+    ["stop", ["moderation-refused", "a boat"], "face/1/still"],
+    ["next", ["a boat", "moderation-refused"], "face/2/still"],
+  ] as const)("refuses the plan with onModerated %s, and in the last option", async (said, words, step) => {
+    const quote = await world.show.quote(either(said, words), {});
+    expect(quote.problems).toMatchObject([{ code: "moderated", step }]);
+  });
+
+  test("leaves an expansion that goes on with the next option", async () => {
+    const grown = pipeline("grown", {
+      input: z.object({}),
+      build: ({ task, expand }) => {
+        const words = task("words", {}, () => ["moderation-refused", "a boat"]);
+        const each = (prompts: readonly string[], b: StepMethods) => [
+          b.firstOf(
+            "face",
+            prompts.map((prompt) => (c: StepMethods) => c.job("still", models.image, { prompt })),
+            { onModerated: "next" },
+          ),
+        ];
+        return { made: expand("each", words, each, { maxSteps: 5 }) };
+      },
+    });
+    expect((await world.run(grown)).status).toBe("succeeded");
+  });
 });

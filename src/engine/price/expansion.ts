@@ -6,6 +6,7 @@ import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../pl
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
+import { withoutModerated } from "./moderated-options.ts";
 import type { PlaceholderInput, PlaceholderSources, Requested } from "./placeholder-input.ts";
 import type { Quote } from "./quote.ts";
 import { missingRequirements } from "./requirements.ts";
@@ -58,10 +59,14 @@ export async function expandPlan(
   const requested = withOverlay(drafted, overlay);
   const files = await measureFiles(filesOf(requested), media, door);
   const context = { catalog: await catalog(modelsOf(requested)), files, plan };
-  const made = await new LongWork().finish(planExpansionStepwise(step, requested, context));
   const grown = ({ steps, groups }: Pick<Plan, "steps" | "groups">): Plan => {
     return { ...plan, groups: { ...plan.groups, ...groups }, steps: [...plan.steps, ...steps] };
   };
+  const made = await withoutModerated(
+    (out) => new LongWork().finish(planExpansionStepwise(step, requested, { ...context, out })),
+    (found) => (found.ok ? { plan: grown(found), steps: found.steps } : null),
+    price,
+  );
   const produced = await settleDoubts(
     made,
     ({ steps }) => steps,

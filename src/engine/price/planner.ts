@@ -30,6 +30,7 @@ import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
+import { withoutModerated } from "./moderated-options.ts";
 import {
   type PlaceholderInput,
   type PlaceholderSources,
@@ -139,7 +140,11 @@ export class Planner {
     const make = async (): Promise<Outcome> => {
       const work = new LongWork();
       await work.pause(requested.steps.length);
-      const produced = await work.finish(planStepwise(requested, { catalog, files }));
+      const produced = await withoutModerated(
+        (out) => work.finish(planStepwise(requested, { catalog, files, out })),
+        (made) => (made.ok ? { plan: made.plan, steps: made.plan.steps } : null),
+        (plan, steps) => this.price(plan, { maxUnquotedMicros: null, isForecast: false }, steps),
+      );
       await work.pause(requested.steps.length);
       const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
       if (wrong.length > 0)

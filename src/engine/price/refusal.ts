@@ -4,6 +4,9 @@ import type { Problem } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
 
+/** Code of the problem that a step's estimate is refused by moderation. */
+export const MODERATED = "moderated";
+
 type Conditions = PlaceholderInput["conditions"];
 
 /** Whether the service refused this very input, rather than the caller or the moment. */
@@ -69,6 +72,12 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     const replacedBy = cleanText(error.replacedBy, 200);
     const message = `${model} is retired; use ${replacedBy} instead`;
     return [{ code: "retired-model", step, field: "model", message, replacedBy }];
+  }
+  if (error.code === "MODERATION_FAILED") {
+    const category = details[0]?.reason ?? null;
+    const what = category === null ? "" : ` (${category})`;
+    const message = cleanText(`is refused by moderation${what}: ${error.serviceMessage}`);
+    return [{ code: MODERATED, step, field: error.param === null ? null : cleanText(error.param, 300), message }];
   }
   if (details.length === 0) {
     const field = error.param === null ? null : cleanText(error.param, 300);

@@ -18,6 +18,8 @@ export interface PlanContext {
   readonly catalog: Catalog;
   /** Measured files by path as the draft gives it; `error` says why a file could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
+  /** Options of choices that are out already, and why. */
+  readonly out?: ReadonlyMap<string, string>;
 }
 
 /** What a kind of step needs to become a step of the plan. */
