@@ -96,7 +96,7 @@ function sharedRows(all: readonly Leaf[]): ReadonlySet<string> {
 }
 
 const usageOf = ({ name, command }: Leaf) =>
-  ["showrunner", name, ...command.registeredArguments.map((arg) => `<${arg.name()}>`)].join(" ");
+  [name, ...command.registeredArguments.map((arg) => `<${arg.name()}>`)].join(" ");
 
 const listed = (flags: readonly string[]) => flags.map((flag) => `\`${flag}\``).join(", ");
 
@@ -116,11 +116,10 @@ function groupSection(group: Command, shared: ReadonlySet<string>): string {
     const flags = leaf.command.options
       .filter((option) => !isCommon(option))
       .map((option) => {
-        const flag = `\`${option.flags}\``;
-        return shared.has(rowOf(option)) ? flag : `${flag} ${option.description}`;
+        if (shared.has(rowOf(option))) return `\`${option.long ?? option.flags}\``;
+        return `\`${option.flags}\` ${option.description}`;
       });
-    const usage = usageOf(leaf).replace("showrunner ", "");
-    return `- \`${usage}\`: ${[leaf.command.description(), ...flags].join("; ")}`;
+    return `- \`${usageOf(leaf)}\`: ${[leaf.command.description(), ...flags].join("; ")}`;
   });
   return [`## ${group.name()}`, "", ...rows, ""].join("\n");
 }

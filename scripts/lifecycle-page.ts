@@ -27,8 +27,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
 
 const stately = `## In Stately's tools
 
-Each machine's definition is plain JSON with named guards. This writes one file a machine that the
-[Stately editor](https://stately.ai/editor) takes as *Import from code*, and that its VS Code extension opens as it is:
+This writes one file a machine for the [Stately editor](https://stately.ai/editor) (*Import from code*) and its VS Code extension:
 
 \`\`\`ts run
 import { writeFileSync } from "node:fs";
@@ -40,8 +39,8 @@ for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, ch
 }
 \`\`\`
 
-To watch a machine move, pass the inspector of [@statelyai/inspect](https://stately.ai/docs/inspector) to an actor of it and send it the events of the
-journal; \`run.finished\` and \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
+[@statelyai/inspect](https://stately.ai/docs/inspector) shows an actor of it move by the journal's events; \`run.finished\` and
+\`step.finished\` become \`run.<status>\` and \`step.<status>\`.
 `;
 
 /** The page as it should be. */
@@ -51,9 +50,8 @@ export function lifecyclePage(): string {
   );
   return `# Lifecycles
 
-Drawn from the definitions in \`src/lifecycle\` by \`node scripts/lifecycle-page.ts\`; a test fails when this page is stale. The
-machines are exported by \`showrunner/statecharts\` (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`, \`chatMachine\`), so that they can be
-[opened in Stately's tools](#in-statelys-tools). The fold of the journal moves along look-up tables compiled from them, and along nothing else.
+Drawn from the definitions in \`src/lifecycle\` by \`node scripts/lifecycle-page.ts\`, and exported by
+\`showrunner/statecharts\`. A run moves along these arrows and no others.
 
 ${parts.join("\n")}
 ${stately}`;

@@ -104,8 +104,12 @@ function events(): readonly Documented[] {
     });
 }
 
-/** The fields of an event but for its type, which is the heading. */
-const shapeOf = (text: string) => text.replaceAll("readonly ", "").replace(/\{\s*type: "[a-z.]+";?/, "{");
+/** The fields of an event but for its type, which stands before them. */
+const shapeOf = (text: string) =>
+  text
+    .replaceAll("readonly ", "")
+    .replaceAll(/\/\*\* (.*) \*\//g, "// $1")
+    .replace(/\{\s*type: "[a-z.]+";?/, "{");
 
 function closing(text: string, open: number): number {
   let depth = 0;
@@ -123,10 +127,9 @@ function undented(text: string): string {
 }
 
 function eventsPage(): string {
-  const parts = events().map(({ name, text, doc }) => {
-    const shape = shapeOf(text);
-    const block = /^\{\s*\}$/.test(shape) ? [] : [`\`\`\`typescript\n${shape}\n\`\`\``];
-    return `${[`## ${name}`, ...(doc === "" ? [] : [doc]), ...block].join("\n\n")}\n`;
+  const shapes = events().map(({ name, text, doc }) => {
+    const shape = shapeOf(text).replace(/^\{\s*\}$/, "{}");
+    return `${doc === "" ? "" : `// ${doc}\n`}"${name}": ${shape}`;
   });
   return `# Events
 
@@ -135,9 +138,12 @@ Everything that can happen to a run, as stored in the journal, printed by \`show
 and by \`handle.events()\` of what \`show.run\` and \`show.follow(id)\` give:
 \`{runId, seq, at, version, event}\`, where \`seq\` counts from 1 within a run without gaps, \`at\` is epoch milliseconds and \`version\`
 the version of these shapes, now ${EVENT_VERSION}. Events of a step have its path as \`step\`, those of a paid job also the number of
-the \`attempt\`, from 1. Money is integer micro-dollars. An event without a block has no fields of its own. Within a major version names and fields are only added.
+the \`attempt\`, from 1. Money is integer micro-dollars. Below, each type has its other fields. Within a major version names and fields are only added.
 
-${parts.join("\n")}`;
+\`\`\`typescript
+${shapes.join("\n\n")}
+\`\`\`
+`;
 }
 
 /** The fields of an interface of options, by name, as rows with their docstrings. */
