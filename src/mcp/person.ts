@@ -1,5 +1,5 @@
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import type { ElicitRequestFormParams } from "@modelcontextprotocol/sdk/types.js";
+import { type ElicitRequestFormParams, RELATED_TASK_META_KEY } from "@modelcontextprotocol/sdk/types.js";
 import { cleanText } from "../clean-text.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -15,10 +15,21 @@ type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 const TIMEOUT_MS = 10 * 60_000;
 const LONGEST_MESSAGE = 2_000;
 
+/** What says that a message belongs to a task. */
+export function ofTask(taskId: string) {
+  return { [RELATED_TASK_META_KEY]: { taskId } };
+}
+
 /** Null where the person who started the server did not allow it, or the agent's program cannot ask. */
 export function personAt(
   server: Server,
-  how: { readonly isAllowed: boolean; readonly signal: AbortSignal; readonly requestId: string | number },
+  how: {
+    readonly isAllowed: boolean;
+    readonly signal: AbortSignal;
+    readonly requestId: string | number;
+    /** The task that the question belongs to. */
+    readonly taskId?: string;
+  },
 ): Person | null {
   if (!how.isAllowed || server.getClientCapabilities()?.elicitation?.form === undefined) return null;
   return {
@@ -30,7 +41,7 @@ export function personAt(
         );
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
       const answer = await server.elicitInput(
-        { mode: "form", message: cleanText(message, LONGEST_MESSAGE), requestedSchema },
+        { mode: "form", message, requestedSchema, ...(how.taskId !== undefined && { _meta: ofTask(how.taskId) }) },
         { signal: how.signal, timeout: TIMEOUT_MS, relatedRequestId: how.requestId },
       );
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;

@@ -7,7 +7,6 @@ import { json } from "./tools/tool.ts";
 
 /** Largest output that is read as a resource. */
 export const MOST_RESOURCE_BYTES = 16 * 1024 * 1024;
-const MOST_LISTED = 100;
 
 export const resourceTemplates = [
   {
@@ -27,7 +26,7 @@ export const resourceTemplates = [
 
 export async function listResources(session: AgentSession): Promise<Resource[]> {
   const runs = await session.runs();
-  return runs.slice(0, MOST_LISTED).map(({ runId, pipeline, status }) => ({
+  return runs.map(({ runId, pipeline, status }) => ({
     uri: `showrunner://runs/${encodeURIComponent(runId)}`,
     name: runId,
     description: `${pipeline}, ${status}`,

@@ -1,4 +1,4 @@
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -15,6 +15,7 @@ import {
 import { z } from "zod";
 import { withLauncher } from "../launcher.ts";
 import { ownVersion } from "../own-version.ts";
+import { AnsweringServer } from "./malformed.ts";
 import { personAt } from "./person.ts";
 import { listResources, readResource, resourceTemplates } from "./resources.ts";
 import type { AgentSession } from "./session.ts";
@@ -61,7 +62,7 @@ const INSTRUCTIONS = `Pipelines of paid media jobs. Plan and quote are free; a r
 
 /** One connection of an agent; the session is shared by all of them. */
 export function createServer(session: AgentSession): Server {
-  const server = new Server(
+  const server = new AnsweringServer(
     { name: "showrunner", version: ownVersion() },
     {
       capabilities: {

@@ -1,18 +1,19 @@
-import { access, realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve } from "node:path";
-import { cleanText } from "../clean-text.ts";
 import {
   formatUsd,
   isPipeline,
   type JournalStore,
+  type Json,
   loadRun,
   type MediaStore,
   type Pipeline,
+  parseUsd,
   type Quote,
   type RunReport,
   type RunState,
   type Showrunner,
+  type WaitingDecision,
 } from "../internal.ts";
+import { checkFiles } from "./check-files.ts";
 import { ToolError } from "./tool-error.ts";
 
 /** A pipeline that agents may plan and, under a budget, run. */
@@ -21,6 +22,15 @@ export interface AgentPipeline {
   readonly name: string;
   readonly pipeline: Pipeline;
   readonly source: { readonly file: string; readonly exportName: string };
+}
+
+/** What is said of a step that waits; a value is what is approved in place of the one that is shown. */
+export interface Decision {
+  readonly decision: "approve" | "reject";
+  /** From 1. */
+  readonly pick?: number | undefined;
+  readonly note?: string | undefined;
+  readonly value?: Json | undefined;
 }
 
 /** What a person has allowed agents to do. */
@@ -49,6 +59,8 @@ export interface McpOptions {
 /** Runs that agents started are distinguished by it: tools neither show nor change any other. */
 const PREFIX = "agent-";
 const POLL_MS = 250;
+/** Runs of every list. */
+const MOST_LISTED = 100;
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
 
 /** Every run that an agent starts carries it: what they may spend together is a cap on this tag. */
@@ -59,6 +71,8 @@ const tags = { "started-by": "agent" };
 export class AgentSession {
   readonly options: McpOptions;
   readonly #driven = new Map<string, Promise<unknown>>();
+  /** Runs that a person allowed to cost more than is set for each. */
+  readonly #allowed = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: McpOptions) {
@@ -100,6 +114,7 @@ export class AgentSession {
       const quote = await this.quote(name, input);
       const capMicros = await this.#capFor(quote, allowedMicros);
       const handle = await show.run(pipeline, input, { id, tags, budget: formatUsd(capMicros), maxUnquoted, source });
+      if (allowedMicros !== null) this.#allowed.add(id);
       this.#drive(id, handle.result());
       return id;
     });
@@ -107,15 +122,53 @@ export class AgentSession {
 
   /** Drives a paused or interrupted run on, under the budget that it has. */
   resume(runId: string): Promise<void> {
+    return this.#inTurn(() => this.#resume(runId));
+  }
+
+  async #resume(runId: string): Promise<void> {
+    this.#refuseWithoutBudget();
+    const state = await this.state(runId);
+    if (this.#driven.has(runId) || FINAL.has(state.status)) return;
+    this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
+    const { show, pipelines } = this.options;
+    const code = pipelines.find(({ pipeline }) => pipeline.name === state.planned.plan.pipeline);
+    const handle = await show.resume(runId, { ...(code !== undefined && { pipeline: code.pipeline }) });
+    this.#drive(runId, handle.result());
+  }
+
+  /** Decisions that the run waits for; one that was made, and that nobody has acted on yet, is none. */
+  async waiting(runId: string): Promise<readonly WaitingDecision[]> {
+    await this.state(runId);
+    const found = await this.options.show.waiting({ tags, search: runId });
+    return found.filter((one) => one.runId === runId);
+  }
+
+  /** Decides what was asked, and drives the run on. @throws ToolError where that no longer waits: the answer came late, or second */
+  decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
     return this.#inTurn(async () => {
-      this.#refuseWithoutBudget();
-      const state = await this.state(runId);
-      if (this.#driven.has(runId) || FINAL.has(state.status)) return;
-      const { show, pipelines } = this.options;
-      const code = pipelines.find(({ pipeline }) => pipeline.name === state.planned.plan.pipeline);
-      const handle = await show.resume(runId, { ...(code !== undefined && { pipeline: code.pipeline }) });
-      this.#drive(runId, handle.result());
+      await this.refuseBeyondLimits(runId, decision);
+      const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
+      if (!isOpen)
+        throw new ToolError(`${JSON.stringify(step)} has been decided meanwhile`, "`run_status` has its state");
+      const { show } = this.options;
+      if (decision === "reject") await show.reject(runId, step, { note });
+      else await show.approve(runId, step, { note, value, ...(pick !== undefined && { pick: pick - 1 }) });
+      await this.#resume(runId);
     });
+  }
+
+  /** Before a decision is asked for and made: what it leads to must be within what a start may cost. @throws ToolError */
+  async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
+    this.#refuseWithoutBudget();
+    const { projected, cost, held } = await this.report(runId);
+    const [whole, committed] = [parseUsd(projected) ?? 0, (parseUsd(cost) ?? 0) + (parseUsd(held) ?? 0)];
+    this.#refuseAboveRunBudget(runId, whole);
+    const left = (await this.remainingMicros()) ?? 0;
+    if (decision === "reject" || whole - committed <= left) return;
+    throw new ToolError(
+      `With this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; at most ${formatUsd(left)} dollars are left of this server's budget`,
+      "ask the person who started this server for a larger --budget, or to decide in the terminal or the dashboard",
+    );
   }
 
   /** @throws ToolError for a run that no agent started */
@@ -133,8 +186,10 @@ export class AgentSession {
     return this.options.show.show(runId);
   }
 
+  /** The newest ones. */
   async runs() {
-    return (await this.options.show.runs({ tags })).filter(({ runId }) => runId.startsWith(PREFIX));
+    const rows = await this.options.show.runs({ tags, limit: MOST_LISTED });
+    return rows.filter(({ runId }) => runId.startsWith(PREFIX));
   }
 
   /** Settles when the run is idle or ends, when time is up, or when nobody waits any more. */
@@ -205,6 +260,15 @@ export class AgentSession {
     );
   }
 
+  #refuseAboveRunBudget(runId: string, projectedMicros: number): void {
+    const { runBudgetMicros } = this.options;
+    if (runBudgetMicros === null || projectedMicros <= runBudgetMicros || this.#allowed.has(runId)) return;
+    throw new ToolError(
+      `The run is expected to cost ${formatUsd(projectedMicros)} dollars; one run may cost ${formatUsd(runBudgetMicros)}`,
+      "ask the person who started this server for a larger --run-budget, or to continue it in the terminal",
+    );
+  }
+
   #refuseWithoutBudget(): void {
     if (this.options.budgetMicros !== null) return;
     throw new ToolError(
@@ -225,40 +289,5 @@ function notAnAgents(runId: string): ToolError {
   return new ToolError(
     `Run ${JSON.stringify(runId)} was not started by an agent, so it is not shown or changed here`,
     "`list_runs` names the runs of agents",
-  );
-}
-
-/** Of a path, in a message. */
-const MOST_CHARACTERS = 300;
-
-/**
- * Refuses an input with a text in it that names an existing file outside of the folder: code of the pipeline could read it.
- * Uploads need no such look, as the Showrunner opens nothing else for them. An agent that follows foreign instructions could
- * otherwise send any file of this machine to the service.
- * @throws ToolError
- */
-export async function checkFiles(input: unknown, folder: string): Promise<void> {
-  for (const text of textsIn(input)) {
-    if (text.trim() === "" || text.includes("\0")) continue;
-    const path = resolve(text);
-    const exists = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (exists) await refuseOutside(path, text, folder);
-  }
-}
-
-function* textsIn(value: unknown): Generator<string> {
-  if (typeof value === "string") yield value;
-  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
-}
-
-async function refuseOutside(path: string, given: string, folder: string): Promise<void> {
-  const inside = relative(await realpath(folder), await realpath(path));
-  if (!inside.startsWith("..") && !isAbsolute(inside)) return;
-  throw new ToolError(
-    `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} lies outside of the folder that inputs may name files of, ${folder}`,
-    "ask the person who started this server to copy it there, or to name another folder with --files",
   );
 }

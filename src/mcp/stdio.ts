@@ -1,5 +1,6 @@
 import { Transform } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { malformedLine } from "./malformed.ts";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
@@ -9,10 +10,16 @@ const MOST_BYTES = 10 * 1024 * 1024;
 /** Serves the agent at this process's standard input; settles when it has hung up, or `signal` aborts. */
 export async function serveStdio(session: AgentSession, signal: AbortSignal): Promise<void> {
   const server = createServer(session);
-  const lines = boundedLines(MOST_BYTES, (message) => {
-    const error = { jsonrpc: "2.0", id: null, error: { code: -32_600, message } };
-    process.stdout.write(`${JSON.stringify(error)}\n`);
-  });
+  const say = (answer: object) => void process.stdout.write(`${JSON.stringify(answer)}\n`);
+  const lines = boundedLines(
+    MOST_BYTES,
+    (message) => say({ jsonrpc: "2.0", id: null, error: { code: -32_600, message } }),
+    (line) => {
+      const answer = malformedLine(line.toString("utf8"));
+      if (answer !== null) say(answer);
+      return answer === null;
+    },
+  );
   const closed = new Promise<void>((done) => {
     server.onclose = done;
     lines.once("end", done);
@@ -26,8 +33,12 @@ export async function serveStdio(session: AgentSession, signal: AbortSignal): Pr
   await server.close();
 }
 
-/** Passes whole lines on, and leaves out those that are too long: the transport would end without a word. */
-export function boundedLines(mostBytes: number, refuse: (message: string) => void): Transform {
+/** Passes whole lines on, and leaves out those that are too long, where the transport would end without a word, or no message. */
+export function boundedLines(
+  mostBytes: number,
+  refuse: (message: string) => void,
+  isMessage: (line: Buffer) => boolean = () => true,
+): Transform {
   let pieces: Buffer[] = [];
   let sizeBytes = 0;
   const add = (piece: Buffer) => {
@@ -40,8 +51,12 @@ export function boundedLines(mostBytes: number, refuse: (message: string) => voi
       let from = 0;
       for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
         add(chunk.subarray(from, end + 1));
-        if (sizeBytes <= mostBytes) this.push(Buffer.concat(pieces));
-        else refuse(`A message of ${sizeBytes} bytes is too long; at most ${mostBytes} are read.`);
+        if (sizeBytes > mostBytes)
+          refuse(`A message of ${sizeBytes} bytes is too long; at most ${mostBytes} are read.`);
+        else {
+          const line = Buffer.concat(pieces);
+          if (isMessage(line)) this.push(line);
+        }
         [pieces, sizeBytes, from] = [[], 0, end + 1];
       }
       add(chunk.subarray(from));

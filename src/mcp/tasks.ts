@@ -9,14 +9,16 @@ import {
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
 import { cleanText } from "../clean-text.ts";
+import type { RunReport } from "../internal.ts";
+import { askAll } from "./decisions.ts";
+import { ofTask, type Person, personAt } from "./person.ts";
 import type { AgentSession } from "./session.ts";
-import { errorText } from "./tool-error.ts";
+import { errorText, ToolError } from "./tool-error.ts";
 import { summary } from "./tools/runs.ts";
 import { json } from "./tools/tool.ts";
 
 /** How often a client should look, milliseconds. */
 const POLL_MS = 1_000;
-const MOST_LISTED = 100;
 /** How long one request for a result waits; a client that still waits asks again. */
 const LONGEST_WAIT_MS = 10 * 60_000;
 
@@ -55,6 +57,26 @@ function statusOf(status: string, pause: string | null): Task["status"] {
   }
 }
 
+/** What became of a run; where it waits for the person at the agent's side, they are asked, and it continues. */
+async function resultOf(
+  session: AgentSession,
+  runId: string,
+  { signal, person }: { readonly signal: AbortSignal; readonly person: Person | null },
+): Promise<RunReport> {
+  for (;;) {
+    const report = await session.wait(runId, LONGEST_WAIT_MS, signal, () => {});
+    const isOpen = person !== null && !signal.aborted && (await session.waiting(runId)).length > 0;
+    if (!isOpen || report.status === "running") return report;
+    try {
+      await askAll(session, runId, person);
+    } catch (error) {
+      // Who does not answer leaves the run as it is, waiting.
+      if (error instanceof ToolError) return session.report(runId);
+      throw error;
+    }
+  }
+}
+
 /** Serves `tasks/*` for the runs of agents. */
 export function addTasks(server: Server, session: AgentSession): void {
   const known = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -66,13 +88,14 @@ export function addTasks(server: Server, session: AgentSession): void {
   };
   server.setRequestHandler(GetTaskRequestSchema, ({ params }) => known(() => taskOf(session, params.taskId)));
   server.setRequestHandler(ListTasksRequestSchema, async () => {
-    const rows = (await session.runs()).slice(0, MOST_LISTED);
+    const rows = await session.runs();
     return { tasks: await Promise.all(rows.map(({ runId }) => taskOf(session, runId))) };
   });
-  server.setRequestHandler(GetTaskPayloadRequestSchema, ({ params }, { signal }) =>
+  server.setRequestHandler(GetTaskPayloadRequestSchema, ({ params }, { signal, requestId }) =>
     known(async () => {
-      const report = await session.wait(params.taskId, LONGEST_WAIT_MS, signal, () => {});
-      const _meta = { "io.modelcontextprotocol/related-task": { taskId: params.taskId } };
+      const person = personAt(server, { isAllowed: session.options.mayAsk, signal, requestId, taskId: params.taskId });
+      const report = await resultOf(session, params.taskId, { signal, person });
+      const _meta = ofTask(params.taskId);
       return { ...json(summary(report)), isError: report.status === "failed", _meta };
     }),
   );

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { RunReport } from "../../internal.ts";
+import { askedOf } from "../decisions.ts";
 import { ToolError } from "../tool-error.ts";
 import { runList, runSummary, stopRequested } from "./output.ts";
-import { type Call, json, runId, tool } from "./tool.ts";
+import { json, runId, tool } from "./tool.ts";
 
 const DEFAULT_WAIT_SECONDS = 60;
 const LONGEST_WAIT_SECONDS = 600;
@@ -105,57 +106,22 @@ export const runTools = [
     isReadOnly: false,
     async run({ run, step: path, ...proposed }, { session, person }) {
       await session.state(run);
-      const { allowApprove, show } = session.options;
+      const { allowApprove } = session.options;
       if (!allowApprove && person === null) {
         throw new ToolError(
           "Approvals are a person's: this server was started without --allow-approve",
           `show a person what waits; they decide with: showrunner approve ${run} ${path}`,
         );
       }
-      if (!summary(await session.report(run)).waits_for.includes(path))
+      const open = (await session.waiting(run)).find((one) => one.step === path);
+      if (open === undefined)
         throw new ToolError(`No step ${JSON.stringify(path)} waits for a decision`, "`run_status` names those that do");
-      const { decision, pick, note, value } = allowApprove
-        ? proposed
-        : await decided(person!, { run, path, ...proposed });
-      if (decision === "reject") await show.reject(run, path, { note });
-      else await show.approve(run, path, { note, value, ...(pick !== undefined && { pick: pick - 1 }) });
-      await session.resume(run);
+      await session.refuseBeyondLimits(run, proposed.decision);
+      await session.decide(open, allowApprove ? proposed : await askedOf(person!, open, proposed));
       return json(summary(await session.report(run)));
     },
   }),
 ];
-
-type Proposed = Pick<Decision, "decision" | "pick" | "note" | "value">;
-
-interface Decision {
-  readonly run: string;
-  readonly path: string;
-  readonly decision: "approve" | "reject";
-  readonly pick?: number | undefined;
-  readonly note?: string | undefined;
-  readonly value?: z.output<ReturnType<typeof z.json>> | undefined;
-}
-
-/** What the person says, whatever the agent proposes; a changed value is the agent's, and they see it. */
-async function decided(person: NonNullable<Call["person"]>, { run, path, ...proposed }: Decision): Promise<Proposed> {
-  const { decision, pick, value } = proposed;
-  const choice = pick === undefined ? "" : `, number ${pick}`;
-  const changed = value === undefined ? "" : `, with this in place of what is shown: ${JSON.stringify(value)}`;
-  const message = `Run ${run} waits for your decision on ${path}. The agent proposes: ${decision}${choice}${changed}`;
-  const said = await person.ask(message, {
-    decision: { type: "string", title: "Decision", enum: ["approve", "reject"] },
-    ...(pick !== undefined && {
-      pick: { type: "integer", title: "Number of the one chosen", minimum: 1, default: pick },
-    }),
-    note: { type: "string", title: "Note", maxLength: 500 },
-  });
-  return {
-    decision: said["decision"] === "approve" ? "approve" : "reject",
-    pick: typeof said["pick"] === "number" ? said["pick"] : pick,
-    note: typeof said["note"] === "string" && said["note"] !== "" ? said["note"] : undefined,
-    value,
-  };
-}
 
 /** What an agent needs of a report. */
 export function summary(report: RunReport) {
