@@ -46,7 +46,10 @@ const SECRET_TEXT = new RegExp(
 /** Nothing that is meant to be read lies deeper. */
 const MOST_DEPTH = 100;
 /** A picture within a text, by content. */
-const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,].{1000,}$/s;
+const INLINE_MEDIA = /^data:([\w.+/-]{0,100})[;,]/;
+const SHORTEST_MEDIUM = 1_000;
+/** Far more than an address has: an expression that searches megabytes runs out of room. */
+const MOST_BEFORE_DATA = 200;
 
 /**
  * A JSON value fit to be kept in a repository: no query of an address, nothing that looks like a credential or is named like
@@ -70,8 +73,9 @@ function field(name: string, value: unknown, depth: number): unknown {
 }
 
 function cleanString(text: string): string {
-  const [, type] = INLINE_MEDIA.exec(text) ?? [];
-  if (type !== undefined) return `data:${type};sha256,${createHash("sha256").update(text).digest("hex")}`;
+  const [head = "", type] = INLINE_MEDIA.exec(text.slice(0, MOST_BEFORE_DATA)) ?? [];
+  if (type !== undefined && text.length - head.length >= SHORTEST_MEDIUM)
+    return `data:${type};sha256,${createHash("sha256").update(text).digest("hex")}`;
   return redactUrls(text.replace(SECRET_TEXT, REDACTED));
 }
 

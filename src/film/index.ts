@@ -1,6 +1,7 @@
 export type { TimedWord } from "./captions/align.ts";
 export type { LetterStyle } from "./captions/ass.ts";
-export type { Checks, Judge } from "./checks/checks.ts";
+export type { Checks, Judge, JudgedChecks } from "./checks/checks.ts";
+export type { ChatJudge, LanguageJudge } from "./checks/verdict.ts";
 export { FilmError } from "./ffmpeg/film-error.ts";
 export { ffmpegSummary } from "./ffmpeg/summary.ts";
 export type { Fit } from "./graph/fit.ts";

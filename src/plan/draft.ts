@@ -193,6 +193,8 @@ export interface PickDraft extends DraftStepBase {
   readonly version: string | null;
   /** Null where all candidates are made. */
   readonly second: SecondChoice | null;
+  /** Absent: the pipeline's. */
+  readonly onFailure?: "continue" | "failFast";
 }
 
 export interface ExpandDraft extends DraftStepBase {

@@ -1,4 +1,4 @@
-import type { Plan, PlanStep } from "./plan.ts";
+import type { FailurePolicy, Plan, PlanStep } from "./plan.ts";
 
 const indexes = new WeakMap<Plan, ReadonlyMap<string, PlanStep>>();
 
@@ -10,4 +10,10 @@ export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
     indexes.set(plan, index);
   }
   return index.get(path);
+}
+
+/** What becomes of the rest when a step fails: its own policy, else the pipeline's. */
+export function failurePolicyOf({ onFailure }: Plan, step: PlanStep): FailurePolicy | undefined {
+  const own = "policy" in step ? step.policy.onFailure : "onFailure" in step ? step.onFailure : undefined;
+  return own ?? onFailure;
 }

@@ -165,6 +165,8 @@ export interface PickStep extends StepBase {
   readonly yields: Yield;
   /** Its candidates are second choices of each other. Absent: all of them are made. */
   readonly second?: SecondChoice;
+  /** As that of a policy; absent: the pipeline's. */
+  readonly onFailure?: "continue" | "failFast";
 }
 
 /** Options of which a later one begins only once the one before certainly comes to nothing. */

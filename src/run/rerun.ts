@@ -3,6 +3,7 @@ import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journ
 import { jobPhases } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
+import { failurePolicyOf } from "../plan/plan-index.ts";
 import { endedWithoutResult, neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
 
@@ -108,8 +109,7 @@ export function resumeEvents(state: RunState): {
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
   const stops = (step: PlanStep) => {
-    const own = "policy" in step ? step.policy.onFailure : undefined;
-    return (own ?? plan.onFailure) === "failFast" && state.steps[step.path]?.status === "failed";
+    return failurePolicyOf(plan, step) === "failFast" && state.steps[step.path]?.status === "failed";
   };
   return plan.steps.find((step) => stops(step) && !isStale.has(step.path)) ?? null;
 }

@@ -9,6 +9,7 @@ import {
 import { jobPhases, stepStates } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
+import { failurePolicyOf } from "../plan/plan-index.ts";
 import { Slots } from "../plan/slots.ts";
 import { committedOn } from "./headroom.ts";
 import { conditionsOf, isHeldBack } from "./held-back.ts";
@@ -179,7 +180,8 @@ export class RunIndex {
     node.isFinal = isFinal;
     this.openSteps--;
     for (const reader of node.readers) reader.openSources--;
-    if (step.status === "failed" && policyOf(this.#state, plan) === "failFast") this.#stopping.add(node);
+    if (step.status === "failed" && failurePolicyOf(this.#state.planned.plan, plan) === "failFast")
+      this.#stopping.add(node);
     if (stepStates.withoutResult.has(step.status)) this.#dropNeed(node);
   }
 
@@ -292,9 +294,4 @@ const ENDS_STEP: ReadonlySet<AttemptState["phase"]> = new Set(["completed", "ref
 
 function hasOpenHold(step: StepState): boolean {
   return lastChat(step)?.phase === "sent" || step.attempts.some(({ money }) => money === "held");
-}
-
-function policyOf(state: RunState, plan: PlanStep) {
-  const own = "policy" in plan ? plan.policy.onFailure : undefined;
-  return own ?? state.planned.plan.onFailure;
 }

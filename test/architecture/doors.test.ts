@@ -49,6 +49,7 @@ test("only the door to the network opens connections, and the client by the disp
 /** What in the folders that inputs pass through reads files by their path, and whose path that is. */
 const READERS: Readonly<Record<string, string>> = {
   "catalog/snapshot.ts": "the operator's catalog",
+  "engine/effects/chat-pictures.ts": "the media store",
   "engine/media/bucket/s3-upload.ts": "the media store",
   "engine/media/folder-garbage.ts": "the media store",
   "engine/media/whole/bytes.ts": "what the door opened, or the media store",

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ConnectionError } from "../../src/api/index.ts";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { type ChatRequest, ConnectionError } from "../../src/api/index.ts";
+import { pipeline } from "../../src/index.ts";
+import { greyPng } from "../../src/placeholder-media.ts";
 import type { Reference } from "../../src/plan/plan.ts";
 import { apiError } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
@@ -287,4 +291,59 @@ test("whatever becomes of each request, the question ends, every answer is on th
     }),
     { numRuns: 150 },
   );
+});
+
+/** A chat that looks at what two jobs make. */
+const looks = (num_outputs: 1 | 2 = 1) =>
+  pipeline("looks", {
+    input: z.object({}),
+    build({ job, chat }) {
+      const picture = job("picture", models.image, { prompt: "x", num_outputs });
+      return {
+        said: chat("said", "chat-1", { prompt: "What is it?", images: [picture.outputs()] }, { maxCost: "0.01" }),
+      };
+    },
+  });
+
+const urlsOf = (request: ChatRequest) =>
+  (request.messages[0]!.content as { image_url?: { url: string } }[]).flatMap(({ image_url }) => image_url?.url ?? []);
+
+async function looked(world: FakeShow, num_outputs?: 1 | 2, id = "x") {
+  const handle = await during(
+    world.clock,
+    world.show.run(looks(num_outputs), {}, { id, outDir: world.outDir, reuse: true }),
+  );
+  return during(world.clock, handle.result());
+}
+
+test("pictures are sent with the question, and the journal holds their hashes only", async () => {
+  const world = await openFakeShow({ says: () => "a boat" });
+  const bytes: Uint8Array[] = [];
+  world.paidService.picture = () => {
+    bytes.push(greyPng(8 * (bytes.length + 1)));
+    return bytes.at(-1)!;
+  };
+  expect(await looked(world, 2)).toMatchObject({ status: "succeeded", outputs: { said: "a boat" } });
+  const { request } = [...world.paidService.chats.values()][0]!;
+  expect(request).not.toHaveProperty("images");
+  const urls = bytes.map((one) => `data:image/png;base64,${Buffer.from(one).toString("base64")}`);
+  expect(new Set(urlsOf(request))).toEqual(new Set(urls));
+  const events: string[] = [];
+  for await (const { event } of world.show.events("x")) events.push(JSON.stringify(event));
+  expect(events.some((event) => event.includes("base64"))).toBe(false);
+  // The same pictures and question are not asked again.
+  await looked(world, 2, "y");
+  expect(world.paidService.chats.size).toBe(1);
+});
+
+test("a picture that is too large, or too many of them, are refused before anything is sent, and cost nothing", async () => {
+  const world = await openFakeShow({ says: () => "a boat" });
+  world.paidService.picture = () => Buffer.concat([greyPng(8), Buffer.alloc(4 * 1024 * 1024)]);
+  const result = await looked(world);
+  expect(result.status).toBe("failed");
+  expect(result.report.steps.find(({ path }) => path === "said")).toMatchObject({
+    status: "failed",
+    reason: expect.stringMatching(/^PICTURES_UNFIT: images has one of 4194\d+ bytes/),
+  });
+  expect([world.paidService.chats.size, (await world.journal.ledger("x")).heldMicros]).toEqual([0, 0]);
 });

@@ -1,13 +1,13 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { caption, join, mix, named, reframe, thumbnail } from "../../src/film/index.ts";
+import { caption, inspect, inspector, join, mix, named, reframe, thumbnail } from "../../src/film/index.ts";
 import { type Media, type OutputHandle, pipeline } from "../../src/index.ts";
 
 test("a wrong kind of media does not compile, and what is made goes on into jobs and other steps", () => {
   pipeline("typed", {
     input: z.object({}),
-    build({ job, task }) {
+    build({ job, task, chat, choose }) {
       const picture = job("picture", models.image, { prompt: "x" });
       const clip = job("clip", models.video, {
         prompt: "x",
@@ -37,6 +37,20 @@ test("a wrong kind of media does not compile, and what is made goes on into jobs
       join(task, "c", [clip], { fit: "stretch" });
       // @ts-expect-error text where a clip goes
       join(task, "d", [srt]);
+      const judge = { model: "chat-1", asks: "It is whole." };
+      expectTypeOf(inspect({ task, chat, choose }, "ok", clip, { judge })).toExtend<Media<"video">>();
+      expectTypeOf(job("kept", models.image, { prompt: "x" }, { accept: inspector({ judge }) })).toExtend<
+        Media<"image">
+      >();
+      // @ts-expect-error a judge hears nothing
+      inspect({ task, chat, choose }, "heard", speech, { judge });
+      // @ts-expect-error a chat as judge is steps
+      inspect(choose, "alone", clip, { judge });
+      // @ts-expect-error nothing is asked
+      inspector({ judge: { model: "chat-1" } });
+      chat("looks", "chat-1", { prompt: "x", images: [picture] });
+      // @ts-expect-error a clip where pictures go
+      chat("films", "chat-1", { prompt: "x", images: [clip] });
       return { ...named("{sku}-{format}", { sku: 7 }, formats), srt };
     },
   });

@@ -108,9 +108,10 @@ describe("an inspection", () => {
 });
 
 /** A still that is looked at, and what is made of it. */
-const pictures = (by: "accept" | "step") =>
+const pictures = (by: "accept" | "step", onFailure: "continue" | "failFast" = "continue") =>
   pipeline("pictures", {
     input: z.object({}),
+    onFailure,
     build({ job, choose }) {
       const [ask, look] = [{ prompt: "a boat" }, { notBlack: true }];
       const still =
@@ -122,12 +123,15 @@ const pictures = (by: "accept" | "step") =>
   });
 
 describe("in a run", () => {
-  async function ran(by: "accept" | "step", dark: number) {
+  async function ran(by: "accept" | "step", dark: number, policy?: "failFast") {
     const world = await openFakeShow();
     const bytes = await readFile(at("black.png"));
     let left = dark;
     world.paidService.picture = (digest) => (left-- > 0 ? bytes : greyPng(64, digest.charCodeAt(0)));
-    const handle = await during(world.clock, world.show.run(pictures(by), {}, { id: "x", outDir: world.outDir }));
+    const handle = await during(
+      world.clock,
+      world.show.run(pictures(by, policy), {}, { id: "x", outDir: world.outDir }),
+    );
     const result = await during(world.clock, handle.result());
     const reason = (path: string) => result.report.steps.find((step) => step.path === path)?.reason ?? null;
     return { status: result.status, jobs: world.paidService.jobs.size, reason };
@@ -143,8 +147,13 @@ describe("in a run", () => {
     expect(await ran("accept", 0)).toMatchObject({ status: "succeeded", jobs: 2 });
   });
 
-  test("with accept, one more is made", async () => {
-    const { status, jobs, reason } = await ran("accept", 1);
+  test.each([undefined, "failFast"] as const)("with accept, one more is made, also under %s", async (policy) => {
+    const { status, jobs, reason } = await ran("accept", 1, policy);
     expect([status, jobs, reason("still/1-ok")]).toEqual(["succeeded", 3, "it is black"]);
+  });
+
+  test("with accept, the last flaw stops a run that is to fail fast", async () => {
+    const { status, jobs, reason } = await ran("accept", 2, "failFast");
+    expect([status, jobs, reason("still/2-ok")]).toEqual(["failed", 2, "it is black"]);
   });
 });

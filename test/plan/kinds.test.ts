@@ -14,7 +14,7 @@ import {
   text,
   type ValueHandle,
 } from "../../src/define/index.ts";
-import { resolveInput } from "../../src/plan/index.ts";
+import { resolveInput, traitsOf } from "../../src/plan/index.ts";
 import type { ChatStep, ExpandStep, JobStep, Json, PickStep, TaskStep } from "../../src/plan/plan.ts";
 import { expanded, planned } from "./support/planned.ts";
 
@@ -100,10 +100,54 @@ describe("a chat", () => {
       ({ chat }) => chat("c", "m", { prompt: asset("image", "asset_1") } as never),
       "asset-here c input.messages[0].content",
     ],
+    [
+      "a film where pictures go",
+      ({ chat, job }) =>
+        chat("c", "m", { prompt: "x", images: [job("v", "video-1", { prompt: "x", ...size }) as never] }),
+      "media-kind c input.images[0]",
+    ],
+    [
+      "text where pictures go",
+      ({ chat }) => chat("c", "m", { prompt: "x", images: [chat("d", "m", { prompt: "x" }) as never] }),
+      "media-kind c input.images[0]",
+    ],
+    [
+      "a picture of which there is no copy",
+      ({ chat, job }) =>
+        chat("c", "m", { prompt: "x", images: [job("a", "image-1", picture, { keep: false }) as never] }),
+      "not-kept c input.images[0]",
+    ],
+    [
+      "pictures and no message of the user",
+      ({ chat, job }) =>
+        chat("c", "m", {
+          messages: [{ role: "system", content: "x" }],
+          images: [job("a", "image-1", picture) as never],
+        }),
+      "required c input.messages",
+    ],
   ])("with %s is a problem", (_what, build, expected) => {
     const { told, problems } = planned(only(build));
     expect(told).toEqual([expected]);
     expect(problems[0]!.message).toMatch(/.{12}/);
+  });
+
+  test("takes pictures, one or a list, as files of this machine", () => {
+    const tried = planned(
+      only(({ chat, job }) => {
+        const one = job("a", "image-1", picture);
+        chat("c", "m", { prompt: "x", images: one });
+        chat("d", "m", { prompt: "x", images: [one, job("b", "image-1", { ...picture, num_outputs: 2 }).outputs()] });
+      }),
+    );
+    expect(tried.told).toEqual([]);
+    const asset = (step: string, output: number | "all" = 0) => ({
+      $ref: { step, as: "asset", output, kind: "image" },
+    });
+    expect((tried.step("c") as ChatStep).input).toMatchObject({ images: asset("a") });
+    expect((tried.step("d") as ChatStep).input).toMatchObject({ images: [asset("a"), asset("b", "all")] });
+    expect(["c", "d"].map((path) => traitsOf(tried.step(path)!).readsFiles)).toEqual([true, true]);
+    expect(traitsOf(tried.step("c")!).uses).toHaveLength(1);
   });
 });
 

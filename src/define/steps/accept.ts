@@ -4,8 +4,10 @@ import { chosenHandle } from "../handle-value.ts";
 import type { ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { addJob, type Job, yieldOf } from "./add-job.ts";
-import { addChoice } from "./choose.ts";
+import { type ChatMethod, chatMethod } from "./chat.ts";
+import { addChoice, type ChooseMethod, chooseMethod } from "./choose.ts";
 import { OptionReader } from "./options.ts";
+import { type TaskMethod, taskMethod } from "./task.ts";
 
 /**
  * Looks at what a job made, as a file: what is wrong with it, in words for people, or null. `showrunner/film` makes some;
@@ -17,6 +19,21 @@ export interface Inspector {
   readonly version?: string | undefined;
   /** Looks whether the machine has what it needs, before anything is paid. */
   readonly requires?: Requirement | undefined;
+  /** Adds steps that look, in place of the function: where looking costs money. */
+  readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
+}
+
+/** The methods of `build` that an inspection needs. */
+export interface InspectingSteps {
+  readonly task: TaskMethod;
+  readonly chat: ChatMethod;
+  readonly choose: ChooseMethod;
+}
+
+/** An inspection as steps: the one that fails with {@link NotAcceptedError}, and the one that stands for what passed. */
+export interface InspectionSteps {
+  readonly check: Handle;
+  readonly passed: Handle;
 }
 
 export type Inspected = string | readonly string[] | null | undefined;
@@ -34,7 +51,7 @@ export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** What an inspector found; its message lists it. */
-class NotAcceptedError extends Error {
+export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }
 
@@ -62,20 +79,35 @@ export function addAccepted<M extends ModelOrId>(
   const part = recorder.part(name);
   const inspector = inspectorOf(read);
   if (read.get("revise") !== undefined) read.bad("revise", "a job with accept takes no revise");
+  const steps = { task: taskMethod(part), chat: chatMethod(part), choose: chooseMethod(part) };
   const checks: string[] = [];
+  const accepted: string[] = [];
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const before = checks.at(-1);
     const path = part.path(attempt);
     const when = before === undefined ? job.when : { failed: before, code: NOT_ACCEPTED };
     addJob(part, { ...job, ...seeded(job.input, attempt), path, when });
-    const check = part.path(`${attempt}-ok`);
+    const name = `${attempt}-ok`;
+    if (inspector.addSteps !== undefined) {
+      const { check, passed } = inspector.addSteps(steps, name, chosenHandle(path, yieldOf(job.model), part.build));
+      checks.push(check.step);
+      accepted.push(passed.step);
+      continue;
+    }
+    const check = part.path(name);
     const { version, requires } = inspector;
     const options = new OptionReader({ version, requires }, check, recorder);
-    addChoice(part, check, [{ $ref: { step: path, output: "single" } }], { read: options, by: scorerOf(inspector) });
+    addChoice(part, check, [{ $ref: { step: path, output: "single" } }], {
+      read: options,
+      by: scorerOf(inspector),
+      // Where another attempt may follow, a flaw is no reason to stop the run.
+      ...(attempt < attempts && { onFailure: "continue" as const }),
+    });
     checks.push(check);
+    accepted.push(check);
   }
   const pick = part.path("pick");
-  const among = checks.map((step) => ({ $ref: { step, output: "single" as const } }));
+  const among = accepted.map((step) => ({ $ref: { step, output: "single" as const } }));
   addChoice(part, pick, among, { read: new OptionReader({}, pick, recorder), by: "first" });
   return chosenHandle(pick, yieldOf(job.model), recorder.build);
 }

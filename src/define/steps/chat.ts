@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Json } from "../../plan/plan.ts";
-import type { OrValue, ValueHandle } from "../handle.ts";
+import type { Media, MediaList, OrValue, ValueHandle } from "../handle.ts";
 import { valueHandle } from "../handle-value.ts";
 import type { UntypedValue } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
@@ -29,6 +29,8 @@ export interface ChatMessage {
 }
 
 interface ChatSettings {
+  /** Pictures that the model looks at with the first message of the user, each of at most 4 MiB. */
+  readonly images?: Media<"image"> | MediaList<"image"> | undefined;
   readonly temperature?: OrValue<number> | undefined;
   readonly max_tokens?: OrValue<number> | undefined;
   readonly [field: string]: UntypedValue | readonly ChatMessage[];
@@ -115,14 +117,14 @@ function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
     report("choice", "input", "give exactly one of prompt, messages");
   }
   if (messages !== undefined) {
-    checkMessages(messages, report);
+    checkMessages(messages, settings.images !== undefined, report);
     return { messages, ...settings };
   }
   const instructions = system === undefined ? [] : [{ role: "system", content: system }];
   return { messages: [...instructions, { role: "user", content: prompt ?? "" }], ...settings };
 }
 
-function checkMessages(messages: unknown, report: Report): void {
+function checkMessages(messages: unknown, hasImages: boolean, report: Report): void {
   if (!Array.isArray(messages) || messages.length === 0) {
     return report("type", "input.messages", "messages is a list of { role, content } with at least one in it");
   }
@@ -131,6 +133,8 @@ function checkMessages(messages: unknown, report: Report): void {
     if (ROLES.includes(role)) continue;
     report("enum", `input.messages[${index}].role`, `a message's role is one of ${ROLES.join(", ")}`);
   }
+  if (hasImages && !messages.some((message) => message?.role === "user"))
+    report("required", "input.messages", "images are shown with a message of the user; add one");
 }
 
 /** The schema of the answer as JSON Schema; null when there is none, or none that JSON Schema can say. */

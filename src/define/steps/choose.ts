@@ -1,4 +1,5 @@
 import type { Candidate, DraftReference, Requirement } from "../../plan/draft.ts";
+import type { FailurePolicy } from "../../plan/plan.ts";
 import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
 import { chosenHandle, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
@@ -54,14 +55,23 @@ export function chooseMethod(recorder: Recorder): ChooseMethod {
   };
 }
 
+interface Choice {
+  readonly read: OptionReader;
+  readonly by: unknown;
+  readonly field?: string;
+  /** Default: that of the part that it is in. */
+  readonly onFailure?: FailurePolicy | null;
+}
+
 /** Adds the step that chooses, by whoever does. */
 export function addChoice(
   recorder: Recorder,
   path: string,
   among: readonly DraftReference[],
-  { read, by, field = "by" }: { readonly read: OptionReader; readonly by: unknown; readonly field?: string },
+  { read, by, field = "by", onFailure = recorder.onFailure }: Choice,
 ): void {
   const base = { path, after: read.after(), when: read.when() };
+  const policy = typeof onFailure === "string" && { onFailure };
   const message = read.string("message");
   const version = read.string("version") ?? "1";
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });
@@ -69,8 +79,8 @@ export function addChoice(
     const requires = read.get("requires") as Requirement | undefined;
     if (requires !== undefined && typeof requires !== "function") read.bad("requires", "requires is no function");
     recorder.bind(path, { kind: "score", score: by as Scorer, version, ...(requires && { requires }) });
-    return recorder.add({ kind: "pick", ...base, among, by: "score", version, second: null });
+    return recorder.add({ kind: "pick", ...base, ...policy, among, by: "score", version, second: null });
   }
   if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');
-  recorder.add({ kind: "pick", ...base, among, by: "first", version: null, second: null });
+  recorder.add({ kind: "pick", ...base, ...policy, among, by: "first", version: null, second: null });
 }

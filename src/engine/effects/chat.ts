@@ -7,6 +7,7 @@ import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
+import { withPictures } from "./chat-pictures.ts";
 import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
@@ -26,7 +27,13 @@ type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; 
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
-  const body = { ...(command.input as { readonly messages: [] }), ...formatOf(step, schema), model };
+  const shown = await withPictures(command.input, context);
+  if ("message" in shown) return done(unsent(command, "PICTURES_UNFIT", shown.message, false));
+  if ("end" in shown) {
+    const missing = unsent(command, "UNSENT", "the pictures that it shows could not be read", true);
+    return shown.end === "failed" ? { ...shown, events: [missing] } : done(missing);
+  }
+  const body = { ...shown.body, ...formatOf(step, schema), model };
   // Not broken off by a stop: what is paid for is waited for.
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const said = await untilTaken(step, ask, context);
@@ -39,6 +46,11 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const answer = schema === null ? {} : { answer: cleanText(said.content ?? "", 100_000) };
   return done({ type: "chat.failed", ...bill, error, ...answer });
 };
+
+function unsent({ step, attempt }: Chat, code: string, message: string, retryable: boolean): RunEvent {
+  const error: JournalError = { code: ownText(code), message: ownText(message), retryable };
+  return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
+}
 
 /** Sends until a request was accepted, or until the run stops. */
 async function untilTaken(

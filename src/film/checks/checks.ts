@@ -1,5 +1,6 @@
 import type { Inspected } from "../../define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
+import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
 /** What a film, a picture or a sound must be; what is not named is not looked at. */
 export interface Checks {
@@ -15,10 +16,15 @@ export interface Checks {
   readonly size?: `${number}x${number}`;
   /** Sound as loud as speech (above -35 dB) for at least a third of its length. Which words are spoken is not looked at. */
   readonly speech?: boolean;
-  /** Looks at frames of it, such as by a model that sees pictures: what is wrong, or null. */
-  readonly judge?: Judge;
+  /** Looks at frames of it, once nothing else is wrong: a function that says what is, or null; or a language model of AI SDK. */
+  readonly judge?: Judge | LanguageJudge;
   /** Change it when `judge` looks for something else. Default `"1"`. */
   readonly version?: string;
+}
+
+/** Checks with a verdict of the service's chat, which is a step of its own. */
+export interface JudgedChecks extends Omit<Checks, "judge"> {
+  readonly judge: ChatJudge;
 }
 
 /** Gets three frames, at a tenth, the middle and nine tenths of the film, as JPEG of at most 768 pixels' width. */
@@ -31,7 +37,7 @@ export interface Limits {
   readonly silent: number | null;
 }
 
-export function limitsOf({ notBlack, notFrozen, notSilent }: Checks): Limits {
+export function limitsOf({ notBlack, notFrozen, notSilent }: Omit<Checks, "judge">): Limits {
   return {
     black: limit("notBlack", notBlack, 0.5),
     frozen: limit("notFrozen", notFrozen, 2),
@@ -49,7 +55,7 @@ function limit(name: keyof Checks, given: unknown, preset: number): number | nul
 const KNOWN = ["notBlack", "notFrozen", "notSilent", "seconds", "size", "speech", "judge", "version"];
 
 /** @throws FilmError for what is no check: while the pipeline is planned, before anything is paid */
-export function checkChecks(checks: Checks): void {
+export function checkChecks(checks: Checks | JudgedChecks): void {
   for (const name of Object.keys(checks))
     if (!KNOWN.includes(name)) throw new FilmError("FILM_INPUT", `${name} is no check; checks are ${KNOWN.join(", ")}`);
   limitsOf(checks);
@@ -59,8 +65,21 @@ export function checkChecks(checks: Checks): void {
     throw bad("seconds", seconds, "give the least and the most, such as [4, 6]");
   if (size !== undefined && !/^[1-9]\d{0,4}x[1-9]\d{0,4}$/.test(size))
     throw bad("size", size, "give pixels, such as 1080x1920");
-  if (judge !== undefined && typeof judge !== "function") throw bad("judge", judge, "give a function of frames");
+  if (judge !== undefined && typeof judge !== "function") checkJudge(judge);
   if (version !== undefined && typeof version !== "string") throw bad("version", version, "give text");
+}
+
+function checkJudge(judge: ChatJudge | LanguageJudge): void {
+  const { model, asks } = (judge ?? {}) as Partial<ChatJudge | LanguageJudge>;
+  const isModel = typeof model === "string" ? model !== "" : typeof model?.doGenerate === "function";
+  const next = 'give a function of frames, or { model: "chat-1", asks: "The bottle is whole." }';
+  if (!isModel || typeof asks !== "string" || asks === "") throw bad("judge", isModel ? { asks } : judge, next);
+}
+
+/** Whether the service's chat judges. */
+export function isJudgedByChat(checks: Checks | JudgedChecks): checks is JudgedChecks {
+  const { judge } = checks;
+  return typeof judge === "object" && typeof judge.model === "string";
 }
 
 function bad(name: string, given: unknown, next: string): FilmError {

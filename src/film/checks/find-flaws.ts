@@ -4,6 +4,7 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { type Checks, type Limits, limitsOf } from "./checks.ts";
 import { framesOf } from "./frames.ts";
 import { lengthOf, type Span, spansOf } from "./spans.ts";
+import { askLanguageModel } from "./verdict.ts";
 
 const SPEECH_DB = -35;
 const SILENCE_DB = -50;
@@ -13,13 +14,18 @@ const PAUSE_SECONDS = 0.3;
 const SLACK_SECONDS = 0.05;
 
 /** All that is wrong with a file, in words for people. @throws FilmError where it cannot be read */
-export async function findFlaws({ path, signal }: Candidate, checks: Checks): Promise<readonly string[]> {
+export async function findFlaws(
+  { path, signal }: Pick<Candidate, "path" | "signal">,
+  checks: Checks,
+): Promise<readonly string[]> {
   const found = await probe(path, { name: "what was made", signal });
   const flaws = [...sizeFlaws(found, checks), ...(await lookedFlaws(found, checks, signal))];
   // Whoever judges may cost money: nobody does where it is refused already.
   if (checks.judge === undefined || flaws.length > 0) return flaws;
   if (found.video === null) return ["it has no pictures to judge"];
-  const judged = await checks.judge(await framesOf(found, signal), signal);
+  const frames = await framesOf(found, signal);
+  const { judge } = checks;
+  const judged = await (typeof judge === "function" ? judge(frames, signal) : askLanguageModel(judge, frames, signal));
   return typeof judged === "string" ? [judged] : (judged ?? []);
 }
 

@@ -41,6 +41,8 @@ export function tokenize(text: string): readonly string[] {
 
 /** Token overhead of each message and each answer. */
 const PER_MESSAGE = 3;
+/** Tokens of a picture. */
+const PER_IMAGE = 85;
 
 export interface ComposedChoice {
   readonly tokens: readonly string[];
@@ -65,18 +67,18 @@ function beforeStop(text: string, stops: readonly string[]): string {
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 
-function choice(request: ChatRequest, index: number): ComposedChoice {
-  const tokens = tokenize(beforeStop(answerTo(request, index), request.stops));
+function choice(request: ChatRequest, index: number, black: readonly number[] | null): ComposedChoice {
+  const tokens = tokenize(beforeStop(answerTo(request, index, black), request.stops));
   if (tokens.length <= request.maxTokens) return { tokens, finishReason: "stop" };
   return { tokens: tokens.slice(0, request.maxTokens), finishReason: "length" };
 }
 
-/** Generates and prices all choices of a request. @throws Refusal 400 */
-export function compose(request: ChatRequest, model: ChatModel): Composed {
-  const choices = Array.from({ length: request.choices }, (_, index) => choice(request, index));
+/** Generates and prices all choices of a request; `black`: which of its pictures are. @throws Refusal 400 */
+export function compose(request: ChatRequest, model: ChatModel, black: readonly number[] | null): Composed {
+  const choices = Array.from({ length: request.choices }, (_, index) => choice(request, index, black));
   const prompt_tokens = request.messages.reduce(
     (sum, { text }) => sum + tokenize(text).length + PER_MESSAGE,
-    PER_MESSAGE,
+    PER_MESSAGE + request.images.length * PER_IMAGE,
   );
   const completion_tokens = choices.reduce((sum, { tokens }) => sum + tokens.length, 0);
   return {

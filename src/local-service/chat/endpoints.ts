@@ -165,6 +165,14 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
   if (refused !== null) throw refused;
 }
 
+/** Which of its pictures are black; null where it has none. */
+async function look({ images }: ChatRequest): Promise<readonly number[] | null> {
+  if (images.length === 0) return null;
+  // What decodes pictures is loaded for the first of them.
+  const { blackAmong } = await import("./pictures.ts");
+  return blackAmong(images);
+}
+
 /** `POST /chat/completions`: answered by the text engine in this process, and charged like any job. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { clock, options, onDefect } = service;
@@ -178,7 +186,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
     const request = readChatRequest(body);
     const model = chatModel(request.model);
     moderate(request, options.moderationTriggers);
-    const composed = compose(request, model);
+    const composed = compose(request, model, await look(request));
     const job = await start(request, composed, call.principal);
     const head = { id: job.row.jobId, created: Math.floor(job.row.createdAt / 1000), model: model.id };
     if (request.stream) {

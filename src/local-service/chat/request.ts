@@ -9,9 +9,14 @@ const DEFAULT_COMPLETION_TOKENS = 4_096;
 const MAX_PROMPT_CHARACTERS = 1_000_000;
 const MAX_CHOICES = 8;
 const MAX_STOPS = 4;
+const MOST_IMAGES = 100;
 const stop = z.string().max(10_000);
 
-const part = z.looseObject({ type: z.string().max(100), text: z.string().nullish() });
+const part = z.looseObject({
+  type: z.string().max(100),
+  text: z.string().nullish(),
+  image_url: z.looseObject({ url: z.string() }).nullish(),
+});
 
 const message = z.looseObject({
   role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
@@ -63,6 +68,8 @@ export interface ChatMessage {
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
+  /** Addresses of its pictures, mostly `data:`. */
+  readonly images: readonly string[];
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly maxTokens: number;
@@ -78,6 +85,11 @@ type Body = z.output<typeof chatBody>;
 function textOf(content: Body["messages"][number]["content"]): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap((item) => item.text ?? []).join("\n");
+}
+
+function imagesOf({ messages }: Body): readonly string[] {
+  const parts = messages.flatMap(({ content }) => (typeof content === "string" ? [] : (content ?? [])));
+  return parts.flatMap(({ image_url }) => image_url?.url ?? []).slice(0, MOST_IMAGES);
 }
 
 function formatOf(format: Body["response_format"]): ResponseFormat {
@@ -122,6 +134,7 @@ export function readChatRequest(value: unknown): ChatRequest {
   return {
     model: body.model,
     messages,
+    images: imagesOf(body),
     stream: body.stream ?? false,
     includeUsage: body.stream_options?.include_usage ?? false,
     maxTokens: Math.min(requested, MAX_COMPLETION_TOKENS),

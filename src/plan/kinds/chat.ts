@@ -1,12 +1,13 @@
 import type { ChatDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
-import type { ChatStep } from "../plan.ts";
+import type { ChatStep, Reference } from "../plan.ts";
 import { referencesOf } from "../references.ts";
-import { VALUE } from "./facts.ts";
-import { bindFreeInput, bindWhen, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
+import { type StepFacts, VALUE } from "./facts.ts";
+import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
+import type { Planning, StepKind } from "./kind.ts";
 
-const ONLY_TEXT = "a chat takes text and values; let a task or a job read media";
+const ONLY_TEXT = "a chat takes text, values, and in images pictures of steps; let a task or a job read other media";
+const IMAGES = /^input\.images(\[|$)/;
 
 export const chatKind: StepKind<ChatDraft, ChatStep> = {
   files: () => [],
@@ -19,8 +20,9 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     const input = bindFreeInput(draft.input, "input", planning, {
       assets: ONLY_TEXT,
       reference(ref, source, field) {
-        if (ref.as === "value") return;
         const { step } = ref;
+        if (IMAGES.test(field)) return checkImage(ref, source, field, planning);
+        if (ref.as === "value") return;
         const outcome = source.isOpen === true ? "does not declare that it yields values" : "makes media";
         planning.report("not-a-value", field, `${step} ${outcome}; ${ONLY_TEXT}`);
       },
@@ -53,7 +55,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     typicalMs: 5_000,
     modality: "chat",
     needsCode: false,
-    readsFiles: false,
+    readsFiles: referencesOf(input).some(({ as }) => as !== "value"),
     decision: null,
     submits: null,
     reuse: { identity: () => ({ kind: "chat", model, schema }) },
@@ -64,3 +66,11 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     keeps: true,
   }),
 };
+
+function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, planning: Planning): void {
+  const kind = ref.as === "value" || ref.as === "voice" ? "no picture" : ref.kind;
+  if (source.isOpen === true || kind === "image" || kind === undefined)
+    return checkReadable(ref, source, field, planning);
+  const next = kind === "video" ? "; take a thumbnail of it, or let inspect judge it" : "";
+  planning.report("media-kind", field, `${ref.step} makes ${kind}, and images takes pictures${next}`);
+}

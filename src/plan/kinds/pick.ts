@@ -17,7 +17,8 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     const needs = needsOf(draft, draft.among);
     const asks = fingerprint({ kind: "pick", among, by, version });
     const own = { among, by, version, yields, ...(draft.second !== null && { second: draft.second }) };
-    return { step: { kind: "pick", path, needs, fingerprint: asks, ...when, ...own } };
+    const policy = draft.onFailure !== undefined && { onFailure: draft.onFailure };
+    return { step: { kind: "pick", path, needs, fingerprint: asks, ...when, ...own, ...policy } };
   },
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
   traits: ({ path, among, by, version, second }) => ({

@@ -6,6 +6,7 @@ import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
+import { readerOf } from "../resolve.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 /** Limit of unanswered requests; each may have been charged, so it is small. */
@@ -84,7 +85,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   const attempt = step.chats.length + 1;
   if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
   if (builder.index.isHeldBack(plan.path) || !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
-  const ready = readiness(builder.state, plan, plan.input);
+  const ready = readiness(builder.state, plan, plan.input, readerOf(plan));
   if (ready.ready === "no") return;
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
   if (awaitCacheLookup(plan, step, ready.input, builder)) return;

@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createCanvas } from "@napi-rs/canvas";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
+import { greyPng } from "../../../src/placeholder-media.ts";
 import { ask, type Body, get, start, until } from "../support/service.ts";
 
+const inline = (png: Uint8Array) => `data:image/png;base64,${Buffer.from(png).toString("base64")}`;
 const PATH = "/chat/completions";
 const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a mill." }] };
 const folders: string[] = [];
@@ -38,7 +41,7 @@ test("nulls, unknown fields, text parts and a list of tools are accepted as comm
         role: "user",
         content: [
           { type: "text", text: "Describe a mill." },
-          { type: "image_url", image_url: { url: "data:," } },
+          { type: "image_url", image_url: { url: inline(greyPng(8)) } },
         ],
       },
       { role: "assistant", content: null, tool_calls: [] },
@@ -204,4 +207,36 @@ test("prompts made to be slow are answered or refused, none hangs", async () => 
   }
   const tooLong = { ...said, messages: [{ role: "user", content: "x".repeat(1_000_001) }] };
   expect((await ask(service, "POST", PATH, { body: tooLong })).body.error).toMatchObject({ param: "messages" });
+});
+
+const blackPng = async () => Buffer.from(await createCanvas(32, 16).encode("png"));
+const verdict = {
+  type: "object",
+  properties: { pass: { type: "boolean" }, reasons: { type: "array", items: { type: "string" } } },
+  required: ["pass", "reasons"],
+  additionalProperties: false,
+};
+
+test("a verdict of pictures passes all but black ones, and each picture is charged", async () => {
+  const service = await start();
+  const judge = async (schema: object, ...pictures: readonly string[]) => {
+    const images = pictures.map((url) => ({ type: "image_url", image_url: { url } }));
+    const messages = [{ role: "user", content: [{ type: "text", text: "Is there a boat?" }, ...images] }];
+    const response_format = { type: "json_schema", json_schema: { name: "verdict", schema } };
+    const { status, body } = await ask(service, "POST", PATH, { body: { model: "chat-1", messages, response_format } });
+    return status === 200
+      ? { ...JSON.parse(body.choices[0].message.content), tokens: body.usage.prompt_tokens }
+      : { status, field: body.error.details[0].field };
+  };
+  const [grey, black] = [inline(greyPng(8)), inline(await blackPng())];
+  const one = await judge(verdict, grey);
+  const two = await judge(verdict, grey, black);
+  expect([one, two]).toMatchObject([
+    { pass: true, reasons: [] },
+    { pass: false, reasons: ["picture 2 is black"] },
+  ]);
+  expect(two.tokens - one.tokens).toBe(85);
+  const never = { ...verdict, properties: { ...verdict.properties, pass: { const: true } } };
+  expect(await judge(never, black)).toMatchObject({ pass: true });
+  expect(await judge(verdict, "data:image/png;base64,AAAA")).toEqual({ status: 400, field: "messages" });
 });

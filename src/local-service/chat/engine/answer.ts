@@ -83,9 +83,10 @@ function readInTime<T>(work: () => T): T {
 
 /**
  * Answers a request: JSON where it was requested, a short text otherwise. Equal requests get equal answers.
+ * Of pictures it says, in a field `pass` with `reasons`, that all are right but the black ones.
  * @throws Refusal 400 for a schema that cannot be satisfied
  */
-export function answerTo(request: ChatRequest, choice: number): string {
+export function answerTo(request: ChatRequest, choice: number, black: readonly number[] | null = null): string {
   const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
   const random = randomFrom(seedOf(request, choice));
@@ -94,7 +95,7 @@ export function answerTo(request: ChatRequest, choice: number): string {
   const prose = proseAbout(topic, random);
   const inWords = () => readInTime(() => textAnswer(requested, topic, prose, random));
   if (schema === null) return inWords();
-  const answer = jsonAnswer(schema, { topic, prose, random });
+  const answer = jsonAnswer(schema, { topic, prose, random, black });
   if (answer.is === "value") return JSON.stringify(answer.value, null, 2);
   if (request.format.is !== "schema") return request.format.is === "json" ? "{}" : inWords();
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);

@@ -57,6 +57,15 @@ interface Ports {
   readonly topic: Topic;
   readonly prose: Prose;
   readonly random: Random;
+  /** Numbers of the pictures that are black; null where there are no pictures. */
+  readonly black: readonly number[] | null;
+}
+
+/** A verdict of pictures; what is none stays as it is. */
+function judged(value: unknown, { black }: Ports): unknown {
+  if (black === null || !isRecord(value) || typeof value["pass"] !== "boolean") return value;
+  const reasons = black.map((number) => `picture ${number} is black`);
+  return { ...value, pass: black.length === 0, ...(Array.isArray(value["reasons"]) && { reasons }) };
 }
 
 /** Puts what the request is about in place of a generated value, where the schema leaves that open. */
@@ -118,6 +127,8 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
       failOnInvalidTypes: true,
       ...(tries < ATTEMPTS / 2 && { outputTransform: suit }),
     });
+    const said = judged(value, ports);
+    if (fits(said)) return { is: "value", value: said };
     if (fits(value)) return { is: "value", value };
   }
   return { is: "impossible", reason: "no value that fits it was found" };

@@ -1,0 +1,32 @@
+import { createCanvas } from "@napi-rs/canvas";
+import { invalid, problem } from "../http/refusal.ts";
+import { announcedSize, decodeImage } from "../render/probe/probe-image.ts";
+
+const MOST_PIXELS = 64_000_000;
+/** A picture is looked at as so many pixels a side. */
+const SIDE = 16;
+/** Of 255: darker everywhere is black. */
+const BLACK_BELOW = 24;
+
+/** Numbers, from 1, of the pictures that are black: all that this service sees in them. @throws Refusal 400 */
+export async function blackAmong(urls: readonly string[]): Promise<readonly number[]> {
+  const black: number[] = [];
+  for (const [index, url] of urls.entries()) if (await isBlack(url, index)) black.push(index + 1);
+  return black;
+}
+
+async function isBlack(url: string, index: number): Promise<boolean> {
+  const unread = () =>
+    invalid([problem("messages", `have an image, number ${index + 1}, that cannot be read`, "image")]);
+  // What lies elsewhere is not fetched, and passes.
+  if (!url.startsWith("data:")) return false;
+  const bytes = Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
+  const size = announcedSize(bytes);
+  if (size === null || size.width * size.height > MOST_PIXELS) throw unread();
+  const image = await decodeImage(bytes).catch(() => null);
+  if (image === null || image.width * image.height === 0) throw unread();
+  const context = createCanvas(SIDE, SIDE).getContext("2d");
+  context.drawImage(image, 0, 0, SIDE, SIDE);
+  const { data } = context.getImageData(0, 0, SIDE, SIDE);
+  return data.every((part, at) => at % 4 === 3 || part < BLACK_BELOW);
+}
