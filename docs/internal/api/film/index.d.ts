@@ -4,6 +4,7 @@ import {
   Chosen,
   FileTaskHandle,
   Inspected,
+  InspectingSteps,
   Inspector,
   Media,
   MediaKind,
@@ -14,6 +15,9 @@ import {
   TaskOptions,
   ValueHandle,
 } from "../chunks/accept.js";
+import {
+  z,
+} from "zod";
 
 interface Span {
   readonly start: number;
@@ -42,6 +46,23 @@ interface LetterStyle {
   readonly highlight?: string;
   readonly position?: "top" | "middle" | "bottom";
 }
+interface ChatJudge {
+  readonly model: string;
+  readonly asks: string;
+  readonly maxCost?: string | undefined;
+}
+interface LanguageJudge {
+  readonly model: LanguageModel;
+  readonly asks: string;
+}
+interface LanguageModel {
+  readonly specificationVersion: "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  doGenerate(options: never): PromiseLike<{
+    readonly content: readonly object[];
+  }>;
+}
 interface Checks {
   readonly notBlack?: boolean | number;
   readonly notFrozen?: boolean | number;
@@ -49,8 +70,11 @@ interface Checks {
   readonly seconds?: readonly [least: number, most: number];
   readonly size?: `${number}x${number}`;
   readonly speech?: boolean;
-  readonly judge?: Judge;
+  readonly judge?: Judge | LanguageJudge;
   readonly version?: string;
+}
+interface JudgedChecks extends Omit<Checks, "judge"> {
+  readonly judge: ChatJudge;
 }
 type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 declare class FilmError extends Error {
@@ -107,8 +131,9 @@ declare function caption(task: Task, name: string, film: Media<"video">, options
   vtt: OutputHandle<"text">;
   value: ValueHandle<Captioned>;
 };
-declare function inspector(checks: Checks): Inspector;
+declare function inspector(checks: Checks | JudgedChecks): Inspector;
 declare function inspect<H extends Media<MediaKind>>(choose: ChooseMethod, name: string, media: H, checks: Checks): Chosen<H>;
+declare function inspect<H extends Media<"image" | "video">>(steps: InspectingSteps, name: string, media: H, checks: Checks | JudgedChecks): Chosen<H>;
 interface JoinOptions extends StepFields {
   readonly size?: Size;
   readonly format?: Format;
@@ -218,6 +243,7 @@ export {
   type AudiogramOptions,
   type CaptionOptions,
   type Captioned,
+  type ChatJudge,
   type Checks,
   FilmError,
   type Fit,
@@ -225,6 +251,8 @@ export {
   type JoinOptions,
   type Joined,
   type Judge,
+  type JudgedChecks,
+  type LanguageJudge,
   type LetterStyle,
   type MixOptions,
   type Mixed,
