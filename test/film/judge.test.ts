@@ -137,7 +137,9 @@ describe("a judge by a chat model", () => {
       inspect(choose, "ok", job("s", models.image, { prompt: "x" }), judged as never),
     );
     const said = (drafted: typeof speech) => drafted.draft?.problems.map(({ message }) => message);
-    expect(said(speech)).toEqual([expect.stringMatching(/^build threw: ok has a judge, which looks at pictures, and s makes audio/)]);
+    expect(said(speech)).toEqual([
+      expect.stringMatching(/^build threw: ok has a judge, which looks at pictures, and s makes audio/),
+    ]);
     expect(said(alone)).toEqual([expect.stringContaining('inspect({ task, chat, choose }, "ok", …)')]);
     const refused = expect.objectContaining({ code: "FILM_INPUT" });
     for (const judge of [{ model: "chat-1" }, { asks: "x" }, { model: "", asks: "x" }, null, 1])
