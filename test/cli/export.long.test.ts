@@ -1,4 +1,4 @@
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -113,5 +113,29 @@ describe("a run as a timeline", () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("it returns still, film, text")]);
     const bare = await here("export", "f");
     expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining("--otio cut.otio")]);
+  });
+});
+
+describe("a file that a flag names for writing", () => {
+  const writes = [
+    ["report", "f", "--out", "kept.html"],
+    ["export", "f", "--otio", "kept.otio"],
+    ["plan", "film.ts", "--svg", "kept.svg"],
+  ] as const;
+
+  test.each(writes)("is replaced where it is an earlier one: %s", async (...args) => {
+    for (const _ of [1, 2]) expect(await here(...args)).toMatchObject({ code: 0 });
+  });
+
+  test.each(writes)("is kept where it is something else, also behind a link: %s", async (command, of, flag) => {
+    const film = join(folder, "film.mp4");
+    await writeFile(film, "\0\0\0\x18ftypmp42 paid for");
+    await symlink(film, join(folder, "link")).catch(() => {});
+    for (const named of ["film.mp4", "link"]) {
+      const { code, stderr } = await here(command, of, flag, named);
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain(`${flag}: ${named} is already there`);
+      expect(await readFile(film, "latin1")).toContain("paid for");
+    }
   });
 });

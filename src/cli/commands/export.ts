@@ -1,9 +1,10 @@
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { temporaryTag, writeDurably } from "../../durable-file.ts";
 import type { EditList, MediaStore, RunState } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { writtenFile } from "../input/written-file.ts";
 import { otioTimeline } from "../report/otio.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
@@ -20,11 +21,11 @@ export async function exportRun(context: Context, runId: string, flags: ExportFl
     throw new CliError("USAGE", "export needs a file to write", {
       next: `showrunner export ${visible(runId)} --otio cut.otio`,
     });
+  const file = await writtenFile(io.cwd, { flag: "--otio", path: flags.otio, kind: "otio" });
   const { editLists, loadRun, openJournal, openMedia } = await import("../../internal.ts");
   const journal = await openJournal(journalOf(io, flags));
   const state = await loadRun(journal, runId).finally(() => journal.close());
   const list = listNamed(editLists(state), runId, flags.of);
-  const file = resolve(io.cwd, flags.otio);
   const media = await openMedia(mediaOptionsOf(io, flags));
   const places = await placeTakes(list, file, media, state);
   const urlOf = ({ output }: Take) => pathToFileURL(places.get(output.copy!.sha256)!).href;

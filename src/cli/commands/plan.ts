@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
 import { dollars } from "../../money.ts";
@@ -7,6 +6,7 @@ import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../co
 import { checkAmount } from "../input/flag-values.ts";
 import { type QuoteFlags, quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { inputSchema, readInput } from "../input/read-input.ts";
+import { writtenFile } from "../input/written-file.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, priceTable } from "../report/price-table.ts";
@@ -100,7 +100,7 @@ async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
 
 async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, output }: Context): Promise<void> {
   const { planSvg } = await import("../../dashboard/index.ts");
-  const path = resolve(io.cwd, file);
+  const path = await writtenFile(io.cwd, { flag: "--svg", path: file, kind: "svg" });
   try {
     await writeDurably(path, planSvg(drawn, drawing));
   } catch (cause) {

@@ -1,8 +1,9 @@
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { ownVersion } from "../../own-version.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, mediaOptionsOf, type ServiceFlags, withJournal } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
+import { writtenFile } from "../input/written-file.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -25,7 +26,7 @@ export async function report(context: Context, runId: string, flags: ReportFlags
       file:
         flags.out === undefined
           ? await defaultFile((await show.show(runId)).out_dir, runId, io.cwd, isForClient)
-          : resolve(io.cwd, flags.out),
+          : await writtenFile(io.cwd, { flag: "--out", path: flags.out, kind: "html" }),
       ...(isForClient && { forClient: { hasPrice: flags.prices === true } }),
       ...mediaOptionsOf(io, flags),
       writtenAt: Date.now(),
