@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { chmod, type FileHandle, lstat, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { HOUR_MS } from "./duration.ts";
 
 /** A temporary file this old belongs to a process that is gone, milliseconds. */
-export const LEFTOVER_MS = 3_600_000;
+export const LEFTOVER_MS = HOUR_MS;
 
 /** Makes a rename in this folder survive a power failure. Windows has no such call and needs none. */
 export async function syncFolder(folder: string): Promise<void> {

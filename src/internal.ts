@@ -43,7 +43,7 @@ export { eventText, liveText } from "./journal/events.ts";
 export type { NoticeRow } from "./journal/notices.ts";
 export { describeDatabase } from "./journal/open.ts";
 export type { ReviewLinkRow, ReviewScope } from "./journal/review-links.ts";
-export { loadRun } from "./journal/snapshot.ts";
+export { EVENTS_READ_AT_ONCE, loadRun } from "./journal/snapshot.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export {
   isRunFinal,

@@ -7,7 +7,7 @@ import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
 /** A process that was asked twice to end, and has not ended by itself in so many milliseconds, is ended. */
-const GRACE_MS = 1_000;
+const KILLED_AFTER_MS = 1_000;
 
 /**
  * Signals reach a thread's JavaScript only between two of its turns, and code of a pipeline may never end its turn. Only a script
@@ -23,7 +23,7 @@ for (let signals = 0; Atomics.load(ended, 0) === 0; ) {
     wait.runInThisContext({ breakOnSigint: true });
   } catch {
     parentPort.postMessage(++signals);
-    if (signals > 1 && Atomics.wait(ended, 0, 0, ${GRACE_MS}) === "timed-out") process.kill(process.pid, "SIGKILL");
+    if (signals > 1 && Atomics.wait(ended, 0, 0, ${KILLED_AFTER_MS}) === "timed-out") process.kill(process.pid, "SIGKILL");
   }
 }`;
 

@@ -1,10 +1,11 @@
 import { createHmac } from "node:crypto";
+import { HOUR_MS } from "../duration.ts";
 import { fileExtension } from "../internal.ts";
 import { isSame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 
 /** How long the address of a file lasts, at least, milliseconds; it stays the same for so long too, or players would begin anew. */
-export const ADDRESS_MS = 3_600_000;
+export const ADDRESS_MS = HOUR_MS;
 
 interface SignedFile {
   readonly runId: string;

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../duration.ts";
 import type { RunEvent } from "./events.ts";
 
 /** A webhook said that a job ended: a hint, for the job itself is the truth. */
@@ -20,7 +21,7 @@ export interface DeliveryOutcome {
 }
 
 /** How long deliveries are remembered, milliseconds, and how many at most: the newest. */
-export const DELIVERIES_KEPT_MS = 86_400_000;
+export const DELIVERIES_KEPT_MS = DAY_MS;
 export const MOST_DELIVERIES = 50_000;
 /** Characters of an id that is looked up. */
 const LONGEST_ID = 500;

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, platform } from "node:os";
+import { HOUR_MS } from "../duration.ts";
 import { ownVersion } from "../own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
@@ -35,7 +36,7 @@ export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
 }
 
 /** The longest lease that is believed, milliseconds; engines ask for half a minute. */
-const LONGEST_LEASE_MS = 3_600_000;
+const LONGEST_LEASE_MS = HOUR_MS;
 
 /** On this host the clock may have been set back under a process that can be asked about. */
 function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {

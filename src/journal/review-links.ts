@@ -1,3 +1,4 @@
+import { DAY_MS } from "../duration.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Tags } from "./tags.ts";
 
@@ -27,7 +28,7 @@ export interface ReviewLinkRow {
 }
 
 /** How long a link is listed after it expired. */
-export const LISTED_MS = 90 * 86_400_000;
+export const LISTED_MS = 90 * DAY_MS;
 
 /** The review links of a journal: every process that works on it knows of each, and of its end. */
 export interface ReviewLinkStore {

@@ -64,6 +64,9 @@ export function snapshotOf(state: RunState): FoldSnapshot {
   }
 }
 
+/** Enough for a query to be worth it, and little memory whatever the run. */
+export const EVENTS_READ_AT_ONCE = 5000;
+
 /** A run's state: of its snapshot and the events since, or of all events where the snapshot cannot be used. */
 export async function loadRun(store: JournalStore, runId: string): Promise<RunState> {
   const snapshot = await store.snapshot(runId);

@@ -1,6 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HOUR_MS } from "../duration.ts";
 import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../families/index.ts";
 import type { RateLimit } from "./access/authenticate.ts";
 import { isScope, type Scope } from "./access/principal.ts";
@@ -124,7 +125,6 @@ export interface NormalOptions
 export const FIRST_WORKSPACE = "workspace_local";
 export const FIRST_OWNER = "owner_local";
 
-const HOUR_MS = 3_600_000;
 const KEY_ID = /^[A-Za-z0-9_.-]{1,100}$/;
 const BRAND = /^[A-Za-z][A-Za-z0-9]{0,30}$/;
 

@@ -2,9 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
 import { checkProtocol, ForbiddenAddressError, hostOf, lookupThat, reachOf } from "./address-guard.ts";
-import { undici } from "./undici.ts";
+import { CONNECT_MS, undici } from "./undici.ts";
 
-const CONNECT_MS = 10_000;
 export const MOST_REDIRECTS = 5;
 
 /**

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import { undici } from "./undici.ts";
+import { CONNECT_MS, undici } from "./undici.ts";
 
 export interface Forwarded {
   readonly method: string;
@@ -14,8 +14,6 @@ export interface Forwarder {
   send(url: URL, request: Forwarded): Promise<Dispatcher.ResponseData>;
   close(): Promise<void>;
 }
-
-const CONNECT_MS = 10_000;
 
 export function createForwarder(): Forwarder {
   const agent = new (undici().Agent)({ connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0 });

@@ -1,4 +1,5 @@
 import type * as Restate from "@restatedev/restate-sdk";
+import { HOUR_MS, MINUTE_MS } from "../duration.ts";
 import type { LocalWork } from "../internal.ts";
 import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
 import type { Claim, Places } from "./places.ts";
@@ -38,7 +39,6 @@ interface Turn {
 
 /** Shortest and longest delay before a slice that rejected is called again, milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
-const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 /**
  * How Restate continues when a process is gone or refuses. It never gives up: who wakes the run finds its turn taken. The delays are short, as

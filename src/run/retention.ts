@@ -1,12 +1,13 @@
+import { HOUR_MS } from "../duration.ts";
 import { lastAttempt, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { ProducedOutput } from "./resolve.ts";
 
 /** How long the service keeps an output after its job completed, milliseconds. */
-export const RETENTION_MS = 48 * 3_600_000;
+export const RETENTION_MS = 48 * HOUR_MS;
 /** An earlier output is relied on for an hour less: what reuses it takes its time. */
-export const REUSABLE_MS = RETENTION_MS - 3_600_000;
+export const REUSABLE_MS = RETENTION_MS - HOUR_MS;
 
 /** When the service deletes the outputs of a step; null while it has none. */
 export function expiryOf(step: StepState): number | null {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Beyond what a webhook may have, so that its receiver is the one to refuse it. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_BODY_BYTES = 16 * 1024 * 1024;
 /** Of all bodies that are held at once: nobody is known to be genuine before the whole body is there. */
 const MOST_BYTES_HELD = 64 * 1024 * 1024;
 /** The longest that one body may take, milliseconds. */
 const BODY_MS = 10_000;
 /** A sender reads the refusal only while nobody hangs up on what it still sends, milliseconds. */
-const GRACE_MS = 1_000;
+const HANG_UP_AFTER_MS = 1_000;
 
 /**
  * A handler of the Fetch kind for node's own server. The body is read as the handler asks for it, so that one who refuses by
@@ -39,7 +39,7 @@ const CLOSES = { connection: "close" };
 
 function letGo(incoming: IncomingMessage): void {
   incoming.resume();
-  setTimeout(() => incoming.destroy(), GRACE_MS).unref();
+  setTimeout(() => incoming.destroy(), HANG_UP_AFTER_MS).unref();
 }
 
 async function answerTo(
@@ -119,7 +119,7 @@ class Body {
 
   #take(bytes: number): boolean {
     this.bytes += bytes;
-    if (this.bytes > MOST_BYTES) this.#end(refusal(413, "the body is too large"));
+    if (this.bytes > MOST_BODY_BYTES) this.#end(refusal(413, "the body is too large"));
     else
       while (sumOf(this.#held) > MOST_BYTES_HELD) oldestOfGreediest(this.#held).#end(refusal(503, "too much at once"));
     return this.#held.has(this);

@@ -38,7 +38,7 @@ export interface Worker {
 }
 
 /** A wake that is so late was lost: its sender died, or knew no engine. */
-const LATE_MS = 2_000;
+const LOST_WAKE_MS = 2_000;
 const MOST_AT_ONCE = 1_000;
 /** Shortest and longest delay before a process of its own tries a run again that it cannot drive, milliseconds. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [5_000, 60_000];
@@ -108,7 +108,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   let isStopping = false;
   let sweeping: Promise<void> = Promise.resolve();
   const sweep = async () => {
-    const due = await show.engine.dueRuns({ lateMs: LATE_MS, limit: MOST_AT_ONCE });
+    const due = await show.engine.dueRuns({ lateMs: LOST_WAKE_MS, limit: MOST_AT_ONCE });
     const left = engine.isOfProcess ? (await show.due()).map(({ runId }) => runId) : [];
     // What failed is with the engine, which calls it again.
     for (const runId of [...due, ...left]) if (!engine.isOfProcess || !failed.has(runId)) await wake(runId);

@@ -1,4 +1,5 @@
 import { redactUrl } from "../../clean-text.ts";
+import { HOUR_MS } from "../../duration.ts";
 import { MOST_REDIRECTS } from "../../network/index.ts";
 import { sleep } from "../clock.ts";
 import type { JobsApi } from "../endpoints/jobs.ts";
@@ -67,7 +68,7 @@ export interface Downloaded {
 const maxFruitless = 6;
 /** Limit of fresh URLs requested in one download. */
 const maxRenewals = 3;
-const defaultMaxMs = 6 * 3_600_000;
+const defaultMaxMs = 6 * HOUR_MS;
 
 /**
  * Fetches an output's bytes to `toPath`: written beside it, resumed with Range after a break, checked for length, hashed,

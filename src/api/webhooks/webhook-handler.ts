@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../duration.ts";
 import { BoundedMap } from "../bounded-map.ts";
 import type { Client } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
@@ -213,7 +214,7 @@ export function seenInMemory(capacity = 100_000): SeenEvents {
 }
 
 /** Remembers ids in a SQLite file across restarts and among processes; older than `keepMs` are forgotten. Default 30 days. */
-export function seenInFile(path: string, keepMs = 30 * 86_400_000): SeenEvents & { close(): void } {
+export function seenInFile(path: string, keepMs = 30 * DAY_MS): SeenEvents & { close(): void } {
   // Loaded only here: the module still warns on Node 22, and a client that needs no file should not hear it.
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
   const database = new DatabaseSync(path);

@@ -3,14 +3,12 @@ import { chooseService, isKeyOfV2, keyCommand, missingKey } from "../../deployme
 import { dollars } from "../../money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { type Finding, failed, fine, journalFindings, mediaFindings, unknown } from "../doctor/storage.ts";
+import { type Finding, failed, fine, journalFindings, mediaFindings, NO_SKEW_MS, unknown } from "../doctor/storage.ts";
 import { type WebhookFlags, type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 
-/** `Date` has whole seconds and the request took time: a smaller difference means nothing. */
-const NO_SKEW_MS = 2_000;
 /** Webhooks older than this are refused by those who check their age. */
 const MUCH_SKEW_MS = 60_000;
 

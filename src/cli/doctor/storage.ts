@@ -108,9 +108,10 @@ async function diskSpace(folder: string): Promise<Finding> {
     : fine("disk", said);
 }
 
-/** Servers refuse requests whose time is further off than 15 minutes; a bucket's `Date` has whole seconds. */
+/** Servers refuse requests whose time is further off than 15 minutes. */
 const MUCH_SKEW_MS = 5 * 60_000;
-const NO_SKEW_MS = 2_000;
+/** `Date` has whole seconds and the request took time: a smaller difference means nothing. */
+export const NO_SKEW_MS = 2_000;
 
 /** Whether media can be written, read and deleted where flags and environment have them kept; nothing for the default folder. */
 export async function mediaFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../../duration.ts";
 import { parseUsd } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
@@ -60,7 +61,7 @@ export function readDuration(flag: string, text: string, examples: string): numb
 
 export { formatDuration as duration } from "../../internal.ts";
 
-const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const units = { ms: 1, s: 1000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;
 
 /** Milliseconds of a duration such as `90s`, `10m` or `1h30m`; null for what is none. */
 export function parseDuration(text: string): number | null {

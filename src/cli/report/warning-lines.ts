@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../duration.ts";
 import type { Missing, Problem, RunReport } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
 
@@ -24,8 +25,6 @@ export function overchargeLines({ id, overcharges, over_budget, budget }: RunRep
     `$${over_budget} more than the budget of $${budget} are spent: showrunner reconcile ${visible(id)} lists the jobs`,
   ];
 }
-
-const HOUR_MS = 3_600_000;
 
 /** What a run lacks besides what its table of steps says, and what is no longer at the service. */
 export function missingLines(report: RunReport, now: number): readonly string[] {

@@ -22,12 +22,12 @@ export interface Route {
 }
 
 /** Largest request body, in bytes. */
-export const MOST_BYTES = 1024 * 1024;
+export const LARGEST_REQUEST_BYTES = 1024 * 1024;
 
 /** The JSON object of a request. @throws Refusal 413 when it is too large, 415 when it is no JSON, 400 when malformed */
 export async function readJson(
   incoming: IncomingMessage,
-  most = MOST_BYTES,
+  most = LARGEST_REQUEST_BYTES,
 ): Promise<Readonly<Record<string, unknown>>> {
   if (!/^application\/json\b/i.test(incoming.headers["content-type"] ?? "")) {
     throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
@@ -46,7 +46,7 @@ export async function readForm(incoming: IncomingMessage): Promise<URLSearchPara
   return new URLSearchParams((await collected(incoming)).toString("utf8"));
 }
 
-async function collected(incoming: IncomingMessage, most = MOST_BYTES): Promise<Buffer> {
+async function collected(incoming: IncomingMessage, most = LARGEST_REQUEST_BYTES): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   try {

@@ -1,4 +1,5 @@
 import { createHmac, hash, randomBytes } from "node:crypto";
+import { DAY_MS, HOUR_MS } from "../../duration.ts";
 import {
   checkTags,
   InvalidOptionError,
@@ -13,7 +14,6 @@ import type { ReviewLinkView } from "../views/shared-wire.ts";
 /** Where everything of review links is served. */
 export const SHARED = "/shared";
 
-const DAY_MS = 86_400_000;
 const LONGEST_MS = 90 * DAY_MS;
 const SHORTEST_MS = 60_000;
 const MOST_USES = 10_000;
@@ -103,7 +103,7 @@ function signed({ id, secretHash }: SigningLink, parts: readonly (string | numbe
 }
 
 /** How long the address of a file lasts, at least; it stays the same for so long too, or players would begin anew. */
-export const FILE_MS = 3_600_000;
+export const FILE_MS = HOUR_MS;
 
 /** The address of a file, which no token is in. */
 export function fileUrl(

@@ -1,10 +1,10 @@
+import { MINUTE_MS } from "../../duration.ts";
 import type { Showrunner } from "../../internal.ts";
 import type { Gauges } from "../views/action-wire.ts";
 import { cut } from "../views/truncate.ts";
 
 /** A balance is believed for so long: asking costs a request of the same limit that jobs need. */
 const BALANCE_MS = 15_000;
-const MINUTE_MS = 60_000;
 
 /** Wallet and pace, read at most so often however many pages look at them. */
 export class GaugeReader {

@@ -159,7 +159,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-const POLL_MS = 1000;
+const RUN_POLL_MS = 1000;
 
 /** Tells a page that some run changed, whoever writes it, and what the gauges show. */
 export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
@@ -186,7 +186,7 @@ async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell:
     const now = JSON.stringify(seen);
     if (now !== before) tell(seen);
     before = now;
-    await pause(POLL_MS, stream.signal);
+    await pause(RUN_POLL_MS, stream.signal);
   }
 }
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../duration.ts";
 import { type JournalStore, listedTags, type RunRow } from "../../internal.ts";
 import { badRequest } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
@@ -6,7 +7,6 @@ import { runCosts } from "../views/run-costs.ts";
 import { tagList } from "../views/run-head.ts";
 import type { AllCosts, RunCosts } from "../views/run-wire.ts";
 
-const DAY_MS = 86_400_000;
 /** Runs whose pipelines are summed for a period; the newest ones. */
 const MOST_RUNS = 1000;
 const MOST_TAGS = 200;

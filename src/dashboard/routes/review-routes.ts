@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../duration.ts";
 import { offered, traitsOf } from "../../internal.ts";
 import { badRequest, notFound, optionalPosition, textField } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
@@ -6,7 +7,7 @@ import { WaitingDecisions } from "../runs/waiting.ts";
 import type { StepView } from "../views/run-wire.ts";
 import { stepView } from "../views/step-view.ts";
 
-const LONGEST_MS = 86_400_000;
+const LONGEST_FILM_MS = DAY_MS;
 
 /** What waits for a person, and what people say of it. */
 export function reviewRoutes(context: DashboardContext): readonly Route[] {
@@ -41,7 +42,7 @@ export function reviewRoutes(context: DashboardContext): readonly Route[] {
     const text = textField(body, "text");
     if (text.length > 2000) throw badRequest("text must be a text of at most 2000 characters.");
     const timeMs = optionalPosition(body, "timeMs") ?? null;
-    if (timeMs !== null && timeMs > LONGEST_MS) throw badRequest("timeMs must be within a day.");
+    if (timeMs !== null && timeMs > LONGEST_FILM_MS) throw badRequest("timeMs must be within a day.");
     const {
       view: { state },
     } = await cache.get(params.run!);

@@ -1,4 +1,5 @@
 import {
+  EVENTS_READ_AT_ONCE,
   FoldedRun,
   type JournalStore,
   loadRun,
@@ -21,7 +22,6 @@ export interface KnownRun extends KnownView {
 }
 
 const MOST_VIEWS = 40;
-const EVENTS_READ_AT_ONCE = 5000;
 
 /** Views of runs, brought up to date by reading only the events that came since. */
 export class RunCache {

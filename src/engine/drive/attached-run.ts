@@ -20,12 +20,12 @@ export function isInterrupted(row: RunRow, now: number): boolean {
 }
 
 /** An engine that looks at a run so much later than it was to has no worker. */
-const LATE_MS = 60_000;
+const UNWORKED_AFTER_MS = 60_000;
 
 /** Whether a process drives the run, or will at once; or an engine does, which looks at it again when it is due. */
 export function isDriven({ status, lease, updatedAt, wakeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  if (wakeAt !== null) return now <= wakeAt + LATE_MS;
+  if (wakeAt !== null) return now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 

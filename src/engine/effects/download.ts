@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
 import { type CleanText, cleanContentType, cleanText, sentence } from "../../clean-text.ts";
 import { temporaryTag } from "../../durable-file.ts";
+import { HOUR_MS } from "../../duration.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { OutputState } from "../../journal/state.ts";
 import { LongWork } from "../../long-work.ts";
@@ -23,7 +24,6 @@ import { retryOrPause } from "./retry-or-pause.ts";
 const RECORDED_AT_ONCE = 250;
 /** Before submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
-const HOUR_MS = 3_600_000;
 
 type Download = Extract<Command, { readonly type: "download" }>;
 

@@ -1,4 +1,5 @@
 import { cleanText, ownText, sentence } from "../../clean-text.ts";
+import { DAY_MS } from "../../duration.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
@@ -15,7 +16,7 @@ type Operation = Extract<Command, { readonly type: "operation" }>;
 const ANSWER_MS = 2 * 60_000;
 const UNASKED = "it could not be asked";
 /** An operation that says nothing for so long is left to a person, milliseconds. */
-const LONGEST_MS = 24 * 3_600_000;
+const LONGEST_MS = DAY_MS;
 
 /** Asks once what became of an accepted request, as often as that is due; asking costs nothing. */
 export const operation: Effect<"operation"> = async (command, context) => {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { retryAfterHeaderMs } from "../../api/http/headers.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import { HOUR_MS } from "../../duration.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
 
@@ -29,7 +30,7 @@ const BEFORE_SENDING = new Set([
 const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
 const BUSY = 429;
 /** A provider that asks for longer is asked after so long all the same, milliseconds. */
-const LONGEST_ASKED_MS = 3_600_000;
+const LONGEST_ASKED_MS = HOUR_MS;
 
 /** The connection was never made. */
 const UNCONNECTED = new Set([

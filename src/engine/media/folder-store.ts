@@ -7,11 +7,15 @@ import { FolderGarbage } from "./folder-garbage.ts";
 import { type HeldMedia, heldMedia } from "./held-media.ts";
 import { MediaMissingError } from "./media-errors.ts";
 import { bytesOf, MediaFiles, unlessMissing } from "./media-files.ts";
-import { type ByteRange, GRACE_MS, type MediaSource, type MediaStore, type StoredMedia } from "./media-store.ts";
+import {
+  type ByteRange,
+  FILES_AT_ONCE,
+  GRACE_MS,
+  type MediaSource,
+  type MediaStore,
+  type StoredMedia,
+} from "./media-store.ts";
 import { isPlaced, type NamedCopy, placeFiles } from "./place-file.ts";
-
-/** Files that are read or written at once, whoever asks: a plan may name thousands. */
-const FILES_AT_ONCE = 16;
 
 /** Young by this machine's clock is young by that of the disk too, unless they are almost half an hour apart. */
 const YOUNG_MS = GRACE_MS / 12;

@@ -1,4 +1,5 @@
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../durable-file.ts";
+import { DAY_MS } from "../../duration.ts";
 import { moved } from "../../journal/project.ts";
 import { isRunFinal, type RunStatus } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
@@ -38,7 +39,7 @@ interface GcParts {
   readonly now: () => number;
 }
 
-const MONTH_MS = 30 * 24 * 3_600_000;
+const MONTH_MS = 30 * DAY_MS;
 
 /**
  * Removes old finished runs, then the media that no run names. What a younger run took over from an older one stays with

@@ -18,7 +18,7 @@ import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
 /** A plan may name thousands of files; each is open, or fetched, while it is measured. */
-const FILES_AT_ONCE = 8;
+const MEASURED_AT_ONCE = 8;
 
 /** Fetches a URL into the media store. What goes wrong is said without the URL's query, which may be a secret. */
 export async function fetchFile(
@@ -89,7 +89,7 @@ export async function measureFiles(
   stored: readonly FileFacts[] = [],
 ): Promise<ReadonlyMap<string, Measured>> {
   const sources = new Map(files.map((file) => [file.path, file]));
-  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
+  const queue = new PQueue({ concurrency: MEASURED_AT_ONCE });
   const measured = [...sources.values()].map((source) => async () => {
     const found = await measure(source, media, door);
     const before = stored.find((facts) => isOf(source.path, facts));

@@ -3,11 +3,12 @@ import { createReadStream, type Stats } from "node:fs";
 import { access, constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { syncFolder } from "../../durable-file.ts";
+import { HOUR_MS } from "../../duration.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
 /** Remains of a killed process in the tmp folder go after this long: a slow download may still be writing. */
-const LEFTOVER_MS = 48 * 3600 * 1000;
+const LEFTOVER_MS = 48 * HOUR_MS;
 
 /** Bytes in a temporary file, measured and on the disk. */
 export interface Spooled extends StoredMedia {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../duration.ts";
 import type { HeldMedia } from "./held-media.ts";
 import type { NamedCopy } from "./place-file.ts";
 
@@ -77,7 +78,10 @@ export interface MediaStore {
  * Bytes arrive before the event that names them: younger ones may belong to a run that is just about to say so,
  * milliseconds by the clock of the machine that stores them.
  */
-export const GRACE_MS = 3_600_000;
+export const GRACE_MS = HOUR_MS;
+
+/** Files that a store reads, writes or sends at once, whoever asks: a plan may name thousands. */
+export const FILES_AT_ONCE = 16;
 
 export interface ListedMedia extends StoredMedia {
   /** Milliseconds since they were last put, touched or discarded. */

@@ -1,9 +1,10 @@
+import { HOUR_MS } from "../../duration.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** Every time zone's midnight, and every change of its clocks, is on a quarter of an hour. */
 const STEP_MS = 900_000;
 /** No day is longer: clocks that are set back make 25 hours of one, and rarely a little more. */
-const LONGEST_DAY_MS = 48 * 3_600_000;
+const LONGEST_DAY_MS = 48 * HOUR_MS;
 
 export interface Day {
   /** Epoch milliseconds of its first instant, and of that of the next day. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../../api/index.ts";
 import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import { redactUrls } from "../../clean-text.ts";
+import { HOUR_MS } from "../../duration.ts";
 import { type StoredEvent, specOf } from "../../journal/events.ts";
 import type { NewNotice, NoticeRow } from "../../journal/notices.ts";
 import type { RunState } from "../../journal/state.ts";
@@ -49,7 +50,7 @@ const CLAIM_MS = 15_000;
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
-const THEN_EVERY_MS = 3_600_000;
+const THEN_EVERY_MS = HOUR_MS;
 
 /** Milliseconds to wait after so many attempts that failed. */
 export function retryAfterMs(attempts: number): number {

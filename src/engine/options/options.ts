@@ -1,5 +1,6 @@
 import { type Clock, safeFileName } from "../../api/index.ts";
 import type { Pipeline, ProfileFields } from "../../define/index.ts";
+import { DAY_MS } from "../../duration.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { parseUsd } from "../../money.ts";
 import { expansionsIn, type JobLimits } from "../../plan/index.ts";
@@ -14,7 +15,7 @@ import type { TurnsOption } from "./turns.ts";
 /** How long a frozen holder keeps a run, milliseconds. */
 export const DEFAULT_LEASE_MS = 30_000;
 /** How long an unanswered submit is sent again under its key, milliseconds. */
-export const DEFAULT_IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
+export const DEFAULT_IDEMPOTENCY_WINDOW_MS = DAY_MS;
 
 /** A cap over runs of the account on one journal. */
 export interface CapOption {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../duration.ts";
 import { type DurationMs, dependentsOf } from "../../plan/critical-path.ts";
 import { referencesOf, traitsOf } from "../../plan/index.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
@@ -79,5 +80,5 @@ function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
 }
 
 function hours(ms: number): number {
-  return Math.round(ms / 3_600_000);
+  return Math.round(ms / HOUR_MS);
 }

@@ -15,7 +15,7 @@ import { cleanJson, cleanText } from "./clean-json.ts";
 import type { PlannedMark } from "./planned-mark.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
 
-const FILES_AT_ONCE = 8;
+const MANIFESTS_AT_ONCE = 8;
 
 /** Where the manifest of a named file goes, relative likewise. */
 export function manifestName(file: string): string {
@@ -33,7 +33,7 @@ export async function placeManifests<F extends { readonly file: string }>(
   manifestFor: (file: F) => Manifest,
   tag: string,
 ): Promise<void> {
-  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
+  const queue = new PQueue({ concurrency: MANIFESTS_AT_ONCE });
   await queue.addAll(files.map((file) => () => writeBeside(outDir, manifestFor(file), tag)));
   const folders = new Set(files.map(({ file }) => dirname(join(outDir, file))));
   await queue.addAll([...folders].map((folder) => () => syncFolder(folder)));

@@ -46,7 +46,7 @@ export interface ScheduleOptions {
 /** Later than this a time counts as missed, milliseconds. */
 const LATE_MS = 60_000;
 /** A machine may sleep, or its clock be set: no wait is longer, milliseconds. */
-const LONGEST_WAIT_MS = 30_000;
+const LONGEST_SLEEP_MS = 30_000;
 const MOST_MISSED = 100;
 
 /**
@@ -66,7 +66,7 @@ export async function runSchedules(
   while (!signal.aborted) {
     for (const timer of timers) await timer.fire(show, clock.now(), options);
     const nextAt = Math.min(...timers.map((timer) => timer.nextAt()));
-    const waitMs = Math.min(LONGEST_WAIT_MS, Math.max(0, nextAt - clock.now()));
+    const waitMs = Math.min(LONGEST_SLEEP_MS, Math.max(0, nextAt - clock.now()));
     await sleep(clock, waitMs, signal).catch(() => {});
   }
 }

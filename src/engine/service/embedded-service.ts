@@ -122,7 +122,7 @@ export interface SharedService {
 }
 
 /** Between two checks whether the process that runs the service is still there, milliseconds. */
-const POLL_EVERY_MS = 500;
+const HOST_CHECK_EVERY_MS = 500;
 /** For so many checks a process that is starting may take until it answers. */
 const MOST_LOOKS = 20;
 /** Another process is just taking the folder, or still holds the port: checked again. */
@@ -143,7 +143,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     } catch (error) {
       // Another process is just starting on the folder.
       if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || polls === MOST_LOOKS) throw error;
-      await delay(POLL_EVERY_MS);
+      await delay(HOST_CHECK_EVERY_MS);
       found = findLocalService(dataDir);
     }
   }
@@ -163,7 +163,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     if (own !== null || isTaking || findLocalService(dataDir) !== null) return;
     isTaking = true;
     taking = take();
-  }, POLL_EVERY_MS);
+  }, HOST_CHECK_EVERY_MS);
   watch.unref();
   return {
     baseUrl,

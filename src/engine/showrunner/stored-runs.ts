@@ -7,6 +7,7 @@ import { apply } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import type { RunsQuery } from "../../journal/search.ts";
+import { EVENTS_READ_AT_ONCE } from "../../journal/snapshot.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
@@ -38,9 +39,6 @@ import type {
   WaitingDecision,
   WaitingQuery,
 } from "../options/decision.ts";
-
-/** Enough for a query to be worth it, and little memory whatever the run. */
-const EVENTS_READ_AT_ONCE = 5000;
 
 interface StoredRunsParts {
   readonly client: Client;

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../duration.ts";
 import type { Cue } from "./cues.ts";
 
 /** The cues as SubRip. */
@@ -16,5 +17,5 @@ export function vtt(cues: readonly Cue[]): string {
 function stamp(seconds: number, point: "," | "."): string {
   const ms = Math.max(0, Math.round(seconds * 1000));
   const two = (value: number) => String(Math.floor(value)).padStart(2, "0");
-  return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${point}${String(ms % 1000).padStart(3, "0")}`;
+  return `${two(ms / HOUR_MS)}:${two((ms / 60_000) % 60)}:${two((ms / 1000) % 60)}${point}${String(ms % 1000).padStart(3, "0")}`;
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../duration.ts";
 import { codeOf, type Outcome, statusOf } from "../outbound/outbound.ts";
 import { delayAfter, Outbox } from "../outbound/outbox.ts";
 import type { ServiceParts } from "../service-parts.ts";
@@ -84,7 +85,7 @@ function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspa
 }
 
 /** Retention of undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
-const KEEP_MS = 7 * 86_400_000;
+const KEEP_MS = 7 * DAY_MS;
 const KEEP_EVENTS = 100_000;
 /** Events stored between two checks of those limits. */
 const PRUNE_EVERY = 1000;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DAY_MS } from "../../duration.ts";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
 import { readJsonFile } from "../json.ts";
@@ -38,7 +39,7 @@ export function loadFaults(option: FaultsOption): LoadedFaults {
 }
 
 const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
-const ms = z.int().min(0).max(86_400_000);
+const ms = z.int().min(0).max(DAY_MS);
 const count = z.int().min(0).max(1_000_000);
 
 /** Which calls or jobs a rule applies to, and how often. All given conditions must hold. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../duration.ts";
 import { estimatedCompletion, progressOf } from "../lifecycle/job.ts";
 import { usd } from "../money.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
@@ -6,7 +7,7 @@ import type { Store } from "../store/store.ts";
 /** Maximum number of events in a result envelope. */
 const LOGS_IN_RESULT = 100;
 /** Validity of a presigned download URL. */
-const URL_LIFETIME_MS = 3_600_000;
+export const URL_LIFETIME_MS = HOUR_MS;
 
 export const instant = (ms: number): string => new Date(ms).toISOString();
 export const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));

@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
+import { HOUR_MS } from "../../duration.ts";
 import { type Answer, type Call, created } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { fileId as newFileId } from "../ids.ts";
@@ -11,7 +12,7 @@ import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 /** How long an upload handle is valid. */
-export const HANDLE_LIFETIME_MS = 3_600_000;
+export const HANDLE_LIFETIME_MS = HOUR_MS;
 
 const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
 

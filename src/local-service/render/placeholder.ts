@@ -1,4 +1,5 @@
 import { createCanvas } from "@napi-rs/canvas";
+import { HOUR_MS } from "../../duration.ts";
 import { plainWav } from "../../placeholder-media.ts";
 import { createFrameEncoder } from "./video/h264.ts";
 import { muxMovie } from "./video/mux.ts";
@@ -16,7 +17,7 @@ export interface Placeholder {
 const DEFAULT_PX = 64;
 const DEFAULT_MS = 1_000;
 const MOST_PX = 4_096;
-const MOST_FILM_MS = 3_600_000;
+const MOST_FILM_MS = HOUR_MS;
 const MOST_SOUND_MS = 600_000;
 /** Drawn for one film: a recording may name any size and length. */
 const MOST_PIXELS = 2 ** 26;

@@ -57,7 +57,7 @@ export interface Scene {
   readonly frames: number;
 }
 
-const DEFAULT_MS = 5000;
+export const DEFAULT_MS = 5000;
 
 /**
  * Total duration of a film whose shots keep their own durations (`shot_type: customize`), in milliseconds; null for

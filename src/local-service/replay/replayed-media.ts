@@ -4,6 +4,7 @@ import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { RECORDED_MEDIA } from "../../recorded-values.ts";
+import { URL_LIFETIME_MS } from "../jobs/views.ts";
 import type { Served } from "../media/download.ts";
 import type { Placeholder } from "../render/placeholder.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -17,8 +18,6 @@ export interface ReplayedMedia {
   /** What is at `/replayed/{id}`; null for an unknown one. */
   file(id: string): Promise<Served | null>;
 }
-
-const URL_LIFETIME_MS = 3_600_000;
 
 export function createReplayedMedia(
   recording: Recording,

@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { DAY_MS } from "../../duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
@@ -8,7 +9,7 @@ const POLL_EVERY_MS = 1_000;
 const DRIFT_MS = 1_000;
 const BATCH = 200;
 /** Uploads are retained this long after their handle expired, for queued jobs that read them. */
-const UPLOAD_GRACE_MS = 86_400_000;
+const UPLOAD_GRACE_MS = DAY_MS;
 
 /**
  * Name under which the clock's offset from the machine's is stored, so that time never runs backwards for a data

@@ -1,3 +1,5 @@
+import { HOUR_MS } from "../../duration.ts";
+
 /** Marks the end of a stream; must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
@@ -34,7 +36,7 @@ export function parseResumePoint(header: string | null): ResumePoint {
 
 const KEEP_ALIVE_MS = 15_000;
 /** A stream is ended cleanly after this time; its client reconnects and resumes. */
-const MAX_STREAM_MS = 3_600_000;
+const MAX_STREAM_MS = HOUR_MS;
 
 /** One open stream, as seen by the registry. */
 export interface OpenStream {

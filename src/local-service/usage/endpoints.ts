@@ -1,10 +1,10 @@
+import { DAY_MS } from "../../duration.ts";
 import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
 import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-const DAY_MS = 86_400_000;
 const DEFAULT_WINDOW_MS = 7 * DAY_MS;
 const MAX_WINDOW_MS = 90 * DAY_MS;
 const GROUPS = ["total", "day", "model"] as const;

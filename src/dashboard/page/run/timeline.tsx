@@ -104,10 +104,8 @@ function workOf({ spans }: Row, now: number): number {
   return Math.max(...own.map(({ to }) => to ?? now)) - first.from;
 }
 
-const steps = [
-  100, 250, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
-  7_200_000, 21_600_000, 86_400_000,
-];
+const minutes = [1, 2, 5, 10, 30, 60, 120, 360, 1440].map((count) => count * 60_000);
+const steps = [100, 250, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, ...minutes];
 
 function Axis({ scale, from }: { readonly scale: TimeScale; readonly from: number }) {
   const { shownMs, folds } = scale;

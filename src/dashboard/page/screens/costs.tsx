@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { DAY_MS } from "../../../duration.ts";
 import type { AllCosts } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
@@ -7,7 +8,6 @@ import { Empty, Fact, Meter, Problem } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded, useThrottled } from "../ui/hooks.ts";
 
-const DAY_MS = 86_400_000;
 const periods = [7, 30, 90] as const;
 
 /** What all runs of the journal cost: by day, by pipeline and by model. */

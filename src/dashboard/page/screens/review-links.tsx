@@ -1,4 +1,5 @@
 import { useRef, useState } from "preact/hooks";
+import { DAY_MS } from "../../../duration.ts";
 import type { ReviewLinkView } from "../../views/shared-wire.ts";
 import { get, post } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
@@ -6,7 +7,6 @@ import { dateTime } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
 
-const DAY_MS = 86_400_000;
 const lives = [1, 7, 30, 90];
 
 /** Opens what makes links on which clients decide, and ends them. */

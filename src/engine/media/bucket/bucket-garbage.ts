@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { DAY_MS } from "../../../duration.ts";
 import {
   checkHash,
   type DiscardedMedia,
@@ -9,7 +10,6 @@ import {
 } from "../media-store.ts";
 import type { Bucket } from "./bucket.ts";
 
-const DAY_MS = 24 * 3_600_000;
 const MEDIA = "media/";
 const DISCARDED = "discarded/";
 

@@ -7,6 +7,7 @@ import { MediaMissingError } from "../media-errors.ts";
 import type { Spooled } from "../media-files.ts";
 import {
   type ByteRange,
+  FILES_AT_ONCE,
   GRACE_MS,
   type LinkOptions,
   type MediaSource,
@@ -19,9 +20,6 @@ import { MediaBucketError } from "./bucket-errors.ts";
 import { BucketGarbage, keyOf } from "./bucket-garbage.ts";
 import { fetchObject } from "./fetch-object.ts";
 import type { MediaCache } from "./media-cache.ts";
-
-/** Files that are read, written or sent at once, whoever asks. */
-const FILES_AT_ONCE = 16;
 
 /**
  * A media store in a bucket, with copies on this machine of what is needed as a file. Bytes are measured in a temporary file

@@ -7,7 +7,7 @@ import { withoutCaption } from "../draw/image.ts";
 import { frameRateOf } from "../probe/probe-file.ts";
 import { loadPicture } from "../probe/probe-image.ts";
 import { hashOf } from "../random.ts";
-import { customShotsMs, type Size, storyboardOf, videoSize } from "../size.ts";
+import { customShotsMs, DEFAULT_MS, type Size, storyboardOf, videoSize } from "../size.ts";
 import { loadSound, openInput } from "../sound/decode.ts";
 import { composeMusic } from "../sound/music.ts";
 import { createFrameEncoder, openDecoder } from "./h264.ts";
@@ -15,7 +15,6 @@ import { muxMovie, readCodedSound } from "./mux.ts";
 import { createShot } from "./shot.ts";
 
 const FPS = 24;
-const DEFAULT_MS = 5000;
 const MAX_MS = 60_000;
 
 /** A video that begins on the start frame, ends on the end frame, and lasts `duration_ms` or, with shots of set lengths, their sum. */
