@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { fetchFile } from "../../src/engine/media/measure-files.ts";
+import { fetchFile } from "../../src/engine/media/fetch-file.ts";
 import { openMediaStore, pipeline } from "../../src/internal.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
 import { type FakeService, fakeService } from "../support/fake-service.ts";

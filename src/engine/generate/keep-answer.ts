@@ -1,10 +1,9 @@
-import { rm, writeFile } from "node:fs/promises";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import type { OutputFacts, RunEvent, StoredCopy } from "../../journal/events.ts";
 import type { VideoData } from "../../plan/generate-model.ts";
 import type { GenerateStep, MediaKind } from "../../plan/plan.ts";
 import { chargedMicros } from "../../providers/index.ts";
-import { fetchFile } from "../media/measure-files.ts";
+import { fetchFile } from "../media/fetch-file.ts";
 import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
 import type { MediaStore, StoredMedia } from "../media/media-store.ts";
 
@@ -57,26 +56,23 @@ async function keepOne(
   index: number,
   made: Made,
   kind: MediaKind,
-  { media, inside }: Keeping,
+  keeping: Keeping,
 ): Promise<readonly [OutputFacts, StoredCopy | null]> {
-  if (made instanceof Uint8Array) {
-    if (made.length === 0) return [failedOutput(index, ownText("its provider gave nothing")), null];
-    const path = media.tmpPath();
-    try {
-      await writeFile(path, made, { mode: 0o600, flag: "wx" });
-      const facts = await measureMedia(path, kind);
-      if ("fault" in facts) return [failedOutput(index, cleanText(`it should be ${kind}, and ${facts.fault}`)), null];
-      return produced(index, facts, await media.adopt(path));
-    } finally {
-      await rm(path, { force: true });
-    }
+  const { media } = keeping;
+  if (made instanceof Uint8Array && made.length === 0) {
+    return [failedOutput(index, ownText("its provider gave nothing")), null];
   }
-  const stored = await fetchFile(made.url, media, { inside });
-  if ("error" in stored) throw new UnfetchedError(stored.error);
+  const stored = made instanceof Uint8Array ? await media.put({ bytes: made }) : await fetched(made.url, keeping);
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
   if ("fault" in facts) return [failedOutput(index, cleanText(`it should be ${kind}, and ${facts.fault}`)), null];
   return produced(index, facts, stored);
+}
+
+async function fetched(url: string, { media, inside }: Keeping): Promise<StoredMedia> {
+  const stored = await fetchFile(url, media, { inside });
+  if ("error" in stored) throw new UnfetchedError(stored.error);
+  return stored;
 }
 
 function produced(

@@ -1,71 +1,16 @@
 import { hash } from "node:crypto";
-import { createWriteStream } from "node:fs";
-import { rm } from "node:fs/promises";
 import { normalize, resolve, sep } from "node:path";
-import { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import PQueue from "p-queue";
-import { redactUrl } from "../../api/index.ts";
-import { ForbiddenAddressError, fetchForInput } from "../../network/index.ts";
 import type { FileFacts } from "../../plan/plan.ts";
 import type { InputDoor } from "../options/input-door.ts";
-import { MediaBucketError } from "./bucket/bucket-errors.ts";
+import { fetchFile } from "./fetch-file.ts";
 import { contentTypeOf, measureMedia } from "./measure-media.ts";
 import { measureBytes } from "./media-files.ts";
-import type { MediaStore, StoredMedia } from "./media-store.ts";
+import type { MediaStore } from "./media-store.ts";
 import { ForbiddenFileError, openNamedFile } from "./open-file.ts";
 
-const MAX_BYTES = 1024 ** 3;
-const MAX_MS = 10 * 60_000;
 /** A plan may name thousands of files; each is open, or fetched, while it is measured. */
 const MEASURED_AT_ONCE = 8;
-
-/** Fetches a URL into the media store. What goes wrong is said without the URL's query, which may be a secret. */
-export async function fetchFile(
-  url: string,
-  media: MediaStore,
-  { inside, maxBytes = MAX_BYTES }: Pick<InputDoor, "inside"> & { readonly maxBytes?: number },
-): Promise<StoredMedia | { readonly error: string }> {
-  const shown = redactUrl(url);
-  const path = media.tmpPath();
-  try {
-    const { status, body } = await fetchForInput(url, { inside, signal: AbortSignal.timeout(MAX_MS) });
-    if (status < 200 || status > 299) {
-      body.on("error", () => {}).destroy();
-      return { error: `${shown} answered ${status}` };
-    }
-    await pipeline(body, atMost(maxBytes), createWriteStream(path, { mode: 0o600, flags: "wx" }));
-    return await media.adopt(path);
-  } catch (error) {
-    if (error instanceof MediaBucketError) throw error;
-    if (error instanceof ForbiddenAddressError) {
-      return {
-        error: `${shown} is not fetched: ${error.message}; whoever runs it may allow its origin (\`inside\`, on the command line --inside)`,
-      };
-    }
-    return { error: `${shown} could not be fetched (${reasonOf(error)})` };
-  } finally {
-    await rm(path, { force: true });
-  }
-}
-
-function atMost(bytes: number): Transform {
-  let left = bytes;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      left -= chunk.length;
-      if (left < 0) done(new Error(`it has more than ${bytes} bytes`));
-      else done(null, chunk);
-    },
-  });
-}
-
-/** The cause says more than "fetch failed"; neither holds the URL. */
-function reasonOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  const inner = cause as (Error & { readonly code?: string }) | undefined;
-  return inner?.code ?? inner?.message ?? message;
-}
 
 type Measured = FileFacts | { readonly error: string };
 

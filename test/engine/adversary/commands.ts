@@ -15,6 +15,7 @@ import {
   thaw,
 } from "./operate.ts";
 import type { PaidJob } from "./paid-service.ts";
+import { type Fate, fates } from "./providers.ts";
 import { RUN, SECRET } from "./sim-world.ts";
 import { type RequestKind, requestKinds, type Trouble, troubleOf, troubleText } from "./troubles.ts";
 
@@ -87,6 +88,11 @@ const jobsCost = (skip: number, times: number) =>
     world.service.nextCharges = [...Array<number>(skip).fill(1), times];
   });
 
+export const worksFare = (skip: number, fate: Fate, times = 1): Command =>
+  command(`${times} × the next work of a provider but ${skip}: ${fate}`, ({ world }) => {
+    world.providers.nextFates = [...Array<Fate>(skip).fill("made"), ...Array<Fate>(times).fill(fate)];
+  });
+
 export const passes = (minutes: number): Command =>
   command(`${minutes} minutes pass`, ({ world }) => {
     world.time.now += minutes * 60_000;
@@ -124,7 +130,7 @@ const resumesToo = command("another process resumes too", async (real) => {
 const few = fc.nat(3);
 const dieIn = fc.option(fc.nat(60), { freq: 2, nil: null });
 const aims = fc.oneof(
-  fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any"),
+  fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any", "generate", "generate", "operation"),
   fc.constantFrom(...requestKinds),
 );
 const arming: fc.Arbitrary<Arming> = aims.chain((on) =>
@@ -152,6 +158,9 @@ const often = fc.oneof(
   fc.constantFrom<Decision>("pick 0", "pick 1", "pick 1", "reject", "approve").map(decidesAnew),
   fc.constantFrom(10, 10, 2, 1, 0.5, 0).map(pricesMove),
   fc.constantFrom(1, 30, 180, 1_500, 3_000).map(passes),
+  fc
+    .record({ skip: fc.nat(1), fate: fc.constantFrom(...fates), times: fc.constantFrom(1, 1, 3) })
+    .map(({ skip, fate, times }) => worksFare(skip, fate, times)),
 );
 
 const seldom = fc.oneof(

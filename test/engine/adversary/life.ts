@@ -37,6 +37,7 @@ export async function live(options: WorldOptions, commands: Iterable<Command>): 
   if (world.broken === null) await windUp(real);
   if (world.broken === null) await checkEnd(world);
   real.driver?.kill();
+  world.close();
   return world;
 }
 
@@ -46,6 +47,7 @@ async function windUp(real: Real): Promise<void> {
   world.armed = [];
   world.service.nextCharges = [];
   world.service.nextFailures = [];
+  world.providers.nextFates = [];
   if (isDriven(real)) await drive(real);
   await thaw(real);
   let options: ResumeOptions = {};

@@ -3,6 +3,7 @@ import { lastAttempt, outputsOf, planStep } from "../../../src/journal/state.ts"
 import { traitsOf } from "../../../src/plan/index.ts";
 import { offered } from "../../../src/run/kinds/approve.ts";
 import { checkThrown } from "./promises.ts";
+import { givenFileOf } from "./provider-world.ts";
 import { SimProcess } from "./sim-process.ts";
 import { RUN, SECRET, type SimWorld } from "./sim-world.ts";
 import { checkViews } from "./views.ts";
@@ -103,7 +104,8 @@ export async function decideAnew(real: Real, decision: Decision): Promise<void> 
 
 async function say(real: Real, step: string, decision: Decision): Promise<void> {
   const { world } = real;
-  const pick = step === "lead" && decision.startsWith("pick") ? { pick: Number(decision.at(-1)) } : {};
+  const { decision: asks } = traitsOf(planStep(await world.state(), step));
+  const pick = asks!.choose && decision.startsWith("pick") ? { pick: Number(decision.at(-1)) } : {};
   const approved = decision !== "reject";
   const chosen = "pick" in pick ? await candidate(world, step, pick.pick) : null;
   const thrown = await tell(world, (show) => (approved ? show.approve(RUN, step, pick) : show.reject(RUN, step)));
@@ -135,7 +137,11 @@ export async function adoptAll(world: SimWorld, how: { readonly isTrue: boolean;
   for (const step of Object.values((await world.state()).steps)) {
     if (step.status !== "unresolved") continue;
     const { path } = step;
-    const { key, jobId: known } = lastAttempt(step)!;
+    const { key, jobId: known, provider } = lastAttempt(step)!;
+    if (provider !== undefined) {
+      await adoptWork(world, path, key!, how);
+      continue;
+    }
     const made = key === null ? null : world.service.jobOfKey(key);
     // What was acknowledged may be somebody else's job; a chat has no key to find its own by.
     const jobId = how.isTrue ? (made?.jobId ?? known) : null;
@@ -152,6 +158,21 @@ export async function adoptAll(world: SimWorld, how: { readonly isTrue: boolean;
     const adopting = await tell(world, (show) => show.adopt(RUN, path, jobId));
     if (how.isCalm && adopting !== null) world.fail(`adopt ${path} ${jobId} is refused: ${String(adopting)}`);
   }
+}
+
+/** What a person finds in the account at a provider: the file that was made, or nothing. */
+async function adoptWork(
+  world: SimWorld,
+  path: string,
+  key: string,
+  { isTrue, isCalm }: { readonly isTrue: boolean; readonly isCalm: boolean },
+): Promise<void> {
+  const work = isTrue ? world.elsewhere.madeOf(key) : null;
+  if (work === null) world.givenUp.add(key);
+  else world.time.now = Math.max(world.time.now, work.doneAt);
+  const file = work === null ? null : givenFileOf(work);
+  const adopting = await tell(world, (show) => show.adopt(RUN, path, file));
+  if (isCalm && adopting !== null) world.fail(`adopt ${path} ${file} is refused: ${String(adopting)}`);
 }
 
 export function raiseBudget(world: SimWorld, micros: number | null): ResumeOptions {

@@ -119,14 +119,14 @@ export class PaidService {
     if (gone !== null) return gone;
     const price = this.#price(body);
     if (price > this.balanceMicros) return this.unfunded(price);
-    const costMicros = Math.round(price * this.#charge());
+    const costMicros = Math.round(price * this.charge());
     const failure = this.nextFailures.shift() ?? null;
     const excessMicros = Math.max(0, costMicros - price);
     const job = this.#make({ model, key, costMicros, excessMicros, outputs: body.input.num_outputs ?? 1, failure });
     return this.#ack(job, false);
   }
 
-  #charge(): number {
+  charge(): number {
     const [next = 1, ...later] = this.nextCharges;
     if (later.length > 0) this.nextCharges = later;
     return next;

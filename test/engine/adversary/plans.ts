@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import type { ImageModelV4, SpeechModelV4, Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
 import fc from "fast-check";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
@@ -68,6 +69,88 @@ const told = pipeline("told", {
   },
 });
 
+/** Models as the pipelines' code has them; the processes of a life have others in their place. */
+const asked = { specificationVersion: "v4", doGenerate: async () => Promise.reject(new Error("not here")) } as const;
+const painter = (modelId: string, provider = "once"): ImageModelV4 => {
+  return { ...asked, provider: `${provider}.image`, modelId, maxImagesPerCall: 4 };
+};
+const speaker: SpeechModelV4 = { ...asked, provider: "once.speech", modelId: "speaker" };
+const filmer = (provider: string): VideoModelV4 => {
+  const started = { doStart: asked.doGenerate, doStatus: asked.doGenerate };
+  return {
+    specificationVersion: "v4",
+    provider: `${provider}.video`,
+    modelId: "filmer",
+    maxVideosPerCall: 1,
+    ...started,
+  };
+};
+
+/** One request that is answered once, by what may be sent again as well; and what is made of it here. */
+const painted = pipeline("painted", {
+  input,
+  build({ generate, job }) {
+    const still = generate("still", painter("still"), { prompt: "a still", n: 2 }, { maxCost: "0.05" });
+    const voice = generate("voice", speaker, { text: "a voice" }, { maxCost: "0.02", repeatable: true });
+    const edit = generate(
+      "edit",
+      painter("edit", "gateway"),
+      { prompt: "an edit", files: [still.output(0)] },
+      { maxCost: "0.05", price: () => "0.04", attempts: 2 },
+    );
+    return { voice, edit, big: job("big", models.image, { prompt: "bigger", images: [still.output(1)] }) };
+  },
+});
+
+/** Operations that are asked for: found again, and under a key. */
+const filmed = pipeline("filmed", {
+  input,
+  build({ generate, job }) {
+    const look = job("look", models.image, { prompt: "a look" });
+    const found = generate("found", filmer("queue"), { prompt: "it walks", image: look }, { maxCost: "0.10" });
+    const keyed = generate("keyed", filmer("gateway"), { prompt: "it runs" }, { maxCost: "0.10", attempts: 2 });
+    const again = generate("again", filmer("queue"), { prompt: "it flies" }, { maxCost: "0.03", repeatable: true });
+    return { found, keyed, again };
+  },
+});
+
+/** Second choices over several services. */
+const either = pipeline("either", {
+  input,
+  build({ firstOf, approve }) {
+    const look = firstOf("look", [
+      (b) => b.generate("a", painter("a"), { prompt: "a look" }, { maxCost: "0.05" }),
+      (b) =>
+        b.firstOf("other", [
+          (c) => c.job("b", models.image, { prompt: "another look" }),
+          (c) => c.generate("c", painter("c"), { prompt: "any look" }, { maxCost: "0.03", repeatable: true }),
+        ]),
+    ]);
+    const go = approve("go", look, { message: "go on?" });
+    const film = firstOf(
+      "film",
+      [
+        (b) => b.generate("d", filmer("queue"), { prompt: "it walks", image: go }, { maxCost: "0.10" }),
+        (b) => b.generate("e", filmer("gateway"), { prompt: "it walks", image: go }, { maxCost: "0.20" }),
+      ],
+      { onModerated: "next" },
+    );
+    return { film };
+  },
+});
+
+/** Side by side. */
+const compared = pipeline("compared", {
+  input,
+  build({ compare, job }) {
+    const face = compare("face", {
+      a: (b) => b.job("a", models.image, { prompt: "a face" }),
+      b: (b) => b.generate("b", painter("b"), { prompt: "a face" }, { maxCost: "0.05" }),
+    });
+    return { card: job("card", models.image, { prompt: "a card", images: [face] }) };
+  },
+});
+
 const sent = pipeline("sent", {
   input: z.object({ sample: file("image") }),
   build({ input: { sample }, job, upload }) {
@@ -88,6 +171,8 @@ export const SAMPLE = greyPng(512);
 
 export interface SimPlan {
   readonly plan: Plan;
+  /** Its code, where a process needs it. */
+  readonly pipeline: Pipeline | null;
   readonly paidSteps: readonly string[];
   readonly approvals: readonly string[];
   /** Approvals, by the steps that are bought on them. */
@@ -102,15 +187,34 @@ export async function simPlans(): Promise<readonly SimPlan[]> {
   const sample = `${outDir}-sample`;
   await writeFile(sample, SAMPLE);
   const plans: SimPlan[] = [];
-  for (const one of [single, chain, takes, fan, second, told, sent] as readonly Pipeline[]) {
+  for (const one of [
+    single,
+    chain,
+    takes,
+    fan,
+    second,
+    told,
+    sent,
+    painted,
+    filmed,
+    either,
+    compared,
+  ] as readonly Pipeline[]) {
     const planned = await show.plan(one, one === sent ? { sample } : {});
     if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
     const { plan } = planned;
     const pathsOf = (kinds: readonly string[]) =>
       plan.steps.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);
     const approvals = pathsOf(["approve"]);
+    const pipeline = plan.steps.some(({ kind }) => kind === "generate") ? one : null;
     const own = Object.entries(decides).filter(([, step]) => approvals.includes(step));
-    const found = { plan, decides: Object.fromEntries(own), paidSteps: pathsOf(["job", "chat"]), approvals };
+    const found = {
+      plan,
+      decides: Object.fromEntries(own),
+      paidSteps: pathsOf(["job", "chat", "generate"]),
+      approvals,
+      pipeline,
+    };
     plans.push(Object.assign(found, { [fc.toStringMethod]: () => plan.pipeline }));
   }
   await show.close();

@@ -7,6 +7,7 @@ import {
   type StepState,
 } from "../../../src/journal/state.ts";
 import { PaidService } from "./paid-service.ts";
+import { checkProviders } from "./provider-promises.ts";
 import { RUN, type SimWorld } from "./sim-world.ts";
 
 /** Codes of errors that say that the journal or the program is broken; every other error of ours is an answer. */
@@ -43,6 +44,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   checkWords(world, state);
   for (const step of Object.values(state.steps)) checkFailure(world, state, step);
   checkPaidOnce(world, state);
+  checkProviders(world, state);
   checkSecondChoices(world, state);
 }
 
@@ -52,19 +54,26 @@ function checkSecondChoices(world: SimWorld, state: RunState): void {
   const jobsIn = (option: string) => {
     const steps = Object.values(state.steps).filter(({ path }) => path.startsWith(`${option}/`));
     return steps.flatMap(({ path, attempts }) =>
-      attempts.flatMap(({ key }) => (key === null ? [] : [{ path, key, job: world.service.jobOfKey(key) }])),
+      attempts.flatMap(({ key }) => (key === null ? [] : [{ path, key, isMade: isMade(world, key) }])),
     );
   };
   for (const plan of state.planned.plan.steps) {
     if (plan.kind !== "pick" || plan.second === undefined) continue;
     for (const [at, option] of plan.second.options.slice(1).entries()) {
       if (jobsIn(option).length === 0) continue;
-      for (const { path, key, job } of plan.second.options.slice(0, at + 1).flatMap(jobsIn)) {
-        if (job === null || job.failure !== null || world.givenUp.has(key)) continue;
+      for (const { path, key, isMade } of plan.second.options.slice(0, at + 1).flatMap(jobsIn)) {
+        if (!isMade || world.givenUp.has(key)) continue;
         if (path !== "look/1/mood") world.fail(`${path} was made, and ${option} was begun`);
       }
     }
   }
+}
+
+/** Whether something that was paid for was made under a key. */
+function isMade({ service, elsewhere }: SimWorld, key: string): boolean {
+  const work = elsewhere.madeOf(key);
+  if (work !== null) return true;
+  return (service.jobOfKey(key)?.failure ?? true) === null;
 }
 
 function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState): void {

@@ -10,16 +10,24 @@ import type { Command } from "./commands.ts";
 import type { SimWorld, WorldOptions } from "./sim-world.ts";
 
 const BATCH = 500;
-const simMedia = import.meta.resolve("./sim-media.ts");
-// What writes and looks at the files of downloads.
-const inMemory = /\/src\/(?:api\/files\/part-file|engine\/media\/output-damage)\.ts$/;
+/** What writes, fetches and looks at files, by where it is. */
+const inMemory = /\/src\/(?:api\/files|engine\/media)\/(part-file|output-damage|fetch-file|measure-media)\.ts$/;
+const stands = new Map(
+  Object.entries({
+    "part-file": "./sim-media.ts",
+    "output-damage": "./sim-media.ts",
+    "fetch-file": "./sim-fetch.ts",
+    "measure-media": "./sim-measure.ts",
+  }).map(([name, file]) => [name, import.meta.resolve(file)]),
+);
 const library = import.meta.resolve("../../../src/index.ts");
-// As the tests' settings have it: our own name, and files of a download in memory.
+// As the tests' settings have it: our own name, and files in memory.
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "showrunner") return { url: library, shortCircuit: true };
     const found = next(specifier, context);
-    return inMemory.test(found.url) ? { ...found, url: simMedia } : found;
+    const url = stands.get(inMemory.exec(found.url)?.[1] ?? "");
+    return url === undefined ? found : { ...found, url };
   },
 });
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import type { PartFile } from "../../../src/api/files/part-file.ts";
 import type { MediaStore } from "../../../src/engine/media/media-store.ts";
@@ -45,20 +45,35 @@ function hashOf(bytes: Uint8Array): string {
 export interface SimMedia extends MediaStore {
   /** What lies at a path that the store gave. */
   bytesAt(path: string): Uint8Array;
+  close(): void;
+}
+
+/** Stores that are open, by the root of their paths. */
+const stores = new Map<string, Map<string, Buffer>>();
+let lastStore = 0;
+
+/** What lies at a path of a simulated machine; null where it is none. */
+export function bytesIn(path: string): Uint8Array | null {
+  const [root, sha256] = [dirname(path), basename(path)];
+  return stores.get(`${root}/`)?.get(sha256) ?? null;
 }
 
 export function createSimMedia(): SimMedia {
   const kept = new Map<string, Buffer>();
+  const root = `${ROOT}${++lastStore}/`;
+  stores.set(root, kept);
   const keep = (bytes: Buffer) => {
     const sha256 = hashOf(bytes);
     kept.set(sha256, bytes);
     return { sha256, sizeBytes: bytes.length };
   };
   return {
-    put: async (source) => keep(Buffer.from("bytes" in source ? source.bytes : [])),
+    put: async (source) =>
+      keep("path" in source ? readFileSync(source.path) : Buffer.from("bytes" in source ? source.bytes : [])),
     has: async (sha256) => kept.has(sha256),
-    path: (sha256) => `${ROOT}${sha256}`,
-    bytesAt: (path) => kept.get(path.slice(ROOT.length))!,
+    path: (sha256) => `${root}${sha256}`,
+    bytesAt: (path) => kept.get(path.slice(root.length))!,
+    close: () => void stores.delete(root),
     tmpPath: () => `${ROOT}tmp/${++lastFile}`,
     async adopt(tmpPath) {
       const bytes = files.get(tmpPath)!;
@@ -74,7 +89,7 @@ export function createSimMedia(): SimMedia {
     touch: async (sha256) => kept.has(sha256),
     sizeOf: async (sha256) => kept.get(sha256)?.length ?? null,
     hold: async () => ({
-      path: (sha256) => `${ROOT}${sha256}`,
+      path: (sha256) => `${root}${sha256}`,
       sizeBytes: (sha256) => kept.get(sha256)!.length,
       [Symbol.asyncDispose]: async () => {},
     }),

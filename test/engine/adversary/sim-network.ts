@@ -59,6 +59,8 @@ export class SimDispatcher extends Dispatcher {
         return;
       case "half an answer":
         return controller.half(honest ?? badGateway, wire.date());
+      case "lie":
+        return controller.answer(honest!, wire.date());
       case "half truth":
         return controller.answer(halfTrue(trouble.says, honest!, wire.jobIds()), wire.date());
       case "answer":

@@ -5,6 +5,7 @@ import { builtInFamilies } from "../../../src/families/index.ts";
 import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../../src/index.ts";
 import type { RunEvent } from "../../../src/journal/events.ts";
 import type { Lease, LeaseHolder } from "../../../src/journal/store.ts";
+import { simModel } from "./sim-models.ts";
 import { SimDispatcher } from "./sim-network.ts";
 import { LEASE_MS } from "./sim-time.ts";
 import { BASE_URL, RUN, SECRET, type SimWorld } from "./sim-world.ts";
@@ -53,6 +54,16 @@ export class SimProcess {
     this.#measuredMs = -this.#aheadMs;
     this.#clock = world.time.clockOf(this, () => this.#aheadMs + world.machineAheadMs);
     const shared: Clock = { ...this.#clock, now: () => this.#clock.now() + this.#measuredMs };
+    const { elsewhere } = world;
+    const wire = {
+      boundary: this.boundary,
+      sleep: (ms: number) => sleep(this.#clock, ms),
+      asks: elsewhere.asks.bind(elsewhere),
+      takes: elsewhere.takes.bind(elsewhere),
+      status: elsewhere.status.bind(elsewhere),
+      answer: elsewhere.answer.bind(elsewhere),
+      lies: elsewhere.lies.bind(elsewhere),
+    };
     const dispatcher = new SimDispatcher({
       boundary: this.boundary,
       trouble: (request) => world.trouble(request),
@@ -74,7 +85,10 @@ export class SimProcess {
       upload: (source, how) => client.upload("path" in source ? { bytes: media.bytesAt(source.path) } : source, how),
     };
     this.show = new EmbeddedShowrunner({
-      options: { clock: shared, leaseMs: LEASE_MS, follow: "poll" },
+      options: {
+        ...{ clock: shared, leaseMs: LEASE_MS, follow: "poll" },
+        providers: (model, plan) => simModel(wire, model, plan),
+      },
       limits: {
         caps: { rules: capMicros === null ? [] : [{ capMicros, per: null, tag: null }], timeZone: "UTC" },
         floorMicros: options.floorMicros,
@@ -126,7 +140,8 @@ export class SimProcess {
 
   /** Drives the run, in the background. `inSlices`: as an engine does, which holds the run only while something is due. */
   resume(options: ResumeOptions, inSlices: boolean): void {
-    const work = async () => (inSlices ? this.#slices(options) : (await this.show.resume(RUN, options)).result());
+    const work = async () =>
+      inSlices ? this.#slices(options) : (await this.show.resume(RUN, this.#withCode(options))).result();
     this.ended = null;
     this.isInSlices = inSlices;
     work().then(
@@ -139,9 +154,16 @@ export class SimProcess {
     );
   }
 
+  #withCode(options: ResumeOptions): ResumeOptions {
+    const { pipeline } = this.#world.options.plan;
+    return pipeline === null ? options : { ...options, pipeline, compare: false };
+  }
+
   /** Wakes come when they are due, too early, and for nothing. */
   async #slices(options: ResumeOptions): Promise<RunResult> {
-    let slice = await this.show.engine.slice(RUN, { resume: options });
+    const { pipeline } = this.#world.options.plan;
+    const code = pipeline === null ? {} : { findPipeline: async () => pipeline };
+    let slice = await this.show.engine.slice(RUN, { resume: this.#withCode(options), ...code });
     for (let wakes = 1; slice.wakeAt !== null; wakes++) {
       // As an engine does that looks for what is due.
       this.#measuredMs = -this.#aheadMs;
@@ -153,7 +175,7 @@ export class SimProcess {
         const step = this.#world.options.plan.paidSteps[wakes % this.#world.options.plan.paidSteps.length]!;
         await this.#world.journal.send(RUN, { type: "hint", step, attempt: 1 }, this.#clock.now());
       }
-      slice = await this.show.engine.slice(RUN, {});
+      slice = await this.show.engine.slice(RUN, code);
     }
     const report = await this.show.show(RUN);
     return { ...report, report } as unknown as RunResult;

@@ -5,8 +5,9 @@ import { ledgerChanges } from "../../../src/journal/record.ts";
 import type { RunState } from "../../../src/journal/state.ts";
 import { createReferenceJournal } from "../../journal/reference-journal.ts";
 import { isOtherBill } from "./half-truths.ts";
-import { type PaidJob, PaidService, type SimRequest } from "./paid-service.ts";
+import { PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
+import { ProviderWorld } from "./provider-world.ts";
 import { createSimMedia } from "./sim-media.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { SimTime } from "./sim-time.ts";
@@ -40,6 +41,16 @@ export interface Word {
   readonly chosen: string | null;
 }
 
+/** What somebody charges. */
+interface Charge {
+  readonly key: string | null;
+  readonly costMicros: number;
+  readonly excessMicros: number;
+  readonly netMicros: number;
+  /** Nobody tells what it cost, or not for a while. */
+  readonly isBilledLate: boolean;
+}
+
 interface Intent {
   readonly step: string;
   readonly at: number;
@@ -64,6 +75,7 @@ export class SimWorld {
   readonly options: WorldOptions;
   readonly time = new SimTime();
   readonly service: PaidService;
+  readonly elsewhere: ProviderWorld;
   readonly journal: JournalStore;
   readonly media = createSimMedia();
   /** Processes by the lease holder that they are. */
@@ -118,6 +130,16 @@ export class SimWorld {
       billsLateMs: options.billsLateMs,
       says: "once upon a time",
     });
+    this.elsewhere = new ProviderWorld(this);
+  }
+
+  get providers() {
+    return this.elsewhere.providers;
+  }
+
+  close(): void {
+    this.elsewhere.close();
+    this.media.close();
   }
 
   async start(): Promise<void> {
@@ -183,14 +205,27 @@ export class SimWorld {
   /** What goes wrong with this request, by what was armed. */
   trouble(request: SimRequest): Trouble | null {
     const kind = kindOf(request);
-    const found = this.armed.find((one) => (one.on === kind || one.on === "any") && one.skip-- <= 0);
-    if (found === undefined) return null;
-    if (--found.times <= 0) this.armed = this.armed.filter((one) => one !== found);
+    const found = this.#next(kind);
+    if (found === null) return null;
     const key = kind === "submit" ? keyOf(request) : null;
-    const trouble = this.#within(found.trouble, kind, key);
+    const trouble = this.#within(found, kind, key);
     if (trouble.kind === "half truth" && kind === "estimate") this.isMisquoted = true;
     if (trouble.kind === "half truth" && isOtherBill(trouble.says)) this.misbilled.add(request.path.split("/")[2]!);
     this.note(() => `${kind}${key === null ? "" : ` ${key.slice(0, 8)}`}: ${troubleText(trouble)}`);
+    return trouble;
+  }
+
+  #next(kind: RequestKind): Trouble | null {
+    const found = this.armed.find((one) => (one.on === kind || one.on === "any") && one.skip-- <= 0);
+    if (found === undefined) return null;
+    if (--found.times <= 0) this.armed = this.armed.filter((one) => one !== found);
+    return found.trouble;
+  }
+
+  /** What goes wrong with a request to a provider. */
+  armedTrouble(kind: RequestKind): Trouble | null {
+    const trouble = this.#next(kind);
+    if (trouble !== null) this.note(() => `${kind}: ${troubleText(trouble)}`);
     return trouble;
   }
 
@@ -216,7 +251,7 @@ export class SimWorld {
     const key = keyOf(request);
     const what = key === null ? "" : ` ${key.slice(0, 8)}`;
     if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
-    if (this.service.jobs.size > before) this.#checkMade(key);
+    if (this.service.jobs.size > before) this.checkMade(key);
     if (key === null) return answer;
     if (this.service.jobs.size > before) this.#checkWanted(key, request);
     if (answer.status >= 400) this.refusedKeys.add(key);
@@ -224,17 +259,27 @@ export class SimWorld {
     return answer;
   }
 
-  #checkMade(key: string | null): void {
+  checkMade(key: string | null): void {
     if (key !== null && this.service.jobsByKey.get(key)!.length > 1) this.fail(`key ${key} made a second job`);
     const { floorMicros, billsLateMs, concurrency } = this.options;
     const { balanceMicros } = this.service;
-    const jobs = [...this.service.jobs.values()];
+    const ofService = [...this.service.jobs.values()].map((job) => ({
+      ...job,
+      netMicros: this.service.netMicros(job),
+      isBilledLate: billsLateMs > 0,
+    }));
+    const ofProviders = [...this.providers.works.values()].map((work) => ({
+      ...work,
+      netMicros: work.costMicros,
+      isBilledLate: !work.isCostTold,
+    }));
+    const jobs: readonly Charge[] = [...ofService, ...ofProviders];
     // What a person gave up is no reservation any more, whatever it really cost.
     const counting = jobs.filter((job) => job.key === null || !this.givenUp.has(job.key));
-    const chargedMicros = counting.reduce((sum, job) => sum + this.service.netMicros(job), 0);
-    const reserved = ({ key, costMicros, excessMicros }: PaidJob) =>
+    const chargedMicros = counting.reduce((sum, { netMicros }) => sum + netMicros, 0);
+    const reserved = ({ key, costMicros, excessMicros }: Charge) =>
       key === null ? costMicros - excessMicros : (this.#holdOf.get(key) ?? costMicros);
-    const isUnbilled = ({ key }: PaidJob) => billsLateMs > 0 || (key !== null && this.#unbilled.has(key));
+    const isUnbilled = ({ key, isBilledLate }: Charge) => isBilledLate || (key !== null && this.#unbilled.has(key));
     const excesses = jobs
       .map((job) => ({ micros: Math.max(0, job.costMicros - reserved(job)), isUnbilled: isUnbilled(job) }))
       .sort((a, b) => b.micros - a.micros);
@@ -288,6 +333,7 @@ export class SimWorld {
         this.#holdOf.set(event.key, event.holdMicros);
         this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
       }
+      this.elsewhere.committed(event);
       if ("jobId" in event && event.jobId != null) this.knownJobs.add(event.jobId);
       if (UNKNOWN_COST.has(event.type) && "attempt" in event) this.#unbilled.add(this.#keyAt(event));
       if (KNOWN_COST.has(event.type) && "attempt" in event) this.#unbilled.delete(this.#keyAt(event));
@@ -296,7 +342,12 @@ export class SimWorld {
     for (const change of ledgerChanges(events)) {
       if (change.type !== "release") continue;
       const key = this.#keyOf.get(`${change.step}#${change.attempt}`);
-      if (key === undefined || this.givenUp.has(key) || this.service.jobOfKey(key) === null) continue;
+      if (key === undefined || this.givenUp.has(key)) continue;
+      const work = this.elsewhere.madeOf(key);
+      if (work !== null && !this.elsewhere.denied.has(work.id)) {
+        this.fail(`the hold of ${change.step} is released although ${work.id} was made`);
+      }
+      if (this.service.jobOfKey(key) === null) continue;
       this.fail(`the hold of ${change.step} is released although ${this.service.jobOfKey(key)!.jobId} was made`);
     }
   }

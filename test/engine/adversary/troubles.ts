@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { type HalfTruth, halfTruthsOf } from "./half-truths.ts";
 import type { SimAnswer, SimRequest } from "./paid-service.ts";
+import { type ProviderLie, providerLiesOf } from "./provider-lies.ts";
 
 /** Kinds of requests that trouble is aimed at. */
-export const requestKinds = ["submit", "estimate", "job", "status", "chat", "upload", "list", "media"] as const;
+export const requestKinds = [
+  ...(["submit", "estimate", "job", "status", "chat", "upload", "list", "media"] as const),
+  // To a provider: what asks for work, what asks for its status, and what fetches it.
+  ...(["generate", "operation", "address"] as const),
+] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
 /** What may stand in an answer that is not the service's honest one. */
@@ -15,6 +20,7 @@ export type Trouble =
   | { readonly kind: "reset" | "silence" | "half an answer"; readonly effect: boolean }
   | { readonly kind: "late"; readonly ms: number }
   | { readonly kind: "half truth"; readonly says: HalfTruth }
+  | { readonly kind: "lie"; readonly says: ProviderLie }
   | {
       readonly kind: "answer";
       readonly effect: boolean;
@@ -66,10 +72,13 @@ const answers = fc
 
 /** Trouble with requests of a kind. */
 export const troubleOf = (on: RequestKind | "any"): fc.Arbitrary<Trouble> => {
-  const says = on === "any" ? [] : halfTruthsOf(on);
-  if (says.length === 0) return anyTrouble;
-  const halfTruth = fc.constantFrom(...says).map((one): Trouble => ({ kind: "half truth", says: one }));
-  return fc.oneof({ weight: 3, arbitrary: anyTrouble }, { weight: 2, arbitrary: halfTruth });
+  if (on === "any") return anyTrouble;
+  const untrue: readonly Trouble[] = [
+    ...halfTruthsOf(on).map((says) => ({ kind: "half truth", says }) as const),
+    ...providerLiesOf(on).map((says) => ({ kind: "lie", says }) as const),
+  ];
+  if (untrue.length === 0) return anyTrouble;
+  return fc.oneof({ weight: 3, arbitrary: anyTrouble }, { weight: 2, arbitrary: fc.constantFrom(...untrue) });
 };
 
 export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
@@ -87,6 +96,14 @@ export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
 
 /** What the service's own word is believed for, on a first send: then it did nothing. */
 const DEFINITE = new Set([400, 401, 402, 403, 404, 410, 422, 429]);
+/** What a provider's own word is believed for. */
+const DEFINITE_ELSEWHERE = new Set([...DEFINITE, 405, 413, 415]);
+
+/** Whether it proves that a provider did nothing: it had no part in the trouble, or said so of the first request. */
+export function isProviderRefusal(trouble: Trouble): boolean {
+  if (trouble.kind === "unreachable") return true;
+  return trouble.kind === "answer" && !trouble.effect && DEFINITE_ELSEWHERE.has(trouble.status);
+}
 
 export function isDefiniteRefusal(trouble: Trouble): boolean {
   return trouble.kind === "answer" && trouble.body === "envelope" && DEFINITE.has(trouble.status);
@@ -144,6 +161,7 @@ export function troubleText(trouble: Trouble): string {
   if (trouble.kind === "late") return `late by ${trouble.ms} ms`;
   if (trouble.kind === "unreachable") return "unreachable";
   if (trouble.kind === "half truth") return `half a truth, ${trouble.says}`;
+  if (trouble.kind === "lie") return `a lie, ${trouble.says}`;
   const done = trouble.effect ? "after the service did its part" : "before the service had it";
   if (trouble.kind !== "answer") return `${trouble.kind}, ${done}`;
   const more = trouble.body === "envelope" ? ` ${trouble.code}${trouble.retryable ? " retryable" : ""}` : "";
