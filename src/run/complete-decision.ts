@@ -62,10 +62,11 @@ function finishOrPause(builder: DecisionBuilder): void {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";
     const adopt = `showrunner adopt ${state.runId} ${path}`;
-    const { unresolved = null, provider } = lastAttempt(stuck) ?? {};
+    const { unresolved = null, provider, operation } = lastAttempt(stuck) ?? {};
+    const again = operation === undefined ? "" : `; showrunner resume ${state.runId} asks once more, at no cost`;
     const advice =
       provider !== undefined
-        ? `Look at your account there, then give what it made, or say that it made nothing: ${adopt} <file|none>`
+        ? `Look at your account there, then give what it made, or say that it made nothing: ${adopt} <file|none>${again}`
         : unresolved === "incomplete"
           ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
           : `Say which job it is: ${adopt} <job-id|none>`;

@@ -282,10 +282,12 @@ function standsForOthers(plan: PlanStep): boolean {
 
 /** Jobs at the service hold their slots across pauses. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
-  if (traitsOf(plan).needsCode && step.status === "running") return true;
+  // A request to a provider takes a slot each time that it is sent, and waits without one between.
+  const isSent = plan.kind === "generate";
+  if (!isSent && traitsOf(plan).needsCode && step.status === "running") return true;
   if (lastChat(step)?.phase === "sent") return true;
-  const phase = lastAttempt(step)?.phase;
-  if (phase === undefined) return false;
+  const { phase, error } = lastAttempt(step) ?? {};
+  if (phase === undefined || (isSent && phase === "refused" && error?.retryable === true)) return false;
   return jobPhases.inFlight.has(phase) || (step.status === "running" && ENDS_STEP.has(phase));
 }
 

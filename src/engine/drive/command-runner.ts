@@ -135,7 +135,7 @@ export class CommandRunner {
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#state.steps[message.step]?.attempts.length ?? 0;
-    return ["submit", "follow"].some((type) => this.active.has(`${type}:${message.step}#${n}`));
+    return ["submit", "follow", "operation"].some((type) => this.active.has(`${type}:${message.step}#${n}`));
   }
 
   async #perform(command: Command, context: EffectContext): Promise<void> {

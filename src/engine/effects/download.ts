@@ -14,7 +14,7 @@ import { fileExtension } from "../media/file-extension.ts";
 import { damageOf } from "../media/output-damage.ts";
 import { plannedMark } from "../provenance/planned-mark.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
-import { judge } from "../service/service-answers.ts";
+import { isNewDoubt, judge } from "../service/service-answers.ts";
 import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { folderFor } from "./placed-files.ts";
@@ -91,7 +91,7 @@ function saysLess(
   const expired: readonly RunEvent[] = reason === "expired" ? [{ type: "output.expired", step, attempt, index }] : [];
   if (expired.length > 0 && now() >= (completedAt ?? 0) + RETENTION_MS) return done(...expired);
   const said = sentence`it was completed with output ${index}, and now ${cleanText(message)}`;
-  const isNews = doubt?.message !== said;
+  const isNews = isNewDoubt(doubt, said, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: said }] : [];
   return { end: "refused", events, otherwise: expired };
 }

@@ -4,7 +4,7 @@ import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
 import { foreignError, MOST_CODE } from "../service/foreign-error.ts";
-import { lookAgainMs } from "../service/service-answers.ts";
+import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
 import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
@@ -66,7 +66,7 @@ function doubted(
   const target = { step, attempt: n };
   const isUnresolved = phase === "unresolved";
   const events: RunEvent[] = [];
-  if (doubt?.message !== lack) events.push({ type: "job.doubted", ...target, message: lack });
+  if (isNewDoubt(doubt, lack, now)) events.push({ type: "job.doubted", ...target, message: lack });
   // What it costs is known already, whatever becomes of its outputs.
   const isBill = job.jobId === jobId && costMicros === null && !isUnresolved;
   if (isBill) events.push(...billed(target, job, impossibleBill));

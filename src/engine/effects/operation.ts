@@ -7,7 +7,7 @@ import type { GenerateStep } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { completedEvents, keepOutputs, madeOf, settledEvent, UnfetchedError } from "../generate/keep-answer.ts";
 import { saidBy } from "../generate/verdict.ts";
-import { lookAgainMs } from "../service/service-answers.ts";
+import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
 import { done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
 import { modelOf } from "./generate.ts";
 
@@ -26,7 +26,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const model = context.substitute(found.model, plan) as VideoModel;
   if (model.doStatus === undefined) {
-    return unresolved(command, ownText(`${plan.model} cannot be asked what became of it`));
+    return unresolved(command, attempt, ownText(`${plan.model} cannot be asked what became of it`));
   }
   try {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
@@ -51,22 +51,27 @@ async function ended(
 ): Promise<EffectResult> {
   const { step, attempt: n } = command;
   const target = { step, attempt: n };
+  const found: readonly RunEvent[] = attempt.phase === "unresolved" ? [{ type: "job.found", ...target }] : [];
   const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
-  const ageMs = context.now() - (attempt.submittedAt ?? context.now());
-  switch (said.status) {
+  const ageMs = ageOf(attempt, context);
+  switch (said?.status) {
     case "pending":
-      if (ageMs > LONGEST_MS) return unresolved(command, ownText("it has not ended within 24 hours"));
-      return { end: "again", inMs: nextAskMs(ageMs), events: [...started, ...noMoreDoubt(command, attempt)] };
+      if (ageMs > LONGEST_MS) return unresolved(command, attempt, ownText("it has not ended within 24 hours"));
+      return { end: "again", inMs: nextAskMs(ageMs), events: [...found, ...started, ...noMoreDoubt(command, attempt)] };
     case "completed":
       try {
-        const kept = await keepOutputs(plan, madeOf(said.videos), context);
-        return done(...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
+        const kept = await keepOutputs(plan, madeOf(said.videos ?? []), context);
+        const [bad] = kept.outputs;
+        const isNothing = kept.copies.every((copy) => copy === null);
+        if (isNothing)
+          return doubted(command, { plan, attempt }, bad?.error?.message ?? ownText("it is empty"), context);
+        return done(...found, ...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
       } catch (error) {
         if (!(error instanceof UnfetchedError)) throw error;
         return doubted(command, { plan, attempt }, cleanText(error.message), context);
       }
     case "error":
-      return doubted(command, { plan, attempt, said }, saidBy(said.error), context);
+      return doubted(command, { plan, attempt, said }, saidBy(said.error ?? "it failed, and its provider does not say why"), context);
     default:
       return askAgain(
         command,
@@ -75,6 +80,10 @@ async function ended(
         context,
       );
   }
+}
+
+function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
+  return now() - (submittedAt ?? now());
 }
 
 /** A doubt of a moment is no part of a later one, which then lasts for as long before it is believed. */
@@ -101,15 +110,17 @@ function doubted(
   context: EffectContext,
 ): EffectResult {
   const target = { step: command.step, attempt: command.attempt };
+  if (attempt.phase === "unresolved") return left();
   if (attempt.doubt?.message.startsWith(UNASKED) === true) {
     const events: readonly RunEvent[] = [...noMoreDoubt(command, attempt), { type: "job.doubted", ...target, message }];
     return { end: "again", inMs: lookAgainMs(0)!, events };
   }
-  const isNews = attempt.doubt?.message !== message;
-  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", ...target, message }] : [];
-  const inMs = lookAgainMs(context.now() - (attempt.doubt?.since ?? context.now()));
+  const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
+  const inMs = lookAgainMs(sinceMs);
   if (inMs !== null) return { end: "again", inMs, events: noted };
-  if (said === undefined) return unresolved(command, sentence`it was made, and ${message}`);
+  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`);
+  // Providers forget: after so long, that there is no such operation says nothing of what it made.
+  if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const error = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
   const { holdMicros } = attempt;
   const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
@@ -123,15 +134,32 @@ function askAgain(
   message: ReturnType<typeof cleanText>,
   context: EffectContext,
 ): EffectResult {
-  const ageMs = context.now() - (attempt.submittedAt ?? context.now());
-  if (ageMs > LONGEST_MS) return unresolved(command, message);
-  const target = { step: command.step, attempt: command.attempt };
-  const isNews = attempt.doubt?.message !== message;
-  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", ...target, message }] : [];
-  const sinceMs = context.now() - (attempt.doubt?.since ?? context.now());
+  if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
+    return unresolved(command, attempt, message);
+  }
+  const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
   return { end: "again", inMs: Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2))), events: noted };
 }
 
-function unresolved({ step, attempt }: Operation, message: ReturnType<typeof cleanText>): EffectResult {
+/** Written down once for each message, with how long it has been so. */
+function noteDoubt(
+  { step, attempt: n }: Operation,
+  { doubt }: AttemptState,
+  message: ReturnType<typeof cleanText>,
+  { now }: EffectContext,
+): { readonly noted: readonly RunEvent[]; readonly sinceMs: number } {
+  const at = now();
+  const isNews = isNewDoubt(doubt, message, at);
+  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt: n, message }] : [];
+  return { noted, sinceMs: Math.max(0, at - (doubt?.since ?? at)) };
+}
+
+/** Left to a person; of what is left to one already, nothing new. */
+function unresolved(
+  { step, attempt }: Operation,
+  { phase }: AttemptState,
+  message: ReturnType<typeof cleanText>,
+): EffectResult {
+  if (phase === "unresolved") return left();
   return left({ type: "job.unresolved", step, attempt, message, cause: "no answer" });
 }

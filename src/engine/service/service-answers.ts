@@ -10,7 +10,7 @@ import {
 import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
-import type { RunState, ServiceOutage } from "../../journal/state.ts";
+import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.ts";
 import { foreignError, MODERATED, MOST_CODE } from "./foreign-error.ts";
 
 /** What an answer means, and the error that it came as. */
@@ -103,6 +103,11 @@ const DOUBT_MS = 120_000;
 /** Milliseconds until what lacks in an answer is looked for again, ever further apart; null once that took long enough. */
 export function lookAgainMs(waitedMs: number): number | null {
   return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
+}
+
+/** Whether a doubt is to be written down: another one, or one that is dated by a clock which was ahead. */
+export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
+  return doubt?.message !== message || doubt.since > now;
 }
 
 interface Failing {

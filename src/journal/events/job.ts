@@ -79,7 +79,9 @@ export const jobEvents: EventTable<JobEvent> = {
     apply: (fold, event) => {
       const attempt = fold.attempt(event);
       if (event.isOver === true) return void delete attempt.doubt;
-      attempt.doubt = { ...attempt.doubt, since: attempt.doubt?.since ?? fold.at, message: event.message };
+      // A clock that was ahead, and is not any more, would have it last for as long as that.
+      const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
+      attempt.doubt = { ...attempt.doubt, since, message: event.message };
     },
     changes: "step",
     line: ({ message, isOver }) => line(isOver === true ? message : `reading its job again: ${message}`),

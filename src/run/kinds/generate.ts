@@ -63,6 +63,8 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "lost":
       return builder.finish(step, "failed", "declared lost");
     case "unresolved":
+      // Once in every drive: it may have ended by now. Otherwise a person decides.
+      if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
       return;
     default:
       attempt.phase satisfies never;
