@@ -12,8 +12,8 @@ beforeAll(async () => {
   plans = await simPlans();
 });
 
-test("300 lives of runs, whatever happens in them: nothing is paid twice, lost or overspent, and what the screen says brings each run to its end", () =>
-  expectAllKept({ numRuns: 300, seed: 20_261_124 }));
+test("250 lives of runs, whatever happens in them: nothing is paid twice, lost or overspent, and what the screen says brings each run to its end", () =>
+  expectAllKept({ numRuns: 250, seed: 20_261_124 }));
 
 /** Surroundings in which nothing else is wrong. */
 function surroundings(pipeline: string, more: Partial<WorldOptions> = {}): WorldOptions {

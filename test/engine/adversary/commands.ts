@@ -129,28 +129,33 @@ const resumesToo = command("another process resumes too", async (real) => {
 
 const few = fc.nat(3);
 const dieIn = fc.option(fc.nat(60), { freq: 2, nil: null });
-const aims = fc.oneof(
-  fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any", "generate", "generate", "operation"),
-  fc.constantFrom(...requestKinds),
-);
-const arming: fc.Arbitrary<Arming> = aims.chain((on) =>
-  fc.record({
-    on: fc.constant(on),
-    skip: few,
-    times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 9 })),
-    trouble: troubleOf(on),
-  }),
+const anyKind = fc.constantFrom(...requestKinds);
+const aims = fc.oneof(fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any"), anyKind);
+const aimsElsewhere = fc.oneof(
+  fc.constantFrom<RequestKind | "any">("generate", "generate", "operation", "operation", "submit", "any"),
+  anyKind,
 );
 
-const anyResume = fc
-  .record({
-    troubles: fc.array(arming, { maxLength: 4, size: "max" }),
-    secret: fc.constantFrom(SECRET, SECRET, SECRET, SECRET, "wrong"),
-    dieIn,
-    pauseIn: fc.option(fc.nat(30), { freq: 3, nil: null }),
-    budgetMicros: fc.constantFrom(null, null, null, 200_000, 1_000_000),
-  })
-  .map(resumes);
+const armingOf = (on: fc.Arbitrary<RequestKind | "any">): fc.Arbitrary<Arming> =>
+  on.chain((aim) =>
+    fc.record({
+      on: fc.constant(aim),
+      skip: few,
+      times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 9 })),
+      trouble: troubleOf(aim),
+    }),
+  );
+
+const resumeWith = (arming: fc.Arbitrary<Arming>) =>
+  fc
+    .record({
+      troubles: fc.array(arming, { maxLength: 4, size: "max" }),
+      secret: fc.constantFrom(SECRET, SECRET, SECRET, SECRET, "wrong"),
+      dieIn,
+      pauseIn: fc.option(fc.nat(30), { freq: 3, nil: null }),
+      budgetMicros: fc.constantFrom(null, null, null, 200_000, 1_000_000),
+    })
+    .map(resumes);
 
 const often = fc.oneof(
   fc.record({ step: few, request: fc.nat(1), dieIn }).map((how) => reruns(how.step, how.request, how.dieIn)),
@@ -158,13 +163,9 @@ const often = fc.oneof(
   fc.constantFrom<Decision>("pick 0", "pick 1", "pick 1", "reject", "approve").map(decidesAnew),
   fc.constantFrom(10, 10, 2, 1, 0.5, 0).map(pricesMove),
   fc.constantFrom(1, 30, 180, 1_500, 3_000).map(passes),
-  fc
-    .record({ skip: fc.nat(1), fate: fc.constantFrom(...fates), times: fc.constantFrom(1, 1, 3) })
-    .map(({ skip, fate, times }) => worksFare(skip, fate, times)),
 );
 
 const seldom = fc.oneof(
-  arming.map(goesWrong),
   fc.record({ skip: few, retryable: fc.boolean() }).map((job) => {
     return jobFails(job.skip, { code: "INTERNAL", retryable: job.retryable });
   }),
@@ -177,8 +178,21 @@ const seldom = fc.oneof(
   ),
 );
 
-export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
-  { weight: 3, arbitrary: anyResume },
-  { weight: 1, arbitrary: often },
-  { weight: 2, arbitrary: seldom },
-);
+const fares = fc
+  .record({ skip: fc.nat(1), fate: fc.constantFrom(...fates), times: fc.constantFrom(1, 1, 3) })
+  .map(({ skip, fate, times }) => worksFare(skip, fate, times));
+
+/** Of a life: `elsewhere`, of a run that asks other providers too. */
+function commandsOf(elsewhere: boolean): fc.Arbitrary<Command> {
+  const arming = armingOf(elsewhere ? aimsElsewhere : aims);
+  const some = fc.oneof({ weight: 10, arbitrary: seldom }, { weight: 2, arbitrary: arming.map(goesWrong) });
+  return fc.oneof(
+    { weight: 6, arbitrary: resumeWith(arming) },
+    { weight: 2, arbitrary: often },
+    { weight: 4, arbitrary: some },
+    { weight: elsewhere ? 2 : 0, arbitrary: fares },
+  );
+}
+
+export const commandsHere = commandsOf(false);
+export const commandsElsewhere = commandsOf(true);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { OverBudgetError, type ResumeOptions } from "../../../src/index.ts";
 import type { StoredEvent } from "../../../src/journal/events.ts";
-import { anyCommand, type Command } from "./commands.ts";
+import { type Command, commandsElsewhere, commandsHere } from "./commands.ts";
 import { adoptAll, decideAll, drive, isDriven, type Real, raiseBudget, thaw } from "./operate.ts";
 import type { SimPlan } from "./plans.ts";
 import { checkEnd } from "./promises.ts";
@@ -13,6 +13,12 @@ const HOUR_MS = 3_600_000;
 
 /** A run's surroundings, and what happens in them. */
 export function livesOf(plans: readonly SimPlan[]): fc.Arbitrary<[WorldOptions, Command[]]> {
+  const elsewhere = plans.filter(({ pipeline }) => pipeline !== null);
+  const here = plans.filter(({ pipeline }) => pipeline === null);
+  return fc.oneof(livesIn(here, commandsHere), livesIn(elsewhere, commandsElsewhere));
+}
+
+function livesIn(plans: readonly SimPlan[], commands: fc.Arbitrary<Command>): fc.Arbitrary<[WorldOptions, Command[]]> {
   const worlds: fc.Arbitrary<WorldOptions> = fc.record({
     plan: fc.constantFrom(...plans),
     concurrency: fc.integer({ min: 1, max: 4 }),
@@ -25,7 +31,7 @@ export function livesOf(plans: readonly SimPlan[]): fc.Arbitrary<[WorldOptions, 
     slices: fc.constantFrom("never" as const, "always" as const, "mixed" as const),
     skewMs: fc.constantFrom(0, 0, 25 * 60_000, -25 * 60_000, 25 * HOUR_MS, -25 * HOUR_MS),
   });
-  return fc.tuple(worlds, fc.array(anyCommand, { minLength: 1, maxLength: 9, size: "max" }));
+  return fc.tuple(worlds, fc.array(commands, { minLength: 1, maxLength: 9, size: "max" }));
 }
 
 /** A run under commands in any order; then the troubles end, and a person does what the run says. */

@@ -70,6 +70,16 @@ const answers = fc
     return { kind: "answer", ...rest, code: said };
   });
 
+/** What providers mostly refuse with, and mostly before any work. */
+const refusals = fc
+  .record({ status: fc.constantFrom(429, 422, 410, 401, 402, 500, 503), effect: fc.constantFrom(false, false, true) })
+  .map(
+    ({ status, effect: isMade }): Trouble => ({
+      ...{ kind: "answer", body: "other json", code: "UNKNOWN", retryable: false, retryAfter: null },
+      ...{ status, effect: isMade },
+    }),
+  );
+
 /** Trouble with requests of a kind. */
 export const troubleOf = (on: RequestKind | "any"): fc.Arbitrary<Trouble> => {
   if (on === "any") return anyTrouble;
@@ -78,7 +88,13 @@ export const troubleOf = (on: RequestKind | "any"): fc.Arbitrary<Trouble> => {
     ...providerLiesOf(on).map((says) => ({ kind: "lie", says }) as const),
   ];
   if (untrue.length === 0) return anyTrouble;
-  return fc.oneof({ weight: 3, arbitrary: anyTrouble }, { weight: 2, arbitrary: fc.constantFrom(...untrue) });
+  const told = fc.constantFrom(...untrue);
+  const usualOnes = on === "generate" ? 2 : 0;
+  return fc.oneof(
+    { weight: 3, arbitrary: anyTrouble },
+    { weight: 2, arbitrary: told },
+    { weight: usualOnes, arbitrary: refusals },
+  );
 };
 
 export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
