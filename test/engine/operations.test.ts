@@ -33,15 +33,18 @@ const empties = [
 ] as const;
 
 // What is measured in a thread takes real time, in which simulated time would pass.
-test.each(empties.slice(0, 3))("an operation that is completed with %s for a moment is asked again", async (_, said) => {
-  const provider = new MockProvider();
-  provider.status = () => {
-    if (provider.asked === 3) provider.status = null;
-    return { status: "completed", ...said };
-  };
-  expect(await ran(await openFakeShow(), film(provider))).toMatchObject({ status: "succeeded" });
-  expect(provider.made).toBe(1);
-});
+test.each(empties.slice(0, 3))(
+  "an operation that is completed with %s for a moment is asked again",
+  async (_, said) => {
+    const provider = new MockProvider();
+    provider.status = () => {
+      if (provider.asked === 3) provider.status = null;
+      return { status: "completed", ...said };
+    };
+    expect(await ran(await openFakeShow(), film(provider))).toMatchObject({ status: "succeeded" });
+    expect(provider.made).toBe(1);
+  },
+);
 
 test.each(empties)("one that stays completed with %s is left to a person, with its hold", async (_, said) => {
   const provider = new MockProvider();

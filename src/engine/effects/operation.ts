@@ -71,7 +71,12 @@ async function ended(
         return doubted(command, { plan, attempt }, cleanText(error.message), context);
       }
     case "error":
-      return doubted(command, { plan, attempt, said }, saidBy(said.error ?? "it failed, and its provider does not say why"), context);
+      return doubted(
+        command,
+        { plan, attempt, said },
+        saidBy(said.error ?? "it failed, and its provider does not say why"),
+        context,
+      );
     default:
       return askAgain(
         command,
