@@ -9,11 +9,12 @@ export function greyPng(widthPx: number, heightPx = widthPx): Uint8Array {
   const rows = Buffer.alloc((widthPx + 1) * heightPx, 0x80);
   for (let y = 0; y < heightPx; y++) rows[y * (widthPx + 1)] = 0; // filter: none
   const signature = Buffer.from("89504e470d0a1a0a", "hex");
-  const chunks = [chunk("IHDR", header), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
+  const chunks = [pngChunk("IHDR", header), pngChunk("IDAT", deflateSync(rows)), pngChunk("IEND", Buffer.alloc(0))];
   return Buffer.concat([signature, ...chunks]);
 }
 
-function chunk(type: string, data: Buffer): Buffer {
+/** A part of a PNG, with its length and checksum. */
+export function pngChunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
   const frame = Buffer.alloc(8);
   frame.writeUInt32BE(data.length, 0);
@@ -43,3 +44,17 @@ export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   header.writeUInt32LE(samples.length, 40);
   return Buffer.concat([header, samples]);
 }
+
+/** One second of grey at 5 frames a second, H.264 in MP4, encoded once by the local service; base64. */
+export const GREY_MP4 =
+  "AAAAHGZ0eXBpc29tAAACAGlzb21hdmMxbXA0MQAAAsBtb292AAAAbG12aGQAAAAAAAAAAAAAAAAAAOEAAADhAAABAAABAAAAAAAA" +
+  "AAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAACTHRy" +
+  "YWsAAABcdGtoZAAAAAMAAAAAAAAAAAAAAAEAAAAAAADhAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA" +
+  "AAAAAAAAAEAAAAAAQAAAAEAAAAAAAehtZGlhAAAAIG1kaGQAAAAAAAAAAAAAAAAAAAAFAAAABVXEAAAAAAA3aGRscgAAAABtaGxy" +
+  "dmlkZQAAAAAAAAAAAAAAAE1lZGlhYnVubnlWaWRlb0hhbmRsZXIAAAABiW1pbmYAAAAUdm1oZAAAAAEAAAAAAAAAAAAAACRkaW5m" +
+  "AAAAHGRyZWYAAAAAAAAAAQAAAAx1cmwgAAAAAQAAAUlzdGJsAAAArXN0c2QAAAAAAAAAAQAAAJ1hdmMxAAAAAAAAAAEAAAAAAAAA" +
+  "AAAAAAAAAAAAAEAAQABIAAAASAAAAAAAAAABEk1lZGlhYnVubnkgdjEuNjEuMAAAAAAAAAAAAAAAAAAAGP//AAAAIGF2Y0MBQgAK" +
+  "/+EACGdCAAqmhCZAAQAFaM4DnIAAAAATY29scm5jbHgAAQABAAEAAAAAFGJ0cnQAAAAAAAAB4AAAAeAAAAAYc3R0cwAAAAAAAAAB" +
+  "AAAABQAAAAEAAAAoc3RzYwAAAAAAAAACAAAAAQAAAAMAAAABAAAAAgAAAAIAAAABAAAAKHN0c3oAAAAAAAAAAAAAAAUAAAAYAAAA" +
+  "CQAAAAkAAAAJAAAACQAAABhzdGNvAAAAAAAAAAIAAALkAAADDgAAABRzdHNzAAAAAAAAAAEAAAABAAAARG1kYXQAAAAUZbgRROTk" +
+  "5OTk5OTk5OTk5OTk5PAAAAAFYeEUEYAAAAAFYeIUEYAAAAAFYeMUEYAAAAAFYeQUEYA=";

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
+import { GREY_MP4 } from "../placeholder-media.ts";
 import type { Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
 
 const SIDE_PX = 64;
@@ -13,20 +14,6 @@ const PNG =
 /** The header of a WAV of one second, 16-bit mono PCM. */
 const WAV_HEADER = "UklGRqQ+AABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YYA+AAA=";
 const TONE = Int16Array.from({ length: SOUND_RATE }, (_, i) => 8_000 * Math.sin((2 * Math.PI * 200 * i) / SOUND_RATE));
-
-/** One second of grey at 5 frames a second, H.264 in MP4, encoded once with the real renderer's encoder. */
-const MP4 =
-  "AAAAHGZ0eXBpc29tAAACAGlzb21hdmMxbXA0MQAAAsBtb292AAAAbG12aGQAAAAAAAAAAAAAAAAAAOEAAADhAAABAAABAAAAAAAA" +
-  "AAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAACTHRy" +
-  "YWsAAABcdGtoZAAAAAMAAAAAAAAAAAAAAAEAAAAAAADhAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA" +
-  "AAAAAAAAAEAAAAAAQAAAAEAAAAAAAehtZGlhAAAAIG1kaGQAAAAAAAAAAAAAAAAAAAAFAAAABVXEAAAAAAA3aGRscgAAAABtaGxy" +
-  "dmlkZQAAAAAAAAAAAAAAAE1lZGlhYnVubnlWaWRlb0hhbmRsZXIAAAABiW1pbmYAAAAUdm1oZAAAAAEAAAAAAAAAAAAAACRkaW5m" +
-  "AAAAHGRyZWYAAAAAAAAAAQAAAAx1cmwgAAAAAQAAAUlzdGJsAAAArXN0c2QAAAAAAAAAAQAAAJ1hdmMxAAAAAAAAAAEAAAAAAAAA" +
-  "AAAAAAAAAAAAAEAAQABIAAAASAAAAAAAAAABEk1lZGlhYnVubnkgdjEuNjEuMAAAAAAAAAAAAAAAAAAAGP//AAAAIGF2Y0MBQgAK" +
-  "/+EACGdCAAqmhCZAAQAFaM4DnIAAAAATY29scm5jbHgAAQABAAEAAAAAFGJ0cnQAAAAAAAAB4AAAAeAAAAAYc3R0cwAAAAAAAAAB" +
-  "AAAABQAAAAEAAAAoc3RzYwAAAAAAAAACAAAAAQAAAAMAAAABAAAAAgAAAAIAAAABAAAAKHN0c3oAAAAAAAAAAAAAAAUAAAAYAAAA" +
-  "CQAAAAkAAAAJAAAACQAAABhzdGNvAAAAAAAAAAIAAALkAAADDgAAABRzdHNzAAAAAAAAAAEAAAABAAAARG1kYXQAAAAUZbgRROTk" +
-  "5OTk5OTk5OTk5OTk5PAAAAAFYeEUEYAAAAAFYeIUEYAAAAAFYeMUEYAAAAAFYeQUEYA=";
 
 const NOTHING = {
   contentType: null,
@@ -44,7 +31,7 @@ function media(contentType: string, bytes: Uint8Array, facts: Partial<RenderResu
 
 const size = { width: SIDE_PX, height: SIDE_PX };
 export const PICTURE = media("image/png", Buffer.from(PNG, "base64"), size);
-export const FILM = media("video/mp4", Buffer.from(MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
+export const FILM = media("video/mp4", Buffer.from(GREY_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
 const WAV = Buffer.concat([Buffer.from(WAV_HEADER, "base64"), new Uint8Array(TONE.buffer)]);
 export const SOUND = media("audio/wav", WAV, { durationMs: 1000 });
 const MEDIA = { image: PICTURE, video: FILM, avatar: FILM, speech: SOUND } as const;

@@ -4,9 +4,10 @@ import { dirname, join, resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
 import { FoldedRun, formatCents, invoiced, type MediaOptions, openMedia, type Showrunner } from "../../internal.ts";
 import { pageFolder } from "../routes/file-routes.ts";
+import { blankMedia } from "../views/blank-media.ts";
 import type { ClientReport, EventLine, InlinedRun, MediaView } from "../views/run-wire.ts";
 import { eventLine } from "../views/step-detail.ts";
-import { blankMedia, stepView } from "../views/step-view.ts";
+import { stepView } from "../views/step-view.ts";
 import { inlinedRun } from "./inlined-run.ts";
 import { type PlacedMedia, placeMedia } from "./place-media.ts";
 

@@ -15,6 +15,7 @@ import {
   traitsOf,
 } from "../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
+import { blankMedia } from "./blank-media.ts";
 import type { AttemptView, DecisionView, EarlierView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
 
@@ -208,27 +209,6 @@ export function outputView(state: RunState, { path }: StepState, output: OutputS
     name: placed?.name ?? null,
     file: placed?.file ?? null,
     ...(copy !== null && stored(state, path, index, copy)),
-  };
-}
-
-export function blankMedia(step: string, index: MediaView["index"]): MediaView {
-  return {
-    step,
-    index,
-    kind: "other",
-    url: null,
-    contentType: null,
-    sizeBytes: null,
-    sha256: null,
-    assetId: null,
-    width: null,
-    height: null,
-    durationMs: null,
-    fps: null,
-    state: "downloaded",
-    error: null,
-    name: null,
-    file: null,
   };
 }
 

@@ -1,4 +1,5 @@
-import { crc32, inflateSync } from "node:zlib";
+import { inflateSync } from "node:zlib";
+import { pngChunk } from "../../placeholder-media.ts";
 import type { Source } from "../source.ts";
 import { UnmarkableError } from "../unmarkable.ts";
 import { type Box, walk } from "../walk.ts";
@@ -26,7 +27,7 @@ async function scan(source: Source): Promise<Scan> {
     xmp: old === null ? null : await packetOf(source, old),
     isSigned: chunks.some(({ type }) => type === "caBX"),
     withXmp: (packet) => {
-      const insert = chunk("iTXt", Buffer.concat([XMP_HEAD, Buffer.from(packet)]));
+      const insert = pngChunk("iTXt", Buffer.concat([XMP_HEAD, Buffer.from(packet)]));
       return [{ at: old?.at ?? header.end, remove: old === null ? 0 : old.end - old.at, insert }];
     },
   };
@@ -65,12 +66,4 @@ function inflated(data: Buffer): Buffer {
   } catch {
     throw new UnmarkableError("its XMP cannot be read");
   }
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const frame = Buffer.alloc(8);
-  frame.writeUInt32BE(data.length, 0);
-  frame.writeUInt32BE(crc32(body), 4);
-  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }

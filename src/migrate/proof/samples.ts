@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { greyPng, plainWav } from "../../placeholder-media.ts";
+import { GREY_MP4, greyPng, plainWav } from "../../placeholder-media.ts";
 import type { MediaKind } from "../../plan/plan.ts";
 import type { PipelineInput } from "../expression.ts";
 
@@ -8,20 +8,6 @@ const SIDE_PX = 512;
 const SOUND_MS = 3000;
 /** A quiet tone: some services refuse silence. */
 const QUIET = 6000;
-
-/** One second of grey, H.264 in MP4. */
-const FILM =
-  "AAAAHGZ0eXBpc29tAAACAGlzb21hdmMxbXA0MQAAAsBtb292AAAAbG12aGQAAAAAAAAAAAAAAAAAAOEAAADhAAABAAABAAAAAAAA" +
-  "AAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAACTHRy" +
-  "YWsAAABcdGtoZAAAAAMAAAAAAAAAAAAAAAEAAAAAAADhAAAAAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAA" +
-  "AAAAAAAAAEAAAAAAQAAAAEAAAAAAAehtZGlhAAAAIG1kaGQAAAAAAAAAAAAAAAAAAAAFAAAABVXEAAAAAAA3aGRscgAAAABtaGxy" +
-  "dmlkZQAAAAAAAAAAAAAAAE1lZGlhYnVubnlWaWRlb0hhbmRsZXIAAAABiW1pbmYAAAAUdm1oZAAAAAEAAAAAAAAAAAAAACRkaW5m" +
-  "AAAAHGRyZWYAAAAAAAAAAQAAAAx1cmwgAAAAAQAAAUlzdGJsAAAArXN0c2QAAAAAAAAAAQAAAJ1hdmMxAAAAAAAAAAEAAAAAAAAA" +
-  "AAAAAAAAAAAAAEAAQABIAAAASAAAAAAAAAABEk1lZGlhYnVubnkgdjEuNjEuMAAAAAAAAAAAAAAAAAAAGP//AAAAIGF2Y0MBQgAK" +
-  "/+EACGdCAAqmhCZAAQAFaM4DnIAAAAATY29scm5jbHgAAQABAAEAAAAAFGJ0cnQAAAAAAAAB4AAAAeAAAAAYc3R0cwAAAAAAAAAB" +
-  "AAAABQAAAAEAAAAoc3RzYwAAAAAAAAACAAAAAQAAAAMAAAABAAAAAgAAAAIAAAABAAAAKHN0c3oAAAAAAAAAAAAAAAUAAAAYAAAA" +
-  "CQAAAAkAAAAJAAAACQAAABhzdGNvAAAAAAAAAAIAAALkAAADDgAAABRzdHNzAAAAAAAAAAEAAAABAAAARG1kYXQAAAAUZbgRROTk" +
-  "5OTk5OTk5OTk5OTk5PAAAAAFYeEUEYAAAAAFYeIUEYAAAAAFYeMUEYAAAAAFYeQUEYA=";
 
 /** Placeholder inputs of a migrated pipeline, for pricing and verification. */
 export interface SampleOptions {
@@ -39,7 +25,7 @@ export async function sampleInput(
   const media: Readonly<Record<MediaKind, readonly [name: string, bytes: Uint8Array]>> = {
     image: ["sample.png", greyPng(SIDE_PX)],
     audio: ["sample.wav", plainWav(SOUND_MS, QUIET)],
-    video: ["sample.mp4", Buffer.from(FILM, "base64")],
+    video: ["sample.mp4", Buffer.from(GREY_MP4, "base64")],
   };
   const kinds = new Set(inputs.flatMap((input) => (input.is === "file" ? [input.kind] : [])));
   const pathOf = (kind: MediaKind) => join(folder, media[kind][0]);

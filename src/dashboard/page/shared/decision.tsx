@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { MediaView } from "../../views/run-wire.ts";
+import { blankMedia } from "../../views/blank-media.ts";
 import type { SharedDecision, SharedRemark, SharedTake, SharedVerdict } from "../../views/shared-wire.ts";
 import { Comments } from "../ui/comments.tsx";
 import { dateTime } from "../ui/format.ts";
@@ -184,24 +184,5 @@ function Shown({ take, label }: { readonly take: SharedTake; readonly label: str
       </div>
     );
   }
-  return <Player media={{ ...blank, ...take }} label={label} />;
+  return <Player media={{ ...blankMedia("", 0), ...take }} label={label} />;
 }
-
-const blank: MediaView = {
-  step: "",
-  index: 0,
-  kind: "other",
-  url: null,
-  contentType: null,
-  sizeBytes: null,
-  sha256: null,
-  assetId: null,
-  width: null,
-  height: null,
-  durationMs: null,
-  fps: null,
-  state: "downloaded",
-  error: null,
-  name: null,
-  file: null,
-};
