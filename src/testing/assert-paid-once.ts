@@ -1,7 +1,6 @@
 import { AssertionError } from "node:assert";
 import type { LocalService } from "showrunner-local";
 import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../internal.ts";
-import { chargedElsewhere } from "./charged-elsewhere.ts";
 
 /** One job at the service for each submit, none that no run knows, no step charged twice, and the wallet as the runs say. */
 export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
@@ -74,4 +73,11 @@ function otherCharges(chargedMicros: number, states: readonly RunState[]): reado
   if (chargedMicros >= spent && chargedMicros <= spent + unconfirmed) return [];
   const range = unconfirmed === 0 ? formatUsd(spent) : `${formatUsd(spent)} to ${formatUsd(spent + unconfirmed)}`;
   return [`the wallet paid ${formatUsd(chargedMicros)}, and the runs say ${range}`];
+}
+
+/** What a run spent at other providers, micro-dollars: the wallet did not pay it. */
+export function chargedElsewhere({ steps }: Pick<RunState, "steps">): number {
+  return Object.values(steps)
+    .flatMap(({ attempts }) => attempts)
+    .reduce((sum, { provider, costMicros }) => sum + (provider === undefined ? 0 : (costMicros ?? 0)), 0);
 }

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ServiceStats } from "showrunner-local";
 import type { RunResult, RunState } from "../internal.ts";
-import { chargedElsewhere } from "./charged-elsewhere.ts";
+import { chargedElsewhere } from "./assert-paid-once.ts";
 
 /** What a run came to, with all that must not depend on how often its engine died. */
 export interface Life {

@@ -4,7 +4,7 @@ import { chooseService, type HostedService } from "../../deployments.ts";
 import { startRecorder } from "../../recording/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { wholeNumber } from "../input/whole-number.ts";
+import { wholeNumber } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 

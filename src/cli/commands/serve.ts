@@ -4,9 +4,8 @@ import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
 import { loadLocalService } from "../../load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { checkAmount, parseDollars, parseDuration, parseRateLimit } from "../input/flag-values.ts";
+import { checkAmount, parseDollars, parseDuration, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/read-named.ts";
-import { wholeNumber } from "../input/whole-number.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
 

@@ -11,6 +11,15 @@ export function checkAmount(flag: string, value: string | undefined): void {
   });
 }
 
+/** A whole number from 0 to `most`; `example` is one that would do. */
+export function wholeNumber(flag: string, text: string, most: number, example: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= most) return number;
+  throw new CliError("USAGE", `${flag} ${visible(text)} is no number from 0 to ${most}`, {
+    next: `write it as ${flag} ${example}`,
+  });
+}
+
 /** A decimal amount of dollars typed by a person, with or without its sign; null for what is no amount. */
 export function parseDollars(text: string): number | null {
   return parseUsd(text.trim().replace(/^\$/, ""));
