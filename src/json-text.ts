@@ -8,6 +8,19 @@ export interface JsonMistake extends Position {
   readonly message: string;
 }
 
+/** Nothing that is meant to be read lies deeper, and what walks a value has room for so much. */
+export const MOST_LEVELS = 500;
+
+/** Whether a value is nested deeper than that. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MOST_LEVELS) return true;
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return false;
+}
+
 /** The value of a JSON text, or its first mistake. */
 export function parseJson(text: string): { readonly value: unknown } | { readonly mistake: JsonMistake } {
   try {

@@ -2,6 +2,7 @@ import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type
 import { isReference, traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
+import { guarded } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
@@ -177,7 +178,8 @@ export function isLocallyAvailable(state: RunState, ref: Ref): boolean {
 /** Undefined for a target that is missing and may be. */
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
-    const value = referencedValue(state, ref);
+    const found = referencedValue(state, ref);
+    const value = found === undefined || reader === "service" ? found : guarded(found);
     return ref.output === "all" && value !== undefined && !Array.isArray(value) ? [value] : value;
   }
   const upload = chosenUpload(state, state.steps[ref.step]!);

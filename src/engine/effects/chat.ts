@@ -4,6 +4,7 @@ import { valueProblems } from "../../catalog/index.ts";
 import { cleanText, ownText } from "../../clean-text.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
+import { isTooDeep, MOST_LEVELS } from "../../json-text.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
@@ -93,6 +94,7 @@ function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | nu
   } catch (error) {
     return { ok: false, message: `The answer is no JSON (${error instanceof Error ? error.message : error}).${cut}` };
   }
+  if (isTooDeep(value)) return { ok: false, message: `The answer is nested deeper than ${MOST_LEVELS} levels.` };
   const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
   if (problems.length === 0) return { ok: true, value };
   return { ok: false, message: `The answer does not meet the schema: ${problems.join("; ")}.${cut}` };

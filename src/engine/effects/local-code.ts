@@ -1,8 +1,8 @@
 import { cleanText, ownText } from "../../clean-text.ts";
 import type { JournalError } from "../../journal/events.ts";
 import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
-import { mapRecord } from "../../plan/map-record.ts";
 import type { Json } from "../../plan/plan.ts";
+import { plainName } from "../../run/foreign-names.ts";
 import { fileOf } from "../../run/next-command.ts";
 import type { HeldMedia } from "../media/held-media.ts";
 import { type EffectContext, type EffectResult, left } from "./effect.ts";
@@ -21,7 +21,7 @@ export function localInput(input: Json, held: HeldMedia): unknown {
   if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
   const record = input as { readonly [key: string]: Json };
   if (isFile(record)) return localFile(held, record.$file);
-  return mapRecord(record, (value) => localInput(value, held));
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
 }
 
 /** Hashes of the stored bytes that an input names. */

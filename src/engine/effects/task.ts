@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ownText } from "../../clean-text.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
+import { isTooDeep, MOST_LEVELS } from "../../json-text.ts";
 import type { Isolation, TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../media/file-extension.ts";
@@ -186,5 +187,7 @@ function jsonValue(returned: unknown): Json {
       `what it returned has more than ${MAX_VALUE_BYTES} bytes; write large results to a file`,
     );
   }
-  return JSON.parse(text) as Json;
+  const value = JSON.parse(text) as Json;
+  if (isTooDeep(value)) throw new TaskContractError(`what it returned is nested deeper than ${MOST_LEVELS} levels`);
+  return value;
 }

@@ -1,4 +1,5 @@
 import type { GenerateStep, Json } from "../../plan/plan.ts";
+import { plainName } from "../../run/foreign-names.ts";
 import type { MediaStore } from "../media/media-store.ts";
 
 /** All that the specification names is there, undefined where nothing was said. */
@@ -45,7 +46,9 @@ async function converted(value: Json, media: MediaStore): Promise<unknown> {
     const { sha256, contentType } = value.$file as { readonly sha256: string; readonly contentType: string };
     return { type: "file", mediaType: contentType, data: await bytesOf(sha256, media) };
   }
-  const entries = Object.entries(value).map(async ([key, item]) => [key, await converted(item, media)] as const);
+  const entries = Object.entries(value).map(
+    async ([key, item]) => [plainName(key), await converted(item, media)] as const,
+  );
   return Object.fromEntries(await Promise.all(entries));
 }
 
