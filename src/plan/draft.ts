@@ -150,6 +150,7 @@ export interface ChatDraft extends DraftStepBase {
   readonly input: DraftJson;
   readonly schema: Json | null;
   readonly repairs: number;
+  readonly once?: true;
   readonly policy: StepPolicy;
 }
 

@@ -16,7 +16,7 @@ import type {
   Yield,
 } from "./plan.ts";
 import { isReference } from "./references.ts";
-import { OptionsOut } from "./second-choice.ts";
+import { OptionsOut, rewrittenIn } from "./second-choice.ts";
 import { waitersFor } from "./waiters-for.ts";
 
 /** A step cannot wait for more results than it uses. */
@@ -107,6 +107,7 @@ function* planSteps(
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(keyOf));
   const ofTakes = new Set<string>();
   const out = new OptionsOut(draft, context.out);
+  const rewritten = rewrittenIn(draft);
   const steps: PlanStep[] = [];
   for (const each of draft.steps) {
     yield;
@@ -116,7 +117,7 @@ function* planSteps(
       ...context,
       facts: (path) => facts.get(path),
       report(code, field, message, more) {
-        const takes = takesOf(drafted);
+        const takes = takesOf(drafted) ?? rewritten.find((path) => drafted.path.startsWith(`${path}/`)) ?? null;
         const problem = { code, step: takes ?? drafted.path, field, message, ...more };
         // What is wrong with a field already says enough: its value could not even be written down.
         if (faulty.has(keyOf(problem))) return;

@@ -102,6 +102,8 @@ export interface ChatStep extends StepBase {
   readonly schema: Json | null;
   /** How often an answer that does not meet the schema is sent back for repair. */
   readonly repairs: number;
+  /** Sent once: without an answer it has failed, as it may have been charged. Absent: asked again within limits. */
+  readonly once?: true;
   readonly yields: "value";
   readonly policy: StepPolicy;
 }
@@ -177,6 +179,8 @@ export interface SecondChoice {
   readonly afterModeration: boolean;
   /** How long the service may be away before the next one begins, milliseconds; null: the run waits for it. */
   readonly awayMs: number | null;
+  /** The last option is the one before with a rewritten prompt: it begins after moderation only. */
+  readonly rewrites?: true;
   /** Options that cannot be made at all: they are no part of the plan. */
   readonly out: readonly { readonly option: string; readonly reason: string }[];
 }

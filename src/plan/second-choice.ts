@@ -107,3 +107,9 @@ export class OptionsOut {
     };
   }
 }
+
+/** Steps of which a second one has the same input but for its prompt, innermost first: what is wrong with both is said once. */
+export function rewrittenIn({ steps }: Pick<Draft, "steps">): readonly string[] {
+  const picks = steps.filter((step) => step.kind === "pick" && step.second?.rewrites === true);
+  return picks.map(({ path }) => path.slice(0, path.lastIndexOf("/"))).sort((a, b) => b.length - a.length);
+}

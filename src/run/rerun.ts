@@ -3,9 +3,9 @@ import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journ
 import { jobPhases } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
-import { failurePolicyOf } from "../plan/plan-index.ts";
 import { endedWithoutResult, neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
+import { stopsRun } from "./stops-run.ts";
 
 /** Steps that are to be made again whatever they use, each with why. */
 export type RerunRoots = ReadonlyMap<string, string>;
@@ -108,9 +108,7 @@ export function resumeEvents(state: RunState): {
 /** A failed step that would stop the run again at once, although others are to be made again. */
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
-  const stops = (step: PlanStep) => {
-    return failurePolicyOf(plan, step) === "failFast" && state.steps[step.path]?.status === "failed";
-  };
+  const stops = (step: PlanStep) => state.steps[step.path]?.status === "failed" && stopsRun(plan, step);
   return plan.steps.find((step) => stops(step) && !isStale.has(step.path)) ?? null;
 }
 

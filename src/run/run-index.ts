@@ -9,7 +9,6 @@ import {
 import { jobPhases, stepStates } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
-import { failurePolicyOf } from "../plan/plan-index.ts";
 import { Slots } from "../plan/slots.ts";
 import { committedOn } from "./headroom.ts";
 import { conditionsOf, isHeldBack } from "./held-back.ts";
@@ -17,6 +16,7 @@ import { isNeverPruned, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
 import { missingReason, referenced, returnedReferences } from "./resolve.ts";
 import { StepNode } from "./step-node.ts";
+import { stopsRun } from "./stops-run.ts";
 
 type Ref = Reference["$ref"];
 
@@ -180,8 +180,7 @@ export class RunIndex {
     node.isFinal = isFinal;
     this.openSteps--;
     for (const reader of node.readers) reader.openSources--;
-    if (step.status === "failed" && failurePolicyOf(this.#state.planned.plan, plan) === "failFast")
-      this.#stopping.add(node);
+    if (step.status === "failed" && stopsRun(this.#state.planned.plan, plan)) this.#stopping.add(node);
     if (stepStates.withoutResult.has(step.status)) this.#dropNeed(node);
   }
 

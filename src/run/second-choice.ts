@@ -13,7 +13,7 @@ export type OptionEnd =
   /** Certainly nothing was paid for what failed: the next option may begin. */
   | { readonly is: "out"; readonly why: string }
   /** It has no result, and no other option may follow by itself. */
-  | { readonly is: "stopped"; readonly why: string };
+  | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
 
 /** What has become of an option, which only begins once those before it are out. */
 export function endOf(state: RunState, option: Option): OptionEnd {
@@ -32,6 +32,7 @@ export function endOf(state: RunState, option: Option): OptionEnd {
     if (why !== null) return { is: "stopped", why };
   }
   const said = ends.find(({ failure }) => failure.cause !== "own");
+  if (option.choice.second.rewrites === true && said === undefined) return notFlagged(steps.map(({ step }) => step));
   // What failed here is out only where nothing was paid before it, which is not known yet.
   const late = said === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
   if (late !== undefined) return { is: "open", unbilled: late.step.path };
@@ -44,7 +45,19 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   return { is: "out", why: whyOut(said ?? ends[0], steps) };
 }
 
-function whyStopped(step: StepState, { paid, cause }: StepFailure, { choice }: Option): string | null {
+/** Of a step whose prompt is rewritten once moderation refuses it: it was not even sent. */
+function notFlagged(steps: readonly StepState[]): OptionEnd {
+  const [first] = steps;
+  const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
+  return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
+}
+
+function whyStopped(step: StepState, { paid, cause }: StepFailure, { choice, at }: Option): string | null {
+  if (choice.second.rewrites === true && at === 0) {
+    if (cause !== "moderated") return `${step.path}: ${step.reason}`;
+    // Its price counts what this one may have cost.
+    if (paid === "maybe") return null;
+  }
   if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(step))} USD`;
   if (paid === "maybe") return `${step.path} failed and may have been charged`;
   if (cause === "moderated" && !choice.second.afterModeration) return `${step.path} was refused by moderation`;
@@ -104,13 +117,25 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
       return { is: "never", reason: `not wanted: ${before.path} was made`, skippedByCondition: true };
     case "stopped": {
       const reason = `not begun by itself: ${end.why}`;
-      return { is: "never", reason, skippedByCondition: false };
+      return { is: "never", reason, skippedByCondition: end.skippedByCondition === true };
     }
     case "out":
       return null;
     default:
       return end satisfies never;
   }
+}
+
+/** Why no option of a choice was made, each said once; null where nothing is to be said of one. */
+export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
+  const options = optionsIn(state.planned.plan);
+  const said = second.options.flatMap((path) => {
+    const end = endOf(state, options.get(path)!);
+    return end.is === "out" || end.is === "stopped" ? [end.why] : [];
+  });
+  const out = second.out.map(({ option, reason }) => `${option} was out (${reason})`);
+  const all = [...new Set([...out, ...said])];
+  return all.length === 0 ? null : all.join("; ");
 }
 
 /** Whether a step only has to be over, as it belongs to an option before that of this one. */

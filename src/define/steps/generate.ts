@@ -1,12 +1,13 @@
 import { parseUsd } from "../../money.ts";
-import type { DraftJson } from "../../plan/draft.ts";
+import type { DraftJson, GenerateDraft } from "../../plan/draft.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
 import type { MediaKind } from "../../plan/plan.ts";
 import { providerOf } from "../../providers/index.ts";
-import type { JobHandle, Media, MediaList, OrValue } from "../handle.ts";
+import type { Handle, JobHandle, Media, MediaList, OrValue } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
 import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
+import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
 /** Options of providers, by their names; see each provider's page. */
 interface ProviderOptions {
@@ -65,22 +66,35 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
   readonly repeatable?: boolean | undefined;
 }
 
+type Moderated = "fail" | "rewrite" | undefined;
+type Generated<K extends MediaKind, R> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K>;
+
 export interface GenerateMethod {
   /**
    * Asks a model of another provider: any of AI SDK's specification v4, such as `fal.image("…")` of `@ai-sdk/fal`, with the
    * call options of that specification. Sent once; what is promised beyond that is said in the plan.
    */
-  (name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage>): JobHandle<"image">;
-  (name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo>): JobHandle<"video">;
-  (
+  <R extends Moderated = undefined>(
+    name: string,
+    model: ImageModel,
+    input: GenerateImage,
+    options: GenerateOptions<GenerateImage> & ModeratedOptions<R>,
+  ): Generated<"image", R>;
+  <R extends Moderated = undefined>(
+    name: string,
+    model: VideoModel,
+    input: GenerateVideo,
+    options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>,
+  ): Generated<"video", R>;
+  <R extends Moderated = undefined>(
     name: string,
     model: SpeechModel,
     input: GenerateSpeech,
-    options: GenerateOptions<GenerateSpeech>,
-  ): JobHandle<"audio">;
+    options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>,
+  ): Generated<"audio", R>;
 }
 
-const OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "price", "repeatable", "expect"];
+const OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "price", "repeatable", "expect", ...MODERATED_OPTIONS];
 
 export function generateMethod(recorder: Recorder): GenerateMethod {
   return <K extends MediaKind>(name: string, model: GenerateModel, given: object, options: GenerateOptions<never>) => {
@@ -95,18 +109,21 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
     const repeatable = read.get("repeatable") ?? false;
     if (typeof repeatable !== "boolean") read.bad("repeatable", "repeatable is neither true nor false");
     const policy = read.policy();
-    recorder.add({
+    const step = {
       kind: "generate",
-      path,
       ...facts,
-      input,
       price: priceOf(read, { given, input }, policy.maxCostMicros),
       repeatable: repeatable === true,
-      policy,
       after: read.after(),
       when: read.when(),
-    });
-    recorder.bind(path, { kind: "generate", model });
+    } as const;
+    const add = (part: Recorder, own: Pick<GenerateDraft, "path" | "input" | "policy">) => {
+      part.add({ ...step, ...own });
+      part.bind(own.path, { kind: "generate", model });
+    };
+    if (isRewriting(read))
+      return addRewriting(recorder, name, { input, policy, yields: facts.yields, add }, read) as never;
+    add(recorder, { path, input, policy });
     return jobHandle<K, number>(path, facts.yields as K, recorder.build);
   };
 }

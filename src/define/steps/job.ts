@@ -3,9 +3,10 @@ import { jobHandle } from "../handle-value.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted, type Inspector } from "./accept.ts";
-import { addJob, checkModel, yieldOf } from "./add-job.ts";
+import { addJob, checkModel, type Job, yieldOf } from "./add-job.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
+import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
 /** `M`: the model, whose input `revise` takes. */
 export interface JobOptions<M extends ModelOrId = never>
@@ -28,12 +29,20 @@ export interface JobMethod {
    * With `accept`, the output is looked at before anything that uses it begins: steps `<name>/1`, `<name>/1-ok` … and
    * `<name>/pick`, and the handle stands for the output that was accepted.
    */
-  <M extends ModelOrId, A extends Inspector | undefined = undefined>(
+  <
+    M extends ModelOrId,
+    A extends Inspector | undefined = undefined,
+    R extends "fail" | "rewrite" | undefined = undefined,
+  >(
     name: string,
     model: M,
     input: InputOf<M>,
-    options?: JobOptions<NoInfer<M>> & AcceptOptions<A>,
-  ): A extends Inspector ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+    options?: JobOptions<NoInfer<M>> & AcceptOptions<A> & ModeratedOptions<R>,
+  ): A extends Inspector
+    ? Handle<YieldOf<M>, "single">
+    : R extends "rewrite"
+      ? Handle<YieldOf<M>, "single">
+      : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
 
 export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect", "revise"];
@@ -42,13 +51,24 @@ export function jobMethod(recorder: Recorder): JobMethod {
   const add = <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: object) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a job", [...JOB_OPTIONS, ...ACCEPT_OPTIONS]);
+    read.only("a job", [...JOB_OPTIONS, ...ACCEPT_OPTIONS, ...MODERATED_OPTIONS]);
     const [after, when] = [read.after(), read.when()];
     const planned = recorder.json(input, { step: path, field: "input" });
     checkModel(recorder, path, model);
     const job = { model, input: planned, policy: read.policy(), after, when };
-    if (read.get("accept") !== undefined) return addAccepted(recorder, name, job, read);
+    const rewrites = isRewriting(read);
+    if (read.get("accept") !== undefined) {
+      if (rewrites) read.bad("onModerated", "a job with accept rewrites no prompt");
+      return addAccepted(recorder, name, job, read);
+    }
     if (read.get("acceptAttempts") !== undefined) read.bad("acceptAttempts", "acceptAttempts is of use beside accept");
+    if (rewrites) {
+      if (read.get("revise") !== undefined) read.bad("revise", "a job whose prompt may be rewritten takes no revise");
+      const twice = { input: planned, policy: job.policy, yields: yieldOf(model) };
+      const addOne = (part: Recorder, own: Pick<Job, "path" | "input" | "policy">) =>
+        addJob(part, { ...job, ...own, seed: null });
+      return addRewriting(recorder, name, { ...twice, add: addOne }, read);
+    }
     addJob(recorder, { ...job, path, seed: null });
     bindRevise(recorder, path, read);
     return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), recorder.build);

@@ -6,6 +6,7 @@ import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { completedEvents, keepOutputs, madeOf, settledEvent, UnfetchedError } from "../generate/keep-answer.ts";
+import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
 import { done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
@@ -126,7 +127,8 @@ function doubted(
   if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`);
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
-  const error = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
+  const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
+  const error = said.status === "error" ? asModerated(failed, said.error, null) : failed;
   const { holdMicros } = attempt;
   const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
   return done({ type: "job.failed", ...target, error }, bill);

@@ -4,6 +4,7 @@ import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import { HOUR_MS } from "../../duration.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
+import { asModerated } from "./moderated.ts";
 
 /**
  * What an error of a model proves. `nothing made`: the request never left, or its provider refused it before any work.
@@ -71,9 +72,11 @@ export function providerVerdict(error: unknown, { words, now, env = process.env 
   const isRefused = status !== null && REFUSING.has(status) && isFirst;
   const code = status === null ? (isUnconnected ? AWAY : codeOf(chain)) : isBusy ? AWAY : `HTTP_${status}`;
   const retryAt = isBusy ? askedToWait(chain, now) : {};
+  const isRetryable = isUnconnected || isBusy;
+  const said = { code: cleanText(code, 100), message: saidBy(error, env), retryable: isRetryable, ...retryAt };
   return {
     proves: isUnconnected || isUnsent || isBusy || isRefused ? "nothing made" : "unknown",
-    error: { code: cleanText(code, 100), message: saidBy(error, env), retryable: isUnconnected || isBusy, ...retryAt },
+    error: isRefused ? asModerated(said, error, "input") : said,
   };
 }
 

@@ -47,21 +47,25 @@ export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPric
       return outermost === undefined ? path : partOf(outermost.choice);
     };
     const parts = new Map<string, Part>();
-    for (const { path, needs: all, when } of option.steps) {
+    for (const { path, kind, needs: all, when } of option.steps) {
       // What is made because another step failed is not spared by that failure.
       const needs = when !== undefined && "failed" in when ? all.filter((one) => one !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
-      const part = known ?? { ...(name === path ? stepCosts(path) : choiceCosts(path, option)), needs: new Set() };
+      const isFailedPaid = option.choice.second.rewrites === true && kind === "generate";
+      const own = name === path ? stepCosts(path, isFailedPaid) : choiceCosts(path, option);
+      const part = known ?? { ...own, needs: new Set() };
       const used = needs.map(nameOf).filter((one) => one !== name);
       parts.set(name, { ...part, needs: new Set([...part.needs, ...used]) });
     }
     return parts;
   };
 
-  const stepCosts = (path: string) => {
+  /** A provider that does not say what it charged for what moderation ended may have charged all of it. */
+  const stepCosts = (path: string, isFailedPaid: boolean) => {
     const { mostMicros = 0, basis = "free" } = priceOf.get(path) ?? {};
-    return { most: mostMicros ?? 0, failed: 0, isPaid: basis !== "free" && basis !== "reused" };
+    const most = mostMicros ?? 0;
+    return { most, failed: isFailedPaid ? most : 0, isPaid: basis !== "free" && basis !== "reused" };
   };
 
   const choiceCosts = (path: string, outer: Option) => {

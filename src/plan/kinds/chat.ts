@@ -13,7 +13,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
-    const { path, model, schema, repairs, policy } = draft;
+    const { path, model, schema, repairs, once, policy } = draft;
     if (planning.catalog.ids().includes(model)) {
       planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or use job(…)`);
     }
@@ -37,6 +37,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
       input,
       schema,
       repairs,
+      ...(once && { once }),
       yields: "value",
       policy,
     };

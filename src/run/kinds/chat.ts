@@ -65,6 +65,8 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   if (last === null) return null;
   const chats = counting(step);
   const unanswered = unansweredOf(step);
+  if (plan.once === true && unanswered > 0)
+    return "its request was never answered, and may have been charged; it is not sent again";
   if (unanswered >= MOST_UNANSWERED)
     return `${unanswered} requests were sent and never answered; each may have been charged`;
   const { error } = last;

@@ -138,7 +138,9 @@ function again(plan: GenerateStep, step: StepState, attempt: AttemptState, build
     ? tries.filter(({ phase }) => phase === "refused").length < FREE_TRIES
     : isLost
       ? tries.filter((one) => one.error?.code === UNANSWERED).length < MOST_LOST
-      : attempt.phase === "failed" && tries.filter(({ phase }) => phase === "failed").length < plan.policy.attempts;
+      : attempt.phase === "failed" &&
+        error?.code !== "MODERATION_FAILED" &&
+        tries.filter(({ phase }) => phase === "failed").length < plan.policy.attempts;
   if (!more || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
     const said = error === null ? "it failed, and its provider does not say why" : `${error.code}: ${error.message}`;
     return builder.finish(step, "failed", said);

@@ -5,7 +5,7 @@ import type { PickStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, referenced, referencedValue } from "../resolve.ts";
-import { whichOption } from "../second-choice.ts";
+import { whichOption, whyNone } from "../second-choice.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
 /** One candidate: the output, and its bytes where they are downloaded. */
@@ -43,9 +43,10 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   const produced = candidatesOf(builder.state, plan).filter((candidate) => candidate !== null);
   const [first] = produced;
   if (first === undefined) {
+    const why = isSecondChoice(plan) && plan.second.rewrites === true ? whyNone(builder.state, plan) : null;
     return builder.skipOrFail(
       step,
-      "none of its candidates has a result",
+      why ?? "none of its candidates has a result",
       areSkippedByCondition(builder.state, plan.among),
     );
   }

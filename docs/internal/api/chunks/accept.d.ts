@@ -67,6 +67,7 @@ interface ChatStep extends StepBase {
   readonly input: Json;
   readonly schema: Json | null;
   readonly repairs: number;
+  readonly once?: true;
   readonly yields: "value";
   readonly policy: StepPolicy;
 }
@@ -114,6 +115,7 @@ interface SecondChoice {
   readonly options: readonly string[];
   readonly afterModeration: boolean;
   readonly awayMs: number | null;
+  readonly rewrites?: true;
   readonly out: readonly {
     readonly option: string;
     readonly reason: string;

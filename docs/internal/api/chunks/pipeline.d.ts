@@ -152,6 +152,15 @@ interface FirstOfMethod<M> {
   <H extends One$1>(name: string, options: readonly [PartOf<M, H>, ...PartOf<M, Agreeing<NoInfer<H>>>[]], settings?: FirstOfOptions): Chosen<H>;
   <H extends One$1>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
+interface Rewriting {
+  readonly model: string;
+  readonly instruction?: string | undefined;
+  readonly maxCost?: string | undefined;
+}
+interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
+  readonly onModerated?: R;
+  readonly rewrite?: Rewriting | undefined;
+}
 interface ProviderOptions {
   readonly providerOptions?: {
     readonly [provider: string]: {
@@ -197,10 +206,12 @@ interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> ex
   readonly price?: ((input: I) => string) | undefined;
   readonly repeatable?: boolean | undefined;
 }
+type Moderated = "fail" | "rewrite" | undefined;
+type Generated<K extends MediaKind, R> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K>;
 interface GenerateMethod {
-  (name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage>): JobHandle<"image">;
-  (name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo>): JobHandle<"video">;
-  (name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech>): JobHandle<"audio">;
+  <R extends Moderated = undefined>(name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage> & ModeratedOptions<R>): Generated<"image", R>;
+  <R extends Moderated = undefined>(name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>): Generated<"video", R>;
+  <R extends Moderated = undefined>(name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>): Generated<"audio", R>;
 }
 type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 declare function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string>;
@@ -279,7 +290,7 @@ interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOpti
   readonly consent?: string | undefined;
 }
 interface JobMethod {
-  <M extends ModelOrId, A extends Inspector | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<A>): A extends Inspector ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+  <M extends ModelOrId, A extends Inspector | undefined = undefined, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<A> & ModeratedOptions<R>): A extends Inspector ? Handle<YieldOf<M>, "single"> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
 interface TakesOptions<M extends ModelOrId = never> extends JobOptions<M>, Pick<ChooseOptions, "version" | "message"> {
   readonly count: number;

@@ -1,0 +1,121 @@
+import type { DraftJson } from "../../plan/draft.ts";
+import type { StepPolicy } from "../../plan/plan.ts";
+import type { Handle, Yields } from "../handle.ts";
+import { chosenHandle } from "../handle-value.ts";
+import type { Recorder } from "../recorder.ts";
+import { OptionReader } from "./options.ts";
+
+/** Who rewrites a prompt that moderation refused. */
+export interface Rewriting {
+  /** Id of a chat model of the service. */
+  readonly model: string;
+  /** What it is told. Default: to say the same in a milder way, in the same language. */
+  readonly instruction?: string | undefined;
+  /** The most that it may cost, a decimal of US dollars. Default `"0.01"`. */
+  readonly maxCost?: string | undefined;
+}
+
+export interface ModeratedOptions<R extends "fail" | "rewrite" | undefined> {
+  /**
+   * `"rewrite"`: where moderation refuses the prompt, a chat model is asked once for a milder one: steps `<name>/1/first`,
+   * `<name>/2/prompt`, `<name>/2/again` and `<name>/pick`, which the handle stands for. Default `"fail"`.
+   */
+  readonly onModerated?: R;
+  /** Beside `onModerated: "rewrite"`, which needs it. */
+  readonly rewrite?: Rewriting | undefined;
+}
+
+export const MODERATED_OPTIONS: readonly string[] = ["onModerated", "rewrite"];
+
+const INSTRUCTION =
+  "The prompt below was refused by the moderation of a media model. Write it again so that it keeps its subject, style and language, and has nothing that moderation may object to. Answer with the prompt alone.";
+const MAX_COST = "0.01";
+/** Fields that are rewritten, the first of them that the input has. */
+const WORDS = ["prompt", "text"];
+
+/** Whether the options ask for a rewritten prompt; reports what is wrong with them. */
+export function isRewriting(read: OptionReader): boolean {
+  const said = read.get("onModerated") ?? "fail";
+  if (said !== "fail" && said !== "rewrite") read.bad("onModerated", 'onModerated is neither "fail" nor "rewrite"');
+  if (said !== "rewrite" && read.get("rewrite") !== undefined) {
+    read.bad("rewrite", 'rewrite is of use beside onModerated: "rewrite"');
+  }
+  return said === "rewrite";
+}
+
+/** A step that is added twice: as it is written, and with the rewritten prompt. */
+interface Rewritten {
+  readonly input: DraftJson;
+  readonly policy: StepPolicy;
+  readonly yields: Yields;
+  /** Adds it to a part. */
+  add(part: Recorder, step: { readonly path: string; readonly input: DraftJson; readonly policy: StepPolicy }): void;
+}
+
+/** A choice whose second option is the first one with a milder prompt, which only moderation lets begin. */
+export function addRewriting(recorder: Recorder, name: string, step: Rewritten, read: OptionReader): Handle {
+  const { input, policy, yields } = step;
+  const part = recorder.part(name);
+  const first = part.part(1, { isClosed: true });
+  const firstPath = first.path("first");
+  // Its failure must not stop the run that asks for another prompt.
+  step.add(first, { path: firstPath, input, policy: { ...policy, onFailure: "continue" } });
+  const second = part.part(2, { after: part.under(part.prefix), isClosed: true });
+  const prompt = second.path("prompt");
+  const again = second.path("again");
+  const words = WORDS.find((field) => typeof input === "object" && input !== null && field in input);
+  if (words === undefined)
+    read.bad("onModerated", `there is nothing to rewrite: the input has none of ${WORDS.join(", ")}`);
+  const { [words ?? ""]: said = "", ...others } = input as { readonly [field: string]: DraftJson };
+  second.add(rewriter(prompt, said, read, recorder));
+  const milder = {
+    ...others,
+    ...(words !== undefined && { [words]: { $ref: { step: prompt, output: "value" } } as const }),
+  };
+  step.add(second, { path: again, input: milder, policy });
+  const pick = part.path("pick");
+  part.add({
+    kind: "pick",
+    path: pick,
+    after: [],
+    when: null,
+    among: [firstPath, again].map((path) => ({ $ref: { step: path, output: "single" } })),
+    by: "first",
+    version: null,
+    second: {
+      options: [part.path(1), part.path(2)],
+      afterModeration: true,
+      awayMs: null,
+      rewrites: true,
+      out: [],
+    },
+  });
+  return chosenHandle(pick, yields, recorder.build);
+}
+
+function rewriter(path: string, said: DraftJson, read: OptionReader, recorder: Recorder) {
+  const given = read.get("rewrite");
+  const isObject = typeof given === "object" && given !== null;
+  const own = new OptionReader(isObject ? { maxCost: MAX_COST, ...given } : { maxCost: MAX_COST }, path, recorder);
+  own.only("rewrite", ["model", "instruction", "maxCost"], []);
+  const model = own.string("model");
+  if (model === null) read.bad("rewrite", 'say which chat model rewrites the prompt: rewrite: { model: "…" }');
+  const content = own.string("instruction") ?? INSTRUCTION;
+  const messages = [
+    { role: "system", content },
+    { role: "user", content: said },
+  ];
+  const policy = { attempts: 1, maxCostMicros: own.usd("maxCost"), keep: true, onFailure: "continue" } as const;
+  return {
+    kind: "chat",
+    path,
+    model: model ?? "none",
+    input: { messages },
+    schema: null,
+    repairs: 0,
+    once: true,
+    policy,
+    after: [],
+    when: null,
+  } as const;
+}
