@@ -24,6 +24,8 @@ const FATES: readonly Fate[] = [
 interface Job {
   readonly is: "job";
   readonly fate: Fate;
+  /** How it ends with a milder prompt; null: it is not asked for one. */
+  readonly again: Fate | null;
   readonly micros: number;
 }
 interface Choice {
@@ -56,8 +58,14 @@ function chained(
   for (const [at, part] of chain.entries()) {
     const own = `${name}-${at}`;
     if (part.is === "job") {
-      const { fate } = part;
-      if (fate === "made" || fate === "charged") bought.push(own);
+      let { fate } = part;
+      let what = own;
+      if (fate === "moderated" && part.again !== null) {
+        bought.push(`${own}?`);
+        failed.push(fate);
+        [fate, what] = [part.again, `${own}~`];
+      }
+      if (fate === "made" || fate === "charged") bought.push(what);
       if (fate === "made") continue;
       if (fate === "lost") return { end: "open", failed };
       return { end: fate === "charged" ? "stopped" : "out", failed: [...failed, fate] };
@@ -73,6 +81,7 @@ const job = fc.record<Job>({
   is: fc.constant("job"),
   // What makes a later option matter is drawn more often.
   fate: fc.oneof(fc.constantFrom(...FATES), fc.constantFrom<Fate>("refused", "refunded")),
+  again: fc.option(fc.constantFrom(...FATES), { freq: 1 }),
   micros: fc.integer({ min: 1, max: 9 }).map((tenths) => tenths * 100_000),
 });
 
@@ -84,6 +93,16 @@ function choices(depth: number): fc.Arbitrary<Choice> {
     afterModeration: fc.boolean(),
     options: fc.array(fc.array(part, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 3 }),
   });
+}
+
+const REWRITE = { model: "chat-1", maxCost: "0.02" };
+/** Steps of a job that may be rewritten, by what a plain reading calls them. */
+const SUFFIXES: Readonly<Record<string, string>> = { first: "", prompt: "?", again: "~" };
+
+function nameOf(path: string): string {
+  const names = path.split("/");
+  const suffix = SUFFIXES[names.at(-1)!];
+  return suffix === undefined ? names.at(-1)! : `${names.at(-3)}${suffix}`;
 }
 
 type Picture = Handle<"image", "single">;
@@ -102,8 +121,14 @@ function planned(tree: Choice, jobs: Map<string, Job>): Pipeline {
     for (const [at, part] of chain.entries()) {
       const own = `${name}-${at}`;
       if (part.is === "job") {
+        const input = { prompt: own, ...(last !== null && { images: [last] }) };
         jobs.set(own, part);
-        last = b.job(own, models.image, { prompt: own, ...(last !== null && { images: [last] }) });
+        if (part.again === null) {
+          last = b.job(own, models.image, input);
+          continue;
+        }
+        jobs.set(`${own}~`, { ...part, fate: part.again });
+        last = b.job(own, models.image, input, { onModerated: "rewrite", rewrite: REWRITE });
       } else last = addChoice(b, part, own, last);
     }
     return last!;
@@ -119,7 +144,10 @@ test("whatever the options and their endings, what is bought is what a plain rea
       const jobs = new Map<string, Job>();
       const of = planned(tree, jobs);
       const world = await openFakeShow({
-        priceMicros: (_, input) => jobs.get(promptOf(input))!.micros,
+        // A stand-in for a prompt that does not exist yet may be that of the dearest.
+        priceMicros: (_, input) => jobs.get(promptOf(input))?.micros ?? 900_000,
+        chatMicros: 20_000,
+        says: ({ messages }) => `${(messages.at(-1) as { readonly content: string }).content}~`,
         refuses(model, input) {
           switch (jobs.get(promptOf(input))!.fate) {
             case "refused":
@@ -153,11 +181,13 @@ test("whatever the options and their endings, what is bought is what a plain rea
       const bought: string[] = [];
       const { end } = told(tree, bought);
       const charged = report.steps.filter(({ attempts }) => attempts.some(({ cost }) => Number(cost) > 0));
-      expect(charged.map(({ path }) => path.split("/").at(-1)).toSorted()).toEqual(bought.toSorted());
+      expect(charged.map(({ path }) => nameOf(path)).toSorted()).toEqual(bought.toSorted());
       expect(report.status).toBe(end === "open" ? "paused" : end === "made" ? "succeeded" : "failed");
-      const chargedMicros = bought.reduce((sum, name) => sum + jobs.get(name)!.micros, 0);
+      const chargedMicros = bought.reduce((sum, name) => sum + (jobs.get(name)?.micros ?? 20_000), 0);
       expect(chargedMicros).toBeLessThanOrEqual(quote.totalMicros.max!);
       expect(quote.totalMicros.min).toBeLessThanOrEqual(quote.totalMicros.max!);
+      const asked = [...world.paidService.chats.values()].map(({ request }) => JSON.stringify(request.messages));
+      expect(new Set(asked).size).toBe(asked.length);
       await world.show.close();
     }),
     { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 60) },

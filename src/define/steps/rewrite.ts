@@ -9,7 +9,7 @@ import { OptionReader } from "./options.ts";
 export interface Rewriting {
   /** Id of a chat model of the service. */
   readonly model: string;
-  /** What it is told. Default: to say the same in a milder way, in the same language. */
+  /** Its instruction. Default: to say the same in a milder way, in the same language. */
   readonly instruction?: string | undefined;
   /** The most that it may cost, a decimal of US dollars. Default `"0.01"`. */
   readonly maxCost?: string | undefined;

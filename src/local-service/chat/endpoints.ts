@@ -159,6 +159,15 @@ export function chatStreamer({ clock, streams, faults }: ServiceContext) {
   };
 }
 
+/** What names a category is for models of media: a chat can be asked for another prompt, and does not repeat the word. */
+function withoutNamed(request: ChatRequest, triggers: readonly string[]): ChatRequest {
+  const words = triggers.map((word) => word.replaceAll(/[^\w\s]/g, "\\$&"));
+  if (words.length === 0) return request;
+  const named = new RegExp(`(?:${words.join("|")}):[a-z_-]+`, "gi");
+  const messages = request.messages.map((message) => ({ ...message, text: message.text.replaceAll(named, "quiet") }));
+  return { ...request, messages };
+}
+
 function moderate(request: ChatRequest, triggers: readonly string[]): void {
   const texts = request.messages.map(({ text }, index) => ({ field: `messages[${index}].content`, text }));
   const refused = moderateTexts(texts, triggers);
@@ -183,7 +192,7 @@ export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
     const body = await call.json();
     const named = modelNamed(body);
     if (named !== null) chatModel(named);
-    const request = readChatRequest(body);
+    const request = withoutNamed(readChatRequest(body), options.moderationTriggers);
     const model = chatModel(request.model);
     moderate(request, options.moderationTriggers);
     const composed = compose(request, model, await look(request));
