@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { withLauncher } from "../launcher.ts";
 import { matchPath, notFound, Refusal } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
-import { type Route, readJson } from "./http/route.ts";
+import { jsonOf, type Route } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
 import {
   allowedHosts,
@@ -157,7 +157,7 @@ async function answer(request: Request): Promise<void> {
   if (visitor === null) return;
   const { route, params } = routeOf(request.routes, method, url);
   if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
-  const json = () => readJson(incoming);
+  const json = () => jsonOf(incoming);
   sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }));
 }
 

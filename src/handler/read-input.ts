@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { ForbiddenAddressError, fetchForInput } from "../network/index.ts";
-import { badRequest, keepFile, Refusal } from "../served/index.ts";
+import { badRequest, bodyOfRequest, isOfType, jsonObject, keepFile, Refusal, tooLarge } from "../served/index.ts";
 import { inputSchema, withFiles } from "./file-fields.ts";
 import type { Context, Endpoint } from "./options.ts";
-import { formBody, isOfType, jsonBody, jsonObject, tooLarge } from "./read-body.ts";
+import { boundsOf, formBody, jsonBody } from "./read-body.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -29,7 +29,8 @@ export async function readInput(
   { pipeline }: Endpoint,
   request: Request,
 ): Promise<{ readonly input: unknown; readonly body: Body }> {
-  const body = isOfType(request, "multipart/form-data") ? await formFields(context, request) : await jsonBody(request);
+  const isForm = isOfType(bodyOfRequest(request), "multipart/form-data");
+  const body = isForm ? await formFields(context, request) : await jsonBody(request);
   const { input = {} } = body;
   refusePaths(input, "input");
   let files = 0;
@@ -78,7 +79,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
 async function keptFile(context: Context, value: unknown, field: string, room: { bytes: number }): Promise<unknown> {
   const { filesDir: folder, mostBytes } = context;
   const kept = (bytes: AsyncIterable<Uint8Array>, name: string) => {
-    const tooMuch = () => tooLarge(mostBytes);
+    const tooMuch = () => tooLarge(boundsOf(mostBytes));
     return keepFile(within(bytes, room, tooMuch), { folder, name, mostBytes, tooLarge: tooMuch });
   };
   if (value instanceof SentFile) {

@@ -9,13 +9,15 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { allowedHosts, PortInUseError } from "../dashboard/index.ts";
-import { isSame } from "../served/index.ts";
+import { bodyOfMessage, isSame, Refusal, readJson } from "../served/index.ts";
 import { createServer } from "./server.ts";
 import type { AgentSession } from "./session.ts";
 
 const HOST = "127.0.0.1";
 const PATH = "/mcp";
-const MOST_BODY_BYTES = 1024 * 1024;
+/** Of the protocol; others, such as TRACE, are none of a web request. */
+const METHODS = new Set(["POST", "GET", "DELETE"]);
+const BOUNDS = { mostBytes: 1024 * 1024, instead: "name large files by a URL" };
 
 export interface McpHttp {
   /** Ends in `/mcp`. */
@@ -40,6 +42,7 @@ export async function startHttp(
     const refusal = refusalOf(incoming, hosts, options.token);
     if (refusal !== null) return refuse(response, refusal);
     answer(session, incoming, response).catch((error: unknown) => {
+      if (error instanceof Refusal && !response.headersSent) return refuse(response, error);
       session.options.log(`mcp: ${String(error)}`);
       if (response.headersSent) response.destroy();
       else refuse(response, { status: 500, message: "Something went wrong in this server." });
@@ -61,14 +64,19 @@ interface HttpRefusal {
 }
 
 /** A page in a browser may neither reach this by another name nor send on behalf of its own. */
-function refusalOf({ headers, url }: IncomingMessage, hosts: readonly string[], token: string): HttpRefusal | null {
+function refusalOf(
+  { method = "", headers, url }: IncomingMessage,
+  hosts: readonly string[],
+  token: string,
+): HttpRefusal | null {
   const host = headers.host?.toLowerCase() ?? "";
   if (!hosts.includes(host)) return { status: 403, message: "This address does not belong to this server." };
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
     return { status: 403, message: "Pages of other sites may not ask for this." };
   if (!isSame(bearerOf(headers), token))
     return { status: 401, message: "Send the token that `showrunner mcp --http` printed: Authorization: Bearer …" };
-  return url === PATH ? null : { status: 404, message: `There is only ${PATH}.` };
+  if (url !== PATH) return { status: 404, message: `There is only ${PATH}.` };
+  return METHODS.has(method) ? null : { status: 405, message: "Send messages with POST." };
 }
 
 function bearerOf({ authorization }: IncomingHttpHeaders): string {
@@ -77,6 +85,8 @@ function bearerOf({ authorization }: IncomingHttpHeaders): string {
 
 function refuse(response: ServerResponse, { status, message }: HttpRefusal): void {
   response.writeHead(status, {
+    // Whoever may not ask has sent a body that nobody reads.
+    Connection: "close",
     "Content-Type": "application/json; charset=utf-8",
     ...(status === 401 && { "WWW-Authenticate": "Bearer" }),
   });
@@ -85,12 +95,14 @@ function refuse(response: ServerResponse, { status, message }: HttpRefusal): voi
 
 /** Each request stands alone, so that nothing is kept for an agent that never comes back. */
 async function answer(session: AgentSession, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  const transport = new WebStandardStreamableHTTPServerTransport({ maxRequestBodySize: MOST_BODY_BYTES });
+  // One message a request: of a list, each part would be worked on at once.
+  const parsedBody = incoming.method === "POST" ? await readJson(bodyOfMessage(incoming), BOUNDS) : undefined;
+  const transport = new WebStandardStreamableHTTPServerTransport();
   const server = createServer(session);
   response.on("close", () => void server.close());
   // The transport's own type lacks the undefined that its interface allows.
   await server.connect(transport as Parameters<typeof server.connect>[0]);
-  const { status, headers, body } = await transport.handleRequest(webRequest(incoming));
+  const { status, headers, body } = await transport.handleRequest(webRequest(incoming), { parsedBody });
   response.writeHead(status, Object.fromEntries(headers));
   if (body === null) response.end();
   else await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(() => {});
@@ -101,7 +113,5 @@ function webRequest(incoming: IncomingMessage): Request {
   const headers = Object.entries(incoming.headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
   );
-  const hasBody = method !== "GET" && method !== "HEAD";
-  const body = hasBody ? { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" as const } : {};
-  return new Request(`http://${incoming.headers.host}${incoming.url}`, { method, headers, ...body });
+  return new Request(`http://${incoming.headers.host}${incoming.url}`, { method, headers });
 }

@@ -5,5 +5,14 @@ export { optionalPosition, optionalText, textField, textList } from "./fields.ts
 export { keepFile } from "./keep-file.ts";
 export { matchPath } from "./match-path.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";
+export {
+  type BodyBounds,
+  bodyOfMessage,
+  bodyOfRequest,
+  readBytes,
+  type SentBody,
+  tooLarge,
+} from "./read-bytes.ts";
+export { isOfType, jsonObject, readJson } from "./read-json.ts";
 export { badRequest, notFound, Refusal } from "./refusal.ts";
 export { isSame } from "./same-secret.ts";

@@ -72,8 +72,8 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 export function sendRefusal(response: ServerResponse, { status, code, message }: Refusal): void {
   if (response.headersSent) return void response.destroy();
-  // What is left of a body that is too long is not read.
-  if (status === 413) response.setHeader("Connection", "close");
+  // What is left of a body that is too long, or too slow, is not read.
+  if (status === 413 || status === 408) response.setHeader("Connection", "close");
   sendJson(response, status, { error: { code, message } });
 }
 

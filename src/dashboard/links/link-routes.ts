@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { InvalidOptionError, type ReviewLinkRow } from "../../internal.ts";
 import { notFound, optionalPosition, optionalText, Refusal, textField } from "../../served/index.ts";
-import { type Call, type Route, readJson } from "../http/route.ts";
+import { type Call, jsonOf, type Route } from "../http/route.ts";
 import { sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 import { pageFile, sendCopy } from "../routes/file-routes.ts";
@@ -80,7 +80,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
 
   const decide = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
     const link = await byToken(incoming, Date.now());
-    const body = await readJson(incoming, MOST_BYTES);
+    const body = await jsonOf(incoming, MOST_BYTES);
     const ref = textField(body, "ref");
     const { approved } = body;
     if (typeof approved !== "boolean") throw new Refusal(400, "BAD_REQUEST", "approved must be true or false.");
@@ -122,7 +122,7 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
 
   const comment = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
     const link = await byToken(incoming, Date.now());
-    const body = await readJson(incoming, MOST_BYTES);
+    const body = await jsonOf(incoming, MOST_BYTES);
     const ref = textField(body, "ref");
     const text = optionalText(body, "text", 2000)?.trim() ?? "";
     if (text === "") throw new Refusal(400, "TEXT", "A comment needs some words.");

@@ -1,0 +1,25 @@
+import { type BodyBounds, readBytes, type SentBody } from "./read-bytes.ts";
+import { badRequest, Refusal } from "./refusal.ts";
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The JSON object of a request. @throws Refusal 408, 413, 415 when it is no JSON, 400 when malformed */
+export async function readJson(body: SentBody, bounds: BodyBounds): Promise<JsonObject> {
+  if (!isOfType(body, "application/json")) throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
+  return jsonObject(new TextDecoder().decode(await readBytes(body, bounds)), "The body");
+}
+
+export function jsonObject(text: string, what: string): JsonObject {
+  let body: unknown;
+  try {
+    body = text === "" ? {} : JSON.parse(text);
+  } catch {
+    throw badRequest(`${what} is no JSON.`);
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw badRequest(`${what} is no JSON object.`);
+  return body as JsonObject;
+}
+
+export function isOfType({ contentType }: Pick<SentBody, "contentType">, type: string): boolean {
+  return contentType.split(";", 1)[0]!.trim().toLowerCase() === type;
+}
