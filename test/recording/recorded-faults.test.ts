@@ -153,6 +153,57 @@ test("at real speed a job stands as it stood so long after its submit, polled an
   expect(await status()).toBe("COMPLETED");
 });
 
+/** A recording of one job, answered so long after its submit. */
+async function recorded(answers: readonly { readonly at: number; readonly request: string; readonly more: object }[]) {
+  const folder = await bench.folder();
+  const lines = [
+    { recording: 1, service: "https://x.test/v3", started_at: "2026-01-01T00:00:00.000Z" },
+    { at_ms: 0, request: "POST /models/image-1", status: 202, headers: {}, body: submit, answer: ack("job_1") },
+    ...answers.map(({ at, request, more }) => ({ at_ms: at, request, status: 200, headers: {}, ...more })),
+  ];
+  await writeFile(join(folder, "recording.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return folder;
+}
+const stood = (status: string) => ({ answer: { job_id: "job_1", status } });
+
+test("at real speed nothing is answered before it is due, whichever way it is asked for", async () => {
+  const folder = await recorded([
+    { at: 10_000, request: "GET /jobs/job_1/status", more: stood("COMPLETED") },
+    { at: 10_000, request: "GET /jobs/job_1", more: stood("COMPLETED") },
+  ]);
+  const { service, ask } = await bench.replay(folder, "real");
+  service.clock.manual();
+  await ask("/models/image-1", submit);
+  const statuses = async () => {
+    const all = await Promise.all(["/jobs/job_1/status", "/jobs/job_1"].map((path) => ask(path)));
+    return all.map(({ text }) => JSON.parse(text).status);
+  };
+  expect(await statuses()).toEqual(["IN_QUEUE", "IN_QUEUE"]);
+  await service.clock.advance(9_999);
+  expect(await statuses()).toEqual(["IN_QUEUE", "IN_QUEUE"]);
+  await service.clock.advance(1);
+  expect(await statuses()).toEqual(["COMPLETED", "COMPLETED"]);
+});
+
+test.each(["fast", "real"] as const)(
+  "a recording that stops before its job ended says so once it has said all, at %s speed",
+  async (speed) => {
+    const folder = await recorded([{ at: 10_000, request: "GET /jobs/job_1/status", more: stood("IN_PROGRESS") }]);
+    const { service, ask } = await bench.replay(folder, speed);
+    service.clock.manual();
+    await ask("/models/image-1", submit);
+    const first = await ask("/jobs/job_1/status");
+    expect(JSON.parse(first.text).status).toBe(speed === "fast" ? "IN_PROGRESS" : "IN_QUEUE");
+    await service.clock.advance(10_000);
+    for (const path of ["/jobs/job_1/status", "/jobs/job_1"]) {
+      const { status, text } = await ask(path);
+      expect([path, status]).toEqual([path, 410]);
+      expect(JSON.parse(text).error.message).toContain(`The recording ${folder}`);
+      expect(JSON.parse(text).error.message).toContain("stops before job job_1 ended");
+    }
+  },
+);
+
 test("an upload matches by its bytes, also one that an earlier recorder of the folder saw", async () => {
   const folder = await bench.folder();
   let count = 0;

@@ -55,18 +55,31 @@ export class ReplayedJob {
 
   /**
    * The answer to a request of this job that is due. In the order of requests each answer moves the job on: what was
-   * answered earlier is past for every endpoint, so that no read is behind another. Null: none of this kind is recorded.
+   * answered earlier is past for every endpoint, so that no read is behind another. Null: none of this kind is recorded, or
+   * at real speed none is due yet.
    */
   next(isWanted: (answer: RecordedAnswer) => boolean, speed: ReplaySpeed, now: number): RecordedAnswer | null {
     const { answers } = this.recorded;
     if (speed === "real") {
-      const known = answers.filter(isWanted);
-      return known.findLast((answer) => this.dueAt(answer) <= now) ?? known[0] ?? null;
+      return answers.findLast((answer) => isWanted(answer) && this.dueAt(answer) <= now) ?? null;
     }
     const at = answers.findIndex((answer, index) => index >= this.#position && isWanted(answer));
     if (at < 0) return answers.findLast(isWanted) ?? null;
     this.#position = at + 1;
     return answers[at]!;
+  }
+
+  /** At real speed: whether nothing of this kind is due yet, and something will be. */
+  isEarly(isWanted: (answer: RecordedAnswer) => boolean, now: number): boolean {
+    const known = this.recorded.answers.filter(isWanted);
+    return known.length > 0 && known.every((answer) => this.dueAt(answer) > now);
+  }
+
+  /** Whether what was recorded of it is past, in the order of requests or by time, and none of it says that it ended. */
+  isCutOff(speed: ReplaySpeed, now: number): boolean {
+    const { answers } = this.recorded;
+    const isPast = speed === "real" ? answers.every((one) => this.dueAt(one) <= now) : this.#position >= answers.length;
+    return isPast && answers.length > 0 && !answers.some(saysEnd);
   }
 
   /** A recorded value with the ids of this job, and with its times as if it had been submitted now. */
@@ -88,6 +101,15 @@ export class ReplayedJob {
     const path = `/jobs/${encodeURIComponent(this.recorded.jobId)}`;
     return text.includes(path) ? text.replace(path, `${path}${this.#suffix}`) : text;
   }
+}
+
+const ENDS = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
+
+/** Whether an answer says that its job ended, or that it is none any more. */
+function saysEnd({ status, answer, events }: RecordedAnswer): boolean {
+  const said = [answer, ...(events ?? []).map(({ data }) => data)];
+  const isGone = status >= 400 && status < 500 && status !== 429;
+  return isGone || said.some((one) => isRecord(one) && ENDS.has(String(one.status)));
 }
 
 /** An id of the recording that a replay's id stands for. */

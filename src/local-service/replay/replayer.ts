@@ -61,6 +61,10 @@ export class Replayer {
     const part = below.split("/")[3] ?? "";
     const { speed } = this.#options;
     const isSame = (answer: RecordedAnswer) => partOf(answer) === part && answer.request.startsWith(`${call.method} `);
+    const isRead = call.method === "GET" && (part === "status" || part === "");
+    if (isRead && speed === "real" && job.isEarly((one) => isSame(one) || statusAnswer(one) !== null, now))
+      return this.#asSubmitted(job, part);
+    if (isRead && job.isCutOff(speed, now)) throw this.#cutOff(request, job);
     const isOpen = part === "stream" && speed === "real";
     const answer = isOpen ? job.openStream(isSame, now) : job.next(isSame, speed, now);
     if (answer !== null) return this.#given(answer, job, call);
@@ -71,6 +75,23 @@ export class Replayer {
     }
     const stream = call.method === "GET" && part === "stream" ? streamAnswer(job.recorded.answers) : null;
     return stream === null ? this.#notRecorded(request, undefined) : this.#given(stream, job, call);
+  }
+
+  /** What is said of a job of which nothing is due: that it waits. */
+  #asSubmitted({ jobId }: ReplayedJob, part: string): Answer {
+    const said = { job_id: jobId, status: "IN_QUEUE" };
+    const more = part === "status" ? { progress: null, estimated_completion_at: null } : { outputs: [], error: null };
+    return { is: "json", status: 200, body: { ...said, ...more }, headers: {} };
+  }
+
+  /** Nobody knows how it ended: asked again and again it would never end. */
+  #cutOff(request: string, { jobId }: ReplayedJob) {
+    this.#service.metrics.unrecorded(request);
+    const { folder, service } = this.#recording;
+    return refuse(
+      "GONE",
+      `The recording ${folder} of ${service} stops before job ${jobId} ended. Record its run to the end: showrunner record ${folder}.`,
+    );
   }
 
   async #submit(request: string, body: unknown, call: Call): Promise<Answer | null> {
