@@ -136,7 +136,7 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
 function runPaths(): Schema {
   const run = { name: "run", in: "path", required: true, schema: { type: "string" } };
   const query = (name: string, schema: Schema) => ({ name, in: "query", schema });
-  const list = { type: "object", properties: { runs: { type: "array", items: ref("RunLine") } } };
+  const list = { type: "object", properties: { runs: { type: "array", items: ref("RunLine") } }, required: ["runs"] };
   const decision = { required: true, content: { "application/json": { schema: ref("Decision") } } };
   const stream = {
     description: "Server-sent events: event, run, progress",
