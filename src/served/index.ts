@@ -10,7 +10,6 @@ export {
   bodyOfMessage,
   bodyOfRequest,
   readBytes,
-  type SentBody,
   tooLarge,
 } from "./read-bytes.ts";
 export { isOfType, jsonObject, readJson } from "./read-json.ts";

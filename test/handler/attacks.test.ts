@@ -214,7 +214,7 @@ test("starts, decisions and repeats, many at once and by many servers, stay with
             ids.add(id);
             const { status } = await api.post(
               `/api/runs/${id}/decisions`,
-              { step: "look", approve: true, pick },
+              { step: "look/pick", approve: true, pick },
               { as },
             );
             expect([200, 400, 402, 409]).toContain(status);
