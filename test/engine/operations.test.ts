@@ -104,6 +104,20 @@ test("a doubt that was dated by a clock a day ahead is believed two minutes afte
   expect(right() - startedAt).toBeLessThan(3_600_000);
 });
 
+test("an operation that cannot be written down is as good as none: a person decides, and nobody asks for another", async () => {
+  const provider = new MockProvider();
+  const cyclic: { self?: unknown } = {};
+  cyclic.self = cyclic;
+  const model = { ...provider.startingVideo(), doStart: async () => ({ operation: cyclic, warnings: [] }) as never };
+  const show = pipeline("film", {
+    input: z.object({}),
+    build: ({ generate }) => ({ film: generate("film", model, { prompt: "a red boat" }, { maxCost: "0.50" }) }),
+  });
+  const result = await ran(await openFakeShow(), show);
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  expect(provider.asked).toBe(0);
+});
+
 test("a request that is sent again takes the only slot that there is", async () => {
   const provider = new MockProvider("mock", [{ throws: apiCallError(429, "slow down") }, "made"]);
   const result = await ran(await openFakeShow(), film(provider), { concurrency: 1 });

@@ -3,7 +3,6 @@ import { cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
-import { plainJson } from "../../plan/index.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
 import { declaredOf } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
@@ -99,13 +98,22 @@ function keyHeader({ promise, provider }: GenerateStep, key: string): { readonly
 }
 
 function accepted(command: Generate, plan: GenerateStep, given: unknown, context: EffectContext): EffectResult {
-  const operation = plainJson(given);
-  const sizeBytes = Buffer.byteLength(JSON.stringify(operation));
-  if (given === undefined || sizeBytes > MOST_OPERATION_BYTES) {
-    const what = given === undefined ? "no operation" : `an operation of ${sizeBytes} bytes`;
+  const text = jsonOf(given);
+  const sizeBytes = Buffer.byteLength(text ?? "");
+  if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
+    const what = text === null ? "no operation" : `an operation of ${sizeBytes} bytes`;
     return unknown(command, plan, ownText(`it was accepted with ${what}, by which nobody can ask for it`), context);
   }
-  return done({ ...submitted(command, plan), operation });
+  return done({ ...submitted(command, plan), operation: JSON.parse(text) });
+}
+
+/** An operation as JSON text; null where it is none, and would not be what it was once it is read back. */
+function jsonOf(given: unknown): string | null {
+  try {
+    return JSON.stringify(given) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 function submitted({ step, attempt, key, model }: Generate, { provider }: GenerateStep) {
