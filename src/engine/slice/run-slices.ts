@@ -34,7 +34,6 @@ const BUSY_MS = 1_000;
 const LEFT_MS = 5_000;
 /** The rest of a slice whose steps of local code are performed elsewhere. */
 const LOCAL: ReadonlySet<Command["type"]> = new Set(["task", "pick"]);
-const never = new AbortController().signal;
 
 interface SlicesParts extends HolderParts {
   readonly client: Client;
@@ -103,7 +102,7 @@ export class RunSlices {
     const result = await perform(command, {
       ...this.#parts.dependencies(state, how),
       state,
-      signal: options.signal ?? never,
+      signal: options.signal ?? new AbortController().signal,
       priority: 0,
       emit: (more) => events.push(...more),
       recorded: async () => {},
@@ -140,7 +139,7 @@ export class RunSlices {
       const { wakeAt, tools } = await driveAsHolder(this.#parts, {
         state,
         how,
-        stop: never,
+        stop: new AbortController().signal,
         tools: remembered.tools,
         updates: { push: (events) => options.onEvents?.(events), progress: () => {} },
         slice: (memo, resumption) => {
