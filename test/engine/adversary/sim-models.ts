@@ -3,7 +3,7 @@ import type { GenerateStep } from "../../../src/plan/plan.ts";
 import { apiCallError } from "../../support/mock-models.ts";
 import { lied, type ProviderAnswer } from "./provider-lies.ts";
 import { Providers, type Work } from "./providers.ts";
-import type { Trouble } from "./troubles.ts";
+import { isProviderRefusal, type Trouble } from "./troubles.ts";
 
 /** What lies between one process and the providers. */
 export interface ProviderWire {
@@ -94,8 +94,12 @@ async function exchange(
       wire.lies(trouble, honest!.workId, kind);
       return lied(trouble.says, honest!.answer, { empty: new Uint8Array(), other: Providers.otherThan(plan.yields) });
     case "answer":
-      // What is refused after the work was done is a later request of the same call.
-      throw apiCallError(trouble.status, `said so (${trouble.status})`, isServed ? {} : words);
+      // What is refused after the work was done is a later request of the same call; a failure may be of the first one too.
+      throw apiCallError(
+        trouble.status,
+        `said so (${trouble.status})`,
+        isServed && (trouble.retryable || isProviderRefusal({ ...trouble, effect: false })) ? {} : words,
+      );
     default:
       return trouble satisfies never;
   }
