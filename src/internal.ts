@@ -9,7 +9,7 @@ export {
   withFamilies,
   writeSnapshot,
 } from "./catalog/index.ts";
-export { isPipeline } from "./define/index.ts";
+export { isPipeline, NOT_ACCEPTED } from "./define/index.ts";
 export { formatDuration } from "./duration.ts";
 export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";

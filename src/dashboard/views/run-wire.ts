@@ -126,8 +126,20 @@ export interface StepView
   readonly voiceId: string | null;
   /** Only of approvals and picks. */
   readonly decision: DecisionView | null;
+  /** What checks refused of it, or on the way to what it passes on. */
+  readonly refused: readonly RefusedView[];
   /** True of a step that the plan no longer has: what it made and cost stays listed. */
   readonly isRemoved: boolean;
+}
+
+/** What a check did not accept. */
+export interface RefusedView {
+  /** The check. */
+  readonly step: string;
+  /** Several are divided by `; `. */
+  readonly reason: string;
+  /** What it looked at: frames, or the whole. */
+  readonly shows: readonly MediaView[];
 }
 
 export interface DecisionView {

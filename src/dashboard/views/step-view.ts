@@ -16,6 +16,7 @@ import {
 } from "../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { blankMedia } from "./blank-media.ts";
+import { refusedOf } from "./refused.ts";
 import type { AttemptView, DecisionView, EarlierView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
 
@@ -103,6 +104,7 @@ export function stepView(state: RunState | null, step: Step): StepView {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
+    refused: state === null || own === undefined ? [] : refusedOf(state, plan, lookedAt),
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
@@ -187,6 +189,15 @@ function madeBy(state: RunState, path: string): readonly string[] {
   const plan = state.planned.plan.steps.find((step) => step.path === path);
   const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
   return passed.length === 0 ? [path] : passed.flatMap(({ $ref }) => madeBy(state, $ref.step));
+}
+
+/** What a check looks at: frames that a step beside a value made, or the medium itself. */
+function lookedAt(state: RunState, plan: PlanStep): readonly MediaView[] {
+  return traitsOf(plan).uses.flatMap((ref) => {
+    const made = state.steps[ref.step];
+    if (ref.as === "value" || made?.upload != null) return made === undefined ? [] : mediaOf(state, made);
+    return outputsAt(state, ref).map((output) => viewAt(state, output));
+  });
 }
 
 /** The media that a step's input refers to. */

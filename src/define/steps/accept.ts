@@ -48,7 +48,7 @@ export interface AcceptOptions<A extends Inspector | undefined> {
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
 /** Nothing else is a reason to pay for another: an inspector that throws has not looked. */
-const NOT_ACCEPTED = "NOT_ACCEPTED";
+export const NOT_ACCEPTED = "NOT_ACCEPTED";
 
 /** What an inspector found; its message lists it. */
 export class NotAcceptedError extends Error {

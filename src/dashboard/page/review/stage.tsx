@@ -11,6 +11,7 @@ import { earlierLabel, useEarlier } from "../ui/earlier.ts";
 import { useKeys } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
+import { Refused } from "../ui/refused.tsx";
 import { Differences } from "./differences.tsx";
 import { playOrPause, timeAt, usePlayersTogether } from "./players.ts";
 import { RemarkForm } from "./remark.tsx";
@@ -138,6 +139,7 @@ export function Stage({ runId, title, step, onDecided, onMove }: Props) {
       </ol>
       {isDifferent && <Differences runId={runId} shows={shows} />}
       <NotMade compared={compared} />
+      <Refused refused={step.refused} />
       <Comments comments={said} />
       {step.phase !== "approval" && own.sent === null && (
         <p class={approved === false ? "note bad" : "note good"} role="status">

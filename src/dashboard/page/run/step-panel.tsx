@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../duration.ts";
 import type { WhyView } from "../../views/action-wire.ts";
-import type { RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
+import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
@@ -13,6 +13,7 @@ import { useLoaded, useNow } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
+import { Refused } from "../ui/refused.tsx";
 import { Decide, Resolve } from "./decide.tsx";
 import { ResumeDialog } from "./dialogs.tsx";
 import { StepDetails } from "./step-details.tsx";
@@ -43,8 +44,11 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
         <Pill tone={phaseTone(step.phase)}>{`${phaseWord(step.phase)}${fraction}`}</Pill>
         {step.reusedFrom !== null && <span class="quiet">reused from {step.reusedFrom.runId}</span>}
       </p>
-      {step.reason !== null && <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>}
-      {step.decision !== null && (
+      <Refused refused={step.refused} onOpen={onOpen} />
+      {step.reason !== null && step.refused[0]?.step !== step.path && (
+        <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>
+      )}
+      {step.decision !== null && hasAnything(step.decision, step.phase) && (
         <Decide
           runId={runId}
           step={step}
@@ -98,6 +102,11 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       )}
     </Panel>
   );
+}
+
+/** A check of an upload, say, has nothing to show or decide. */
+function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
+  return phase === "approval" || shows.length + values.length > 0;
 }
 
 const replaced = new Set(["succeeded", "partial", "failed"]);

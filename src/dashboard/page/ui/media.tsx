@@ -4,8 +4,15 @@ import { formatDuration } from "../../../duration.ts";
 import type { MediaView } from "../../views/run-wire.ts";
 import { Icon } from "./bits.tsx";
 
+interface ThumbProps {
+  readonly media: MediaView;
+  readonly label: string;
+  /** Second of a film. */
+  readonly at?: number;
+}
+
 /** A small still of an output; a film shows an early frame. */
-export function Thumb({ media, label }: { readonly media: MediaView; readonly label: string }) {
+export function Thumb({ media, label, at = 0.1 }: ThumbProps) {
   const [isBroken, setBroken] = useState(false);
   useEffect(() => setBroken(false), [media.url]);
   if (media.url === null || isBroken) return <Blank kind={media.kind} />;
@@ -14,10 +21,10 @@ export function Thumb({ media, label }: { readonly media: MediaView; readonly la
     return <img class="thumb" src={media.url} alt={label} loading="lazy" decoding="async" onError={broken} />;
   }
   if (media.kind !== "video") return <Blank kind={media.kind} />;
-  return <Still url={media.url} label={label} onBroken={broken} />;
+  return <Still url={`${media.url}#t=${at}`} label={label} onBroken={broken} />;
 }
 
-/** An early frame of a film; loaded only when it comes into view. */
+/** A frame of a film; loaded only when it comes into view. */
 function Still({
   url,
   label,
@@ -40,7 +47,7 @@ function Still({
     <video
       ref={ref}
       class="thumb"
-      {...(isNear && { src: `${url}#t=0.1` })}
+      {...(isNear && { src: url })}
       preload="metadata"
       muted
       playsInline
