@@ -8,6 +8,7 @@ export const CURES: Readonly<Record<string, string>> = {
   CODE_ELSEWHERE: "Name the file of the pipeline: `resume RUN --file FILE`, or start the process that has its code.",
   CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`; of a submit, send the same key again.",
   CONNECTION_FAILED: "`showrunner doctor` says what cannot be reached; a run pauses and `resume` continues it.",
+  CREDENTIALS: "Correct what the message names: package, certificate, key, or file.",
   DASHBOARD_PORT_IN_USE: "Name another port: `--port 0` takes a free one.",
   DOWNLOAD_FAILED: "`resume` fetches it again while the service still has it.",
   FAMILIES_INVALID: "Correct the file; [model families](model-families.md) has its form.",

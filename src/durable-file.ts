@@ -57,8 +57,14 @@ export async function writeDurably(path: string, content: string): Promise<void>
   await replaceDurably(path, (file) => file.writeFile(content));
 }
 
-/** Writes a plain file whole or not at all, in place of one that may stand there, whose mode it keeps. Throws Node's own errors. */
-export async function replaceDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+/**
+ * Writes a plain file whole or not at all, in place of one that may stand there, whose mode it keeps. Throws Node's own errors.
+ * `write` gets the open temporary file, and its path for programs that open files by themselves.
+ */
+export async function replaceDurably(
+  path: string,
+  write: (file: FileHandle, temporary: string) => Promise<void>,
+): Promise<void> {
   const before = await lstat(path).catch(() => null);
   const folder = dirname(path);
   const tag = temporaryTag(path);
@@ -76,10 +82,10 @@ export async function replaceDurably(path: string, write: (file: FileHandle) => 
   await syncFolder(folder);
 }
 
-async function writeSynced(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
+async function writeSynced(path: string, write: (file: FileHandle, path: string) => Promise<void>): Promise<void> {
   const file = await open(path, "wx");
   try {
-    await write(file);
+    await write(file, path);
     await file.sync();
   } finally {
     await file.close();

@@ -30,6 +30,7 @@ export type { WaitingDecision } from "./engine/options/decision.ts";
 export type { QuoteOptions } from "./engine/options/options.ts";
 export { checkTags } from "./engine/options/tags.ts";
 export { openSteps, priceText } from "./engine/price/totals.ts";
+export { claimOf } from "./engine/provenance/claim.ts";
 export { fileHash, readManifest } from "./engine/provenance/read-manifest.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
 export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-schedules.ts";

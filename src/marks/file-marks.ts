@@ -11,7 +11,7 @@ export interface FileMarks {
   readonly contentType: string | null;
   /** IPTC's digital source type as it stands in the file's XMP, a URI mostly. Null: none, or not read. */
   readonly digitalSourceType: CleanText | null;
-  /** A C2PA manifest: in the file, or elsewhere and named by it. Whether its signature holds is not looked at. */
+  /** A C2PA manifest: in the file, or elsewhere and named by it. Whether its signature holds: `readCredentials`. */
   readonly contentCredentials: "embedded" | "linked" | null;
   /** Why marks were not read, as a sentence; null where they were. */
   readonly problem: string | null;

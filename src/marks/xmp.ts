@@ -1,10 +1,12 @@
 import { UnmarkableError } from "./unmarkable.ts";
 
 /** Of a file that a model made, and of one in which such media are joined with others. */
-export type DigitalSourceType = "trainedAlgorithmicMedia" | "compositeWithTrainedAlgorithmicMedia";
+export type DigitalSourceType = (typeof sourceTypes)[number];
+
+export const sourceTypes = ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"] as const;
 
 /** IPTC NewsCodes, the vocabulary that the property's values are taken from. */
-const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
+export const NEWS_CODES = "http://cv.iptc.org/newscodes/digitalsourcetype/";
 
 /** A packet with more is none that we change. */
 export const MOST_XMP_BYTES = 1024 * 1024;

@@ -51,6 +51,7 @@ describe("marks, on the command line", () => {
         content_credentials: null,
         problem: null,
         manifest: { run: "marked", ...manifest },
+        signed: null,
       },
       expect.objectContaining({ digital_source_type: null, manifest: { run: "plain", ...manifest } }),
     ]);

@@ -201,8 +201,25 @@ export function addInspecting(program: Command, act: Act): void {
   program
     .command("marks <files...>")
     .description("say what files state of how they came about: source type, content credentials, manifest beside them")
+    .option("--trust <file>", "certificates of signers that you trust, PEM")
     .option("--json", "one JSON document")
     .action(act(async () => (await import("../commands/marks.ts")).marks));
+  program
+    .command("sign <files...>")
+    .description(
+      "sign copies of files with content credentials (C2PA): source type, models, and what they were made from",
+    )
+    .option("--cert <file>", "your certificate and those that lead to its root, PEM")
+    .option("--key <file>", "its private key, PEM")
+    .option("--out <path>", "signed file, or a folder that is there (default: NAME.signed.EXT beside each)")
+    .addOption(
+      new Option("--source-type <type>", "how a file without manifest and mark was made").choices([
+        "trainedAlgorithmicMedia",
+        "compositeWithTrainedAlgorithmicMedia",
+      ]),
+    )
+    .option("--json", "one JSON document")
+    .action(act(async () => (await import("../commands/sign.ts")).sign));
   withService(program.command("gc"))
     .description("remove old finished runs, the media that no run names any more, and what killed processes left")
     .option("--older-than <duration>", "how long ago a run must have ended", "30d")

@@ -153,6 +153,11 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
   "docs/tutorial.md": { "*": "test/package/tutorial.long.test.ts runs all of it, with media that are drawn" },
   "skills/showrunner/SKILL.md": { "*": "test/cli/skills.long.test.ts runs all of it" },
   "docs/internal/performance.md": { "*": "the benchmarks: hours" },
+  "docs/marks.md": {
+    "npm install @contentauth/c2pa-node": "test/marks/c2pa installs it",
+    "npx showrunner sign": "that package and a certificate; test/marks/c2pa",
+    "npx showrunner marks out/boat/film.signed.mp4": "that package and a certificate; test/marks/c2pa",
+  },
   "docs/postgres.md": { "*": "a database server; test/cli/postgres.long.test.ts" },
   "docs/in-your-server.md": { "*": "test/package/in-your-server.long.test.ts runs what they prepare" },
   "docs/scaling.md": {

@@ -1414,7 +1414,8 @@ interface HeldMedia extends AsyncDisposable {
   path(sha256: string): string;
   sizeBytes(sha256: string): number;
 }
-type DigitalSourceType = "trainedAlgorithmicMedia" | "compositeWithTrainedAlgorithmicMedia";
+type DigitalSourceType = (typeof sourceTypes)[number];
+declare const sourceTypes: readonly ["trainedAlgorithmicMedia", "compositeWithTrainedAlgorithmicMedia"];
 interface Mark {
   readonly digitalSourceType: DigitalSourceType;
 }
