@@ -15,7 +15,8 @@ export function even(length: number): number {
   return Math.max(2, 2 * Math.round(length / 2));
 }
 
-const MOST = 8192;
+/** Of a side. */
+export const MOST_PIXELS = 8192;
 
 /** Size of a picture: as it was asked for, else that of the first clip. */
 export function pixelsOf(size: Size | undefined, format: Format | undefined, first: Pixels): Pixels {
@@ -32,9 +33,12 @@ export function pixelsOf(size: Size | undefined, format: Format | undefined, fir
 }
 
 function checked(pixels: Pixels): Pixels {
-  const isFine = [pixels.width, pixels.height].every((one) => Number.isFinite(one) && one >= 16 && one <= MOST);
+  const isFine = [pixels.width, pixels.height].every((one) => Number.isFinite(one) && one >= 16 && one <= MOST_PIXELS);
   if (isFine) return pixels;
-  throw new FilmError("FILM_INPUT", `${pixels.width}x${pixels.height} is no size: give 16 to ${MOST} pixels a side`);
+  throw new FilmError(
+    "FILM_INPUT",
+    `${pixels.width}x${pixels.height} is no size: give 16 to ${MOST_PIXELS} pixels a side`,
+  );
 }
 
 /** The ratio as it stands in the name of a file. */

@@ -1,4 +1,5 @@
 import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import { any, checkOptions, color, format, size } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
@@ -21,6 +22,7 @@ export interface AudiogramOptions extends StepFields {
 /** A sound as a film: its wave moves over a picture. */
 export function audiogram(task: Task, name: string, sound: Media<"audio">, options: AudiogramOptions) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, { picture: any, size, format, color });
   return filmTask(
     task,
     name,
@@ -47,8 +49,6 @@ const FPS = 25;
 
 async function audiogramFile(given: Given, { signal, progress, file }: TaskContext) {
   const { size = "1080p", format = "1:1", color = "#ffffff" } = given;
-  if (!/^#[0-9a-f]{6}$/i.test(color))
-    throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is no colour; give #rrggbb`);
   const [sound, picture] = await Promise.all([
     probe(given.sound.path, { name: "the sound", signal }),
     probe(given.picture.path, { name: "the picture", signal }),

@@ -6,6 +6,7 @@ import { assFilter, fontsDrawn } from "../captions/burn.ts";
 import { type Cue, cuesOf, limitsFor } from "../captions/cues.ts";
 import { srt, vtt } from "../captions/files.ts";
 import { readSpeech, type Span } from "../captions/speech.ts";
+import { any, checkOptions, letterStyle, number, oneOf, type Rules, seconds, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
@@ -34,6 +35,8 @@ export interface CaptionOptions extends StepFields {
   readonly letters?: number;
 }
 
+const RULES: Rules = { lines: any, style: any, burn: oneOf(true, false), letters: number(4, 200) };
+
 export interface Captioned {
   readonly cues: readonly Cue[];
   /** Fonts that were drawn with. */
@@ -47,6 +50,12 @@ export interface Captioned {
 export function caption(task: Task, name: string, film: Media<"video">, options: CaptionOptions) {
   const { step, own } = splitOptions(options);
   const lines = Array.isArray(own.lines) ? own.lines : [{ text: own.lines as OrValue<string>, isScript: true }];
+  checkOptions(name, own, RULES);
+  checkOptions(`${name}: style`, own.style ?? {}, letterStyle);
+  for (const line of lines as readonly (object | string)[]) {
+    if (typeof line === "string") throw unfit(`${name}: lines is a list of texts; give one text, or lines as { text }`);
+    checkOptions(`${name}: lines`, line, { text: any, voice: any, at: seconds, words: any, isScript: any });
+  }
   const made = filmTask(
     task,
     name,

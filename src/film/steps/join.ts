@@ -1,4 +1,5 @@
 import type { MediaList, TaskContext } from "../../define/index.ts";
+import { checkOptions, fit, format, number, type Rules, seconds, size } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
@@ -28,6 +29,16 @@ export interface JoinOptions extends StepFields {
   readonly fadeOut?: number;
 }
 
+export const JOINING: Rules = {
+  size,
+  format,
+  fit,
+  fps: number(1, 240),
+  fade: seconds,
+  fadeIn: seconds,
+  fadeOut: seconds,
+};
+
 /** What was made. */
 export interface Joined {
   readonly seconds: number;
@@ -46,6 +57,7 @@ export interface Joined {
  */
 export function join(task: Task, name: string, clips: MediaList<"video">, options: JoinOptions = {}) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, JOINING);
   const list = listOf(clips);
   const named = clipNames(list);
   return filmTask(

@@ -1,5 +1,6 @@
 import { join as joinPath } from "node:path";
 import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import { any, checkOptions, decibels, number, type Rules, seconds } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
@@ -57,11 +58,24 @@ interface Given extends Omit<MixOptions, "voice" | "music" | "effects" | keyof S
   readonly effects: readonly Placed[];
 }
 
+const RULES: Rules = {
+  voice: any,
+  music: any,
+  effects: any,
+  own: (value) => (value === null ? null : decibels(value)),
+  duck: number(0, 60, " of decibels"),
+  loudness: (value) => (value === null ? null : number(-70, -5, " of LUFS")(value)),
+};
+
 /** Voice, music and effects under a film, at one loudness. Its pictures are copied as they are coded. */
 export function mix(task: Task, name: string, film: Media<"video">, options: MixOptions) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, RULES);
   const { voice, music, effects = [], ...rest } = own;
-  const input = { film, voice: placed(voice), music: placed(music), effects: placed(effects), ...rest };
+  const sounds = { voice: placed(voice), music: placed(music), effects: placed(effects) };
+  for (const [role, list] of Object.entries(sounds))
+    for (const one of list) checkOptions(`${name}: ${role}`, one, { sound: any, at: seconds, volume: decibels });
+  const input = { film, ...sounds, ...rest };
   return filmTask(task, name, input, {
     files: { film: "video" },
     version: "1",

@@ -1,6 +1,17 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
 import { ass, assEvent, assText, type LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
+import {
+  any,
+  checkBlend,
+  checkOptions,
+  letterStyle,
+  number,
+  oneOf,
+  seconds,
+  someSeconds,
+  unfit,
+} from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
@@ -50,6 +61,7 @@ export interface OverlayOptions extends StepFields {
 /** A logo and a lower third over a film, and a card after it. */
 export function overlay(task: Task, name: string, film: Media<"video">, options: OverlayOptions) {
   const { step, own } = splitOptions(options);
+  checkOverlay(name, own);
   return filmTask(
     task,
     name,
@@ -62,6 +74,24 @@ export function overlay(task: Task, name: string, film: Media<"video">, options:
       make: (given, context) => overlayFile(given as unknown as Given, context),
     },
   );
+}
+
+const SHOWN = { seconds: 2, fade: 0.3 };
+
+/** @throws FilmError */
+function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>): void {
+  checkOptions(name, own, { logo: any, lowerThird: any, endCard: any });
+  const { logo, lowerThird, endCard } = own;
+  if (logo === undefined && lowerThird === undefined && endCard === undefined)
+    throw unfit(`${name}: there is nothing to lay over the film; give logo, lowerThird or endCard`);
+  const corner = oneOf("top-left", "top-right", "bottom-left", "bottom-right");
+  checkOptions(`${name}: logo`, logo ?? {}, { picture: any, corner, width: number(0.01, 1), opacity: number(0, 1) });
+  const lower = { title: any, subtitle: any, at: seconds, seconds: someSeconds, style: any };
+  checkOptions(`${name}: lowerThird`, lowerThird ?? {}, lower);
+  checkOptions(`${name}: lowerThird.style`, lowerThird?.style ?? {}, letterStyle);
+  checkOptions(`${name}: endCard`, endCard ?? {}, { picture: any, seconds: someSeconds, fade: seconds });
+  const { fade = SHOWN.fade, seconds: shown = SHOWN.seconds } = endCard ?? {};
+  checkBlend(`${name}: endCard`, fade, { length: shown, what: "the card is shown for" });
 }
 
 type OnDisk<T> = Omit<T, "picture"> & { readonly picture: LocalFile };
@@ -136,7 +166,7 @@ async function withLogo(graph: Graph, logo: OnDisk<Logo>, clip: Clip, { signal }
 }
 
 async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signal }: TaskContext): Promise<Graph> {
-  const { seconds: shown = 2, fade = 0.3 } = card;
+  const { seconds: shown = SHOWN.seconds, fade = SHOWN.fade } = card;
   const { video } = await picture(card.picture, "the end card", signal);
   const rate = rateOf(clip.video.fps);
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;

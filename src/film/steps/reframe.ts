@@ -1,4 +1,5 @@
 import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import { checkOptions, fit, format, lines, type Rules } from "../check-options.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
@@ -14,9 +15,19 @@ export interface ReframeOptions<F extends Format = Format> extends StepFields {
   readonly fit?: Fit;
 }
 
+const RULES: Rules = {
+  size: lines,
+  fit,
+  to: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((one) => format(one) === null)
+      ? null
+      : 'a list of formats, such as ["9:16", "1:1"]',
+};
+
 /** The film in other shapes: a step for each, named after it (`<name>-9x16`), so that one more makes none of the others again. */
 export function reframe<F extends Format>(task: Task, name: string, film: Media<"video">, options: ReframeOptions<F>) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, RULES);
   const { to, ...rest } = own;
   const one = (format: F) =>
     filmTask(

@@ -1,8 +1,9 @@
 import type { LocalFile, MediaList, TaskContext } from "../../define/index.ts";
+import { checkBlend, checkOptions, number, someSeconds } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { clipNames, filmTask, flatFiles, listOf, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
-import { type JoinOptions, writeJoined } from "./join.ts";
+import { JOINING, type JoinOptions, writeJoined } from "./join.ts";
 
 export interface SlideshowOptions extends JoinOptions {
   /** For which each picture is shown, blends included. Default 3. */
@@ -11,10 +12,17 @@ export interface SlideshowOptions extends JoinOptions {
   readonly zoom?: number;
 }
 
+const [SECONDS, FADE] = [3, 0.5];
+
 /** A silent film of pictures, in order. Default: 16:9 at 1080p, each moving slowly, with blends of half a second. */
 export function slideshow(task: Task, name: string, pictures: MediaList<"image">, options: SlideshowOptions = {}) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, { ...JOINING, seconds: someSeconds, zoom: number(0, 4) });
   const list = listOf(pictures);
+  const { seconds = SECONDS, fade = FADE } = own;
+  // A handle may stand for several pictures: there are at least so many.
+  if (list.length > 2) checkBlend(name, fade * 2, { length: seconds, what: "for both sides of a picture there are" });
+  else if (list.length > 1) checkBlend(name, fade, { length: seconds, what: "a picture is shown for" });
   const named = clipNames(list);
   return filmTask(
     task,
@@ -39,7 +47,7 @@ export function slideshow(task: Task, name: string, pictures: MediaList<"image">
 
 async function showFiles(
   sources: readonly (Pick<LocalFile, "path"> & { readonly name: string })[],
-  { seconds = 3, zoom = 0.08, fade = 0.5, size = "1080p", fps = 30, fit = "crop", ...rest }: SlideshowOptions,
+  { seconds = SECONDS, zoom = 0.08, fade = FADE, size = "1080p", fps = 30, fit = "crop", ...rest }: SlideshowOptions,
   context: TaskContext,
 ) {
   const clips = await Promise.all(

@@ -1,4 +1,5 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import { checkOptions, fit, format, seconds, size } from "../check-options.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { openClip } from "../graph/clip.ts";
@@ -17,6 +18,7 @@ export interface ThumbnailOptions extends StepFields {
 /** A picture of a film, as PNG. */
 export function thumbnail(task: Task, name: string, film: Media<"video">, options: ThumbnailOptions = {}) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, { at: seconds, size, format, fit });
   return filmTask(
     task,
     name,

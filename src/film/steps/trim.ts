@@ -1,4 +1,5 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import { checkOptions, seconds, someSeconds, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
@@ -16,6 +17,10 @@ export interface TrimOptions extends StepFields {
 /** A part of a film, exact to the frame. */
 export function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions) {
   const { step, own } = splitOptions(options);
+  checkOptions(name, own, { from: seconds, to: someSeconds });
+  const { from, to } = own;
+  if (typeof from === "number" && typeof to === "number" && from >= to)
+    throw unfit(`${name}: nothing is left from ${from} s to ${to} s; give a \`to\` after \`from\``);
   return filmTask(
     task,
     name,

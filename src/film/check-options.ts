@@ -1,0 +1,89 @@
+import { pointerOf } from "../define/handle-value.ts";
+import { didYouMean } from "../plan/suggest.ts";
+import { FilmError } from "./ffmpeg/film-error.ts";
+import { MOST_PIXELS } from "./graph/size.ts";
+
+/** What is to be given in place of a value, or null where it is fine. */
+type Rule = (value: unknown) => string | null;
+/** Every option that there is, with its rule. */
+export type Rules = { readonly [option: string]: Rule };
+
+const inside = (value: unknown, least: number, most: number): value is number =>
+  typeof value === "number" && value >= least && value <= most;
+
+/** A number between two bounds, both included. */
+export function number(least: number, most: number, unit = ""): Rule {
+  return (value) => (inside(value, least, most) ? null : `a number${unit} from ${least} to ${most}`);
+}
+
+export function oneOf(...names: readonly (string | boolean)[]): Rule {
+  return (value) => (names.includes(value as string) ? null : names.map((one) => JSON.stringify(one)).join(" or "));
+}
+
+/** Nothing is known of it here: media, texts, and what is checked elsewhere. */
+export const any: Rule = () => null;
+/** A place or a length that may be nothing. */
+export const seconds: Rule = (value) => (inside(value, 0, 86_399) ? null : "seconds from 0, such as 0.5");
+/** A length that is something. */
+export const someSeconds: Rule = (value) =>
+  inside(value, 0, 86_399) && value > 0 ? null : "seconds above 0, such as 2.5";
+export const decibels: Rule = number(-100, 60, " of decibels");
+export const fit: Rule = oneOf("crop", "pad", "blur");
+export const format: Rule = oneOf("16:9", "9:16", "1:1", "4:5");
+export const lines: Rule = (value) => {
+  const [, count] = /^(\d{2,4})p$/.exec(String(value)) ?? [];
+  return inside(Number(count), 16, MOST_PIXELS) ? null : 'lines such as "1080p"';
+};
+export const size: Rule = (value) => {
+  const [, ...sides] = /^(\d{1,5})x(\d{1,5})$/.exec(String(value)) ?? [];
+  const isExact = sides.length === 2 && sides.every((side) => inside(Number(side), 16, MOST_PIXELS));
+  return isExact || lines(value) === null
+    ? null
+    : `lines such as "1080p", or pixels such as "1280x720", 16 to ${MOST_PIXELS} a side`;
+};
+export const color: Rule = (value) => (/^#[0-9a-f]{6}$/i.test(String(value)) ? null : 'a colour as "#rrggbb"');
+const text: Rule = (value) => (typeof value === "string" && value !== "" ? null : "text");
+
+export const letterStyle: Rules = {
+  font: text,
+  fontFile: text,
+  size: number(0.005, 0.5, " as a part of the shorter side,"),
+  color,
+  outline: color,
+  box: oneOf(true, false),
+  highlight: color,
+  position: oneOf("top", "middle", "bottom"),
+};
+
+/**
+ * Options that cannot be, found while the pipeline is built, before anything is paid. Handles pass: what they will be is not
+ * known yet. `where`: the step, and the field that holds these options. @throws FilmError
+ */
+export function checkOptions(where: string, given: object, rules: Rules): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || pointerOf(value) !== null) continue;
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (rule === undefined) {
+      const names = Object.keys(rules);
+      throw unfit(
+        `${where}: there is no option ${name}; ${didYouMean(name, names) ?? `there are ${names.join(", ")}`}`,
+      );
+    }
+    const instead = rule(value);
+    if (instead !== null) throw unfit(`${where}: ${name} is ${said(value)}; give ${instead}`);
+  }
+}
+
+/** @throws FilmError for a blend that leaves nothing of what is blended */
+export function checkBlend(where: string, fade: unknown, { length, what }: { length: number; what: string }): void {
+  if (typeof fade !== "number" || fade === 0 || fade < length) return;
+  throw unfit(`${where}: fade is ${fade} s, and ${what} ${length} s; give a shorter fade`);
+}
+
+export function unfit(message: string): FilmError {
+  return new FilmError("FILM_INPUT", message);
+}
+
+function said(value: unknown): string {
+  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+}
