@@ -57,6 +57,13 @@ describe("What the search has found stays mended:", () => {
       }),
     ]));
 
+  test("a bill whose read was broken off by a refused key is not read again and again, and the run stays paused", () =>
+    expectKept(surroundings("filmed", { concurrency: 1, billsLateMs: 90_000 }), [
+      resumes({ dieIn: 24 }),
+      resumes({ dieIn: 29, troubles: [{ on: "job", skip: 2, times: 2, trouble: { kind: "late", ms: 5_000 } }] }),
+      resumes({ secret: "wrong" }),
+    ]));
+
   test("a run that ended without a bill asks for it on resume, of a failed job too", async () => {
     await expectKept(surroundings("single", { billsLateMs: 900_000 }), [resumes()]);
     await expectKept(surroundings("single", { billsLateMs: 900_000 }), [

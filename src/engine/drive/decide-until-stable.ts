@@ -82,8 +82,11 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     for (const command of decision.commands) commands.set(commandId(command), command);
     if (decision.events.length === 0) {
       const stopping = around.stopIfRequested();
-      const due = [...commands.values()].filter((command) => !stopping || command.type === "place");
-      return { events, commands: due, wakeAt: decision.wakeAt };
+      const isPerformed = (command: Command) => !stopping || command.type === "place";
+      const all = [...commands.values()];
+      // Still due: else the next decision would take the run for one that lacks nothing.
+      for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);
+      return { events, commands: all.filter(isPerformed), wakeAt: decision.wakeAt };
     }
   }
 }

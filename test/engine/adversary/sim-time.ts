@@ -3,6 +3,9 @@ import type { Clock, Timer } from "../../../src/api/index.ts";
 /** How long a frozen process of the simulated machine keeps a run. */
 export const LEASE_MS = 300_000;
 
+/** Between two timers; whoever reads the clock more often does the same thing for ever. */
+const MOST_LOOKS = 100_000;
+
 interface Pending {
   readonly at: number;
   readonly isUpkeep: boolean;
@@ -22,6 +25,8 @@ export class SimTime {
   readonly startedAt: number;
   now: number;
   #pending: Pending[] = [];
+  /** Reads of the clock since the last timer. */
+  #looks = 0;
   /** Processes that stand still: their timers fire once they wake. */
   readonly frozen = new Set<object>();
 
@@ -33,7 +38,11 @@ export class SimTime {
   /** Timers of one process; gone with it. `aheadMs`: how far what it shows is from the true time. */
   clockOf(owner: object, aheadMs: () => number): Clock {
     return {
-      now: () => this.now + aheadMs(),
+      now: () => {
+        if (++this.#looks > MOST_LOOKS)
+          throw new Error("it goes in circles: the clock is read on and on while no time passes");
+        return this.now + aheadMs();
+      },
       setTimer: (delayMs, fire): Timer => {
         const entry = { at: this.now + Math.max(0, delayMs), isUpkeep: UPKEEP_MS.has(delayMs), owner, fire };
         this.#pending.push(entry);
@@ -48,6 +57,7 @@ export class SimTime {
 
   /** Jumps to the next timer and fires it; null when there is none. */
   fireNext(): "upkeep" | "timer" | null {
+    this.#looks = 0;
     let next: Pending | undefined;
     const pending = this.#pending.filter(({ owner }) => !this.frozen.has(owner));
     for (const entry of pending) if (next === undefined || goesBefore(entry, next)) next = entry;
