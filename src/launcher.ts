@@ -28,6 +28,7 @@ export const COMMANDS: readonly string[] = [
   "notify",
   "check",
   "marks",
+  "sign",
   "gc",
   "doctor",
   "init",

@@ -2,8 +2,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createOutput } from "../../src/cli/output.ts";
-import { createProgram } from "../../src/cli/program.ts";
 import { changeWindow, fieldLines } from "../../src/cli/report/comparison.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
@@ -12,7 +10,6 @@ import { inputMistake } from "../../src/define/steps/include.ts";
 import { pipeline } from "../../src/index.ts";
 import { COMMANDS, withLauncher } from "../../src/launcher.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
-import { fakeIo } from "./support/fake-io.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 const code = (prompt: string) =>
@@ -123,12 +120,6 @@ describe("parts of messages", () => {
     const others = ["npx showrunner runs", "npm i showrunner zod", "/srv/showrunner run/a.png", "showrunner runs/x"];
     for (const text of [...others, "showrunner only reads it"]) expect(said(text)).toBe(text);
     expect(withLauncher("showrunner runs", "showrunner")).toBe("showrunner runs");
-  });
-
-  test("these are the commands that there are", () => {
-    const { io } = fakeIo();
-    const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});
-    expect([...COMMANDS].toSorted()).toEqual([...program.commands.map((one) => one.name()), "help"].toSorted());
   });
 
   test("a field of the input that is missing is said so, and a message of the schema's own stays", () => {

@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { duration, parseDollars, parseDuration } from "../../src/cli/input/flag-values.ts";
+import { createOutput } from "../../src/cli/output.ts";
+import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
 import { shorten, table } from "../../src/cli/text/table.ts";
+import { COMMANDS } from "../../src/launcher.ts";
 import { dollars } from "../../src/money.ts";
+import { fakeIo } from "./support/fake-io.ts";
 
 const esc = "\u001b";
 
@@ -109,4 +113,10 @@ describe("tables", () => {
     expect(lines.every((line) => line.length <= 18)).toBe(true);
     expect(lines[2]).toBe("a-very-lo…  $10.00");
   });
+});
+
+test("advice names the commands that there are", () => {
+  const { io } = fakeIo();
+  const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});
+  expect([...COMMANDS].toSorted()).toEqual([...program.commands.map((one) => one.name()), "help"].toSorted());
 });
