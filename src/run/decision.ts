@@ -1,4 +1,5 @@
 import type { RunEvent } from "../journal/events.ts";
+import type { AttemptState } from "../journal/state.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Command } from "./command.ts";
 import type { Headroom } from "./headroom.ts";
@@ -21,6 +22,16 @@ export interface DecideContext {
   readonly idempotencyWindowMs: number;
   /** The headroom that other runs and the wallet leave for this one, where it is known to be short. */
   readonly headrooms?: readonly Headroom[];
+}
+
+/** Whether nothing of a submit has left this machine, and nothing is about to. */
+export function isUnsent(
+  { unsent, active }: DecideContext,
+  path: string,
+  { n, phase }: Pick<AttemptState, "n" | "phase">,
+): boolean {
+  const id = `submit:${path}#${n}`;
+  return phase === "submitting.sent" && unsent?.has(id) === true && !active.has(id);
 }
 
 export interface Decision {

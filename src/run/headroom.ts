@@ -39,14 +39,25 @@ export function projectedMicros(state: RunState): number {
   return sum;
 }
 
-/** Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. */
-export function raisedHolds(state: RunState, holding: Iterable<string>): readonly RunEvent[] {
+/**
+ * Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. What
+ * certainly never left is taken back instead, so that its real price is held against budget and maxCost before it is sent.
+ */
+export function raisedHolds(
+  state: RunState,
+  holding: Iterable<string>,
+  isUnsent: (path: string, attempt: AttemptState) => boolean,
+): readonly RunEvent[] {
   if (Object.keys(state.overcharges).length === 0) return [];
-  return [...holding].toSorted().flatMap((path) =>
-    state.steps[path]!.attempts.flatMap(({ n, model, money, quote, holdMicros }): readonly RunEvent[] => {
+  return [...holding].toSorted().flatMap((step) =>
+    state.steps[step]!.attempts.flatMap((one): readonly RunEvent[] => {
+      const { n: attempt, model, money, quote, holdMicros: heldMicros } = one;
       if (money !== "held" || model === null) return [];
-      const raised = raisedHold(state, model, { quotedMicros: quote?.costMicros ?? null, holdMicros });
-      return raised === holdMicros ? [] : [{ type: "job.hold.raised", step: path, attempt: n, holdMicros: raised }];
+      const holdMicros = raisedHold(state, model, { quotedMicros: quote?.costMicros ?? null, holdMicros: heldMicros });
+      if (holdMicros === heldMicros) return [];
+      return isUnsent(step, one)
+        ? [{ type: "job.submit.withdrawn", step, attempt, reason: "unsent" }]
+        : [{ type: "job.hold.raised", step, attempt, holdMicros }];
     }),
   );
 }

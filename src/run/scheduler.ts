@@ -4,7 +4,7 @@ import { isRunFinal, type RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { completeDecision } from "./complete-decision.ts";
-import type { DecideContext, Decision } from "./decision.ts";
+import { type DecideContext, type Decision, isUnsent } from "./decision.ts";
 import { DecisionBuilder } from "./decision-builder.ts";
 import { raisedHolds } from "./headroom.ts";
 import { decideStep } from "./kinds/index.ts";
@@ -85,7 +85,7 @@ export class Scheduler {
     }
     if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
     const index = this.#indexed();
-    const raised = raisedHolds(state, index.holding);
+    const raised = raisedHolds(state, index.holding, (path, attempt) => isUnsent(context, path, attempt));
     if (raised.length > 0) return { events: raised, commands: [], wakeAt: null };
     let basis = this.#basisOf(index, context.order);
     const isSame = this.#basis !== null && isEqual(this.#basis, basis);

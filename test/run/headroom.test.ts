@@ -141,17 +141,21 @@ test("a charge may be on its way while a submit has no acknowledgement", () => {
   expect(isSubmitting(holding({ b: { phase: "submitting.sent" } }), ["a/x", "b"])).toBe(true);
 });
 
+const sent = () => false;
+
 test("holds of a model that charges above its quotes are raised in the order of their steps; others are not", () => {
   const state = holding({ b: { model: "video-1" }, "a/x": { quote: { costMicros: 100 }, holdMicros: 100 } });
   state.steps["a/y"]!.attempts[0]!.quote = { costMicros: 100, basis: "quoted" };
   state.steps["a/y"]!.attempts[0]!.holdMicros = 100;
-  expect(raisedHolds(state, Object.keys(state.steps))).toEqual([]);
+  expect(raisedHolds(state, Object.keys(state.steps), sent)).toEqual([]);
   state.overcharges["image-1"] = { worst: { quotedMicros: 100, chargedMicros: 150 }, unquotedMicros: null } as never;
   const raised = { type: "job.hold.raised", attempt: 1, holdMicros: 150 };
-  expect(raisedHolds(state, ["b", "a/y", "a/x"])).toEqual([
+  expect(raisedHolds(state, ["b", "a/y", "a/x"], sent)).toEqual([
     { ...raised, step: "a/x" },
     { ...raised, step: "a/y" },
   ]);
   state.steps["a/x"]!.attempts[0]!.money = "settled";
-  expect(raisedHolds(state, ["a/y", "a/x"])).toEqual([{ ...raised, step: "a/y" }]);
+  expect(raisedHolds(state, ["a/y", "a/x"], sent)).toEqual([{ ...raised, step: "a/y" }]);
+  const unsent = raisedHolds(state, ["a/y"], (path, { n }) => path === "a/y" && n === 1);
+  expect(unsent).toEqual([{ type: "job.submit.withdrawn", step: "a/y", attempt: 1, reason: "unsent" }]);
 });

@@ -44,3 +44,18 @@ test("A submit of which nothing left for hours is noted before it is tried again
   expect([...run.active.keys()]).toContain("submit:a#1");
   expect(run.state.steps.a!.attempts[0]!.lastSentAt).toBe(run.now);
 });
+
+test("A submit of which nothing left is held against the budget again once its model charges more than was reserved", () => {
+  const run = new FakeRun({ plan: planOf([job("a"), job("b")]), total: 2, budgetMicros: 3 * PRICE - 1 });
+  const submitted = { type: "job.submitted", attempt: 1, model: "m", replayed: false } as const;
+  run.take([{ type: "run.started" }, ...sent("a"), ...sent("b"), { ...submitted, step: "a", jobId: "job-a" }]);
+  run.unsent.add("submit:b#1");
+  run.take([
+    { type: "job.completed", step: "a", attempt: 1, outputs: [] },
+    { type: "job.settled", step: "a", attempt: 1, costMicros: 2 * PRICE },
+  ]);
+  run.decide();
+  expect(run.active.has("submit:b#1")).toBe(false);
+  expect(run.state.heldMicros).toBe(0);
+  expect(run.events.at(-1)!.event).toMatchObject({ type: "run.paused", reason: "budget" });
+});

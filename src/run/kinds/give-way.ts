@@ -1,6 +1,7 @@
 import { formatDuration } from "../../duration.ts";
 import type { AttemptState, StepState } from "../../journal/state.ts";
 import type { JobStep } from "../../plan/plan.ts";
+import { isUnsent } from "../decision.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { awayMsOf } from "../second-choice.ts";
@@ -17,16 +18,15 @@ export function giveWay(
   const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);
   if (outage === null || awayMs === null) return false;
   const { phase = "planned", n = 1 } = attempt ?? {};
-  const id = `submit:${plan.path}#${n}`;
-  const isUnsent = phase === "submitting.sent" && builder.context.unsent?.has(id) === true && !builder.isActive(id);
-  if (!isUnsent && phase !== "planned" && phase !== "priced") return false;
+  const isWithheld = isUnsent(builder.context, plan.path, { n, phase });
+  if (!isWithheld && phase !== "planned" && phase !== "priced") return false;
   if (gateOf(builder.state, plan) !== null) return false;
   const endsAt = outage.since + awayMs;
   if (builder.context.now < endsAt) {
     builder.wake(endsAt);
     return false;
   }
-  if (isUnsent) {
+  if (isWithheld) {
     builder.events.push({ type: "job.submit.withdrawn", step: plan.path, attempt: n, reason: "unsent" });
     return true;
   }

@@ -13,6 +13,7 @@ import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { unpriced, whyRaised } from "../budget-pause.ts";
 import { awaitCacheLookup } from "../cache-lookup.ts";
 import { type Command, commandId } from "../command.ts";
+import { isUnsent } from "../decision.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { conditionsOf } from "../held-back.ts";
@@ -190,12 +191,12 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   const target = { step: plan.path, attempt: n };
   const id = `submit:${plan.path}#${n}`;
   if (builder.isActive(id)) return;
-  const isUnsent = builder.context.unsent?.has(id) === true;
-  if (isUnsent && !builder.mayStart) {
+  const isWithheld = isUnsent(builder.context, plan.path, attempt);
+  if (isWithheld && !builder.mayStart) {
     builder.events.push({ type: "job.submit.withdrawn", ...target, reason: "unsent" });
     return;
   }
-  if (!isUnsent && isTooOld(attempt, builder)) {
+  if (!isWithheld && isTooOld(attempt, builder)) {
     builder.events.push({ type: "job.unresolved", ...target, message: TOO_OLD, cause: "too old" });
     return;
   }
@@ -206,7 +207,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   if (now - lastSentAt! > RESENT_NOTE_MS) {
     builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
-  builder.issue({ type: "submit", ...target, key: key!, model: model!, input: input!, mayExist: !isUnsent });
+  builder.issue({ type: "submit", ...target, key: key!, model: model!, input: input!, mayExist: !isWithheld });
 }
 
 export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
