@@ -5,7 +5,7 @@ import { expansionsIn, outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { endedWithoutResult, neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
-import { stopsRun } from "./stops-run.ts";
+import { failureBehind, stopsRun } from "./stops-run.ts";
 
 /** Steps that are to be made again whatever they use, each with why. */
 export type RerunRoots = ReadonlyMap<string, string>;
@@ -108,8 +108,8 @@ export function resumeEvents(state: RunState): {
 /** A failed step that would stop the run again at once, although others are to be made again. */
 export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
-  const stops = (step: PlanStep) => state.steps[step.path]?.status === "failed" && stopsRun(plan, step);
-  return plan.steps.find((step) => stops(step) && !isStale.has(step.path)) ?? null;
+  const stop = plan.steps.find((step) => !isStale.has(step.path) && stopsRun(state.steps, plan, step));
+  return stop === undefined ? null : failureBehind(state.steps, plan, stop);
 }
 
 /** Steps that were not made only because a failure stopped the run. */

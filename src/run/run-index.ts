@@ -180,7 +180,7 @@ export class RunIndex {
     node.isFinal = isFinal;
     this.openSteps--;
     for (const reader of node.readers) reader.openSources--;
-    if (step.status === "failed" && stopsRun(this.#state.planned.plan, plan)) this.#stopping.add(node);
+    if (stopsRun(this.#state.steps, this.#state.planned.plan, plan)) this.#stopping.add(node);
     if (stepStates.withoutResult.has(step.status)) this.#dropNeed(node);
   }
 

@@ -100,8 +100,6 @@ export function addAccepted<M extends ModelOrId>(
     addChoice(part, check, [{ $ref: { step: path, output: "single" } }], {
       read: options,
       by: scorerOf(inspector),
-      // Where another attempt may follow, a flaw is no reason to stop the run.
-      ...(attempt < attempts && { onFailure: "continue" as const }),
     });
     checks.push(check);
     accepted.push(check);

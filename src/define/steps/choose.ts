@@ -1,4 +1,4 @@
-import type { Candidate, DraftReference, Requirement } from "../../plan/draft.ts";
+import type { Candidate, DraftReference, PickDraft, Requirement } from "../../plan/draft.ts";
 import type { FailurePolicy } from "../../plan/plan.ts";
 import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
 import { chosenHandle, valueHandle } from "../handle-value.ts";
@@ -59,8 +59,11 @@ interface Choice {
   readonly read: OptionReader;
   readonly by: unknown;
   readonly field?: string;
-  /** Default: that of the part that it is in. */
-  readonly onFailure?: FailurePolicy | null;
+}
+
+/** A choice asks for no number of results. */
+export function choiceFailure(policy: FailurePolicy | null | undefined): Pick<PickDraft, "onFailure"> {
+  return typeof policy === "string" ? { onFailure: policy } : {};
 }
 
 /** Adds the step that chooses, by whoever does. */
@@ -68,10 +71,10 @@ export function addChoice(
   recorder: Recorder,
   path: string,
   among: readonly DraftReference[],
-  { read, by, field = "by", onFailure = recorder.onFailure }: Choice,
+  { read, by, field = "by" }: Choice,
 ): void {
   const base = { path, after: read.after(), when: read.when() };
-  const policy = typeof onFailure === "string" && { onFailure };
+  const policy = choiceFailure(recorder.onFailure);
   const message = read.string("message");
   const version = read.string("version") ?? "1";
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });

@@ -1,6 +1,6 @@
 import type { Handle, Value } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
-import type { Chosen } from "./choose.ts";
+import { type Chosen, choiceFailure } from "./choose.ts";
 import { addPart, chosenOf, type One, type PartOf } from "./closed-part.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 
@@ -63,6 +63,7 @@ export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
       among: results.map(({ reference }) => reference),
       by: "first",
       version: null,
+      ...choiceFailure(recorder.onFailure),
       second: {
         options: results.map(({ path }) => path),
         afterModeration: moderationOf(read),

@@ -3,6 +3,7 @@ import type { StepPolicy } from "../../plan/plan.ts";
 import type { Handle, Yields } from "../handle.ts";
 import { chosenHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
+import { choiceFailure } from "./choose.ts";
 import { OptionReader } from "./options.ts";
 
 /** Who rewrites a prompt that moderation refused. */
@@ -82,6 +83,7 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
     among: [firstPath, again].map((path) => ({ $ref: { step: path, output: "single" } })),
     by: "first",
     version: null,
+    ...choiceFailure(policy.onFailure),
     second: {
       options: [part.path(1), part.path(2)],
       afterModeration: true,
