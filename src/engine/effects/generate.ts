@@ -8,6 +8,7 @@ import { declaredOf } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
 import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
 import { callOptions } from "../generate/call-options.ts";
+import type { Call } from "../generate/first-request.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnfetchedError } from "../generate/keep-answer.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import { isStoreError } from "../media/media-errors.ts";
@@ -78,16 +79,17 @@ async function sent(
 ): Promise<EffectResult> {
   const abortSignal = AbortSignal.timeout(ANSWER_MS[plan.yields]);
   const video = plan.yields === "video" ? (model as VideoModel) : null;
+  const start = video?.doStatus === undefined ? undefined : video.doStart?.bind(video);
   try {
-    if (video?.doStart !== undefined && video.doStatus !== undefined) {
+    if (start !== undefined) {
       const headers = keyHeader(plan, command.key);
-      const { operation } = await video.doStart({ ...options, headers, abortSignal } as never);
+      const { operation } = await start({ ...options, headers, abortSignal } as never);
       return accepted(command, plan, operation, context);
     }
     const answer = await (model as ImageModel | SpeechModel).doGenerate({ ...options, abortSignal } as never);
     return await answered(command, plan, answer, context);
   } catch (error) {
-    return failed(command, plan, error, context);
+    return failed(command, plan, { error, call: { options, isStart: start !== undefined } }, context);
   }
 }
 
@@ -163,19 +165,18 @@ function mediaOf(answer: Answer): readonly Made[] | null {
   return null;
 }
 
-function failed(command: Generate, plan: GenerateStep, error: unknown, context: EffectContext): EffectResult {
+function failed(
+  command: Generate,
+  plan: GenerateStep,
+  { error, call }: { readonly error: unknown; readonly call: Call },
+  context: EffectContext,
+): EffectResult {
   const { step, attempt, mayExist } = command;
-  const verdict = providerVerdict(error, { words: wordsOf(command.input), now: context.now() });
+  const verdict = providerVerdict(error, { call, now: context.now() });
   if (verdict.proves === "nothing made" && !mayExist) {
     return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
   }
   return unknown(command, plan, saidBy(error), context);
-}
-
-function wordsOf(input: Generate["input"]): string | null {
-  const { prompt, text } = input as { readonly [option: string]: unknown };
-  const words = prompt ?? text;
-  return typeof words === "string" && words !== "" ? words : null;
 }
 
 /** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */

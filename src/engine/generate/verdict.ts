@@ -4,6 +4,7 @@ import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import { HOUR_MS } from "../../duration.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
+import { asksForWork, type Call } from "./first-request.ts";
 import { asModerated } from "./moderated.ts";
 
 /**
@@ -24,7 +25,6 @@ const BEFORE_SENDING = new Set([
   "AI_NoSuchModelError",
   "AI_NoSuchProviderError",
   "AI_UnsupportedFunctionalityError",
-  "AI_TypeValidationError",
 ]);
 
 /** Answers that refuse a request as it is. */
@@ -53,19 +53,18 @@ const MOST_CAUSES = 8;
 const MOST_BODY = 64 * 1024;
 
 interface Asked {
-  /** What the request says, which distinguishes it from polls that have a body too. */
-  readonly words: string | null;
+  readonly call: Call;
   /** Epoch milliseconds. */
   readonly now: number;
   readonly env?: NodeJS.ProcessEnv;
 }
 
 /** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
-export function providerVerdict(error: unknown, { words, now, env = process.env }: Asked): ProviderVerdict {
+export function providerVerdict(error: unknown, { call, now, env = process.env }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((one) => typeof one.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;
-  const isFirst = isFirstRequest(chain, words);
+  const isFirst = isFirstRequest(chain, call);
   const isUnconnected = chain.some(({ code }) => UNCONNECTED.has(String(code))) && isFirst;
   const isUnsent = status === null && BEFORE_SENDING.has(String(chain[0]?.name)) && !hasAnswer(chain);
   const isBusy = status === BUSY && isFirst;
@@ -132,21 +131,10 @@ function causesOf(error: unknown): readonly Cause[] {
   return found;
 }
 
-/**
- * Whether it is about the request that asks for the work, and not about a later one that polls or downloads: those send
- * no body, or, as Vertex AI has it, one that only names the operation. What names no request at all is about none that we know.
- */
-function isFirstRequest(chain: readonly Cause[], words: string | null): boolean {
-  const call = chain.find((one) => "requestBodyValues" in one);
-  const body = call?.requestBodyValues;
-  if (typeof body !== "object" || body === null || Object.keys(body).length === 0) return false;
-  return words === null || says(body, words);
-}
-
-function says(value: unknown, words: string): boolean {
-  if (typeof value === "string") return value.includes(words);
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
-  return Object.values(value).some((inner) => says(inner, words));
+/** Whether it is about the request that asks for the work. What names no request at all is about none that we know. */
+function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
+  const one = chain.find((cause) => "requestBodyValues" in cause);
+  return asksForWork(one?.requestBodyValues, call);
 }
 
 /** What it is about came with an answer. */
