@@ -5,7 +5,14 @@ import { type AttemptState, planStep } from "../../journal/state.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
-import { completedEvents, keepOutputs, madeOf, settledEvent, UnfetchedError } from "../generate/keep-answer.ts";
+import {
+  completedEvents,
+  type Kept,
+  keepOutputs,
+  madeOf,
+  settledEvent,
+  UnfetchedError,
+} from "../generate/keep-answer.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
@@ -65,7 +72,7 @@ async function ended(
         const [bad] = kept.outputs;
         const isNothing = kept.copies.every((copy) => copy === null);
         if (isNothing)
-          return doubted(command, { plan, attempt }, bad?.error?.message ?? ownText("it is empty"), context);
+          return doubted(command, { plan, attempt, kept }, bad?.error?.message ?? ownText("it is empty"), context);
         return done(...found, ...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
       } catch (error) {
         if (!(error instanceof UnfetchedError)) throw error;
@@ -111,7 +118,7 @@ function nextAskMs(ageMs: number): number {
  */
 function doubted(
   command: Operation,
-  { plan, attempt, said }: About & { readonly said?: StatusAnswer },
+  { plan, attempt, said, kept }: About & { readonly said?: StatusAnswer; readonly kept?: Kept },
   message: ReturnType<typeof cleanText>,
   context: EffectContext,
 ): EffectResult {
@@ -124,7 +131,7 @@ function doubted(
   const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
   const inMs = lookAgainMs(sinceMs);
   if (inMs !== null) return { end: "again", inMs, events: noted };
-  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`);
+  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept?.unfit);
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
@@ -166,7 +173,9 @@ function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,
   message: ReturnType<typeof cleanText>,
+  unfit?: readonly string[],
 ): EffectResult {
   if (phase === "unresolved") return left();
-  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer" });
+  const kept = unfit !== undefined && { unfit };
+  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...kept });
 }

@@ -30,10 +30,14 @@ interface Keeping {
   readonly inside: readonly string[];
 }
 
-interface Kept {
+export interface Kept {
   readonly outputs: readonly OutputFacts[];
   readonly copies: readonly (StoredCopy | null)[];
+  /** Hashes of what was made and is no such media: paid for as well. Absent where there is none. */
+  readonly unfit?: readonly string[];
 }
+
+type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
 
 /**
  * Takes the media of an answer into the store, measured and checked as any others are. One that is no such media is an output
@@ -44,20 +48,17 @@ export async function keepOutputs(
   made: readonly Made[],
   keeping: Keeping,
 ): Promise<Kept> {
-  const kept: (readonly [OutputFacts, StoredCopy | null])[] = [];
+  const kept: One[] = [];
   for (const [index, one] of made.entries()) kept.push(await keepOne(index, one, yields, keeping));
   for (let index = made.length; index < asked; index += 1) {
     kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
   }
-  return { outputs: kept.map(([facts]) => facts), copies: kept.map(([, copy]) => copy) };
+  const unfit = kept.flatMap(([, , sha256]) => sha256 ?? []);
+  const outputs = kept.map(([facts]) => facts);
+  return { outputs, copies: kept.map(([, copy]) => copy), ...(unfit.length > 0 && { unfit }) };
 }
 
-async function keepOne(
-  index: number,
-  made: Made,
-  kind: MediaKind,
-  keeping: Keeping,
-): Promise<readonly [OutputFacts, StoredCopy | null]> {
+async function keepOne(index: number, made: Made, kind: MediaKind, keeping: Keeping): Promise<One> {
   const { media } = keeping;
   if (made instanceof Uint8Array && made.length === 0) {
     return [failedOutput(index, ownText("its provider gave nothing")), null];
@@ -65,7 +66,12 @@ async function keepOne(
   const stored = made instanceof Uint8Array ? await media.put({ bytes: made }) : await fetched(made.url, keeping);
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
-  if ("fault" in facts) return [failedOutput(index, cleanText(`it should be ${kind}, and ${facts.fault}`)), null];
+  if ("fault" in facts) {
+    const message = cleanText(
+      `it should be ${kind}, and ${facts.fault}; it is in the media folder as ${stored.sha256}`,
+    );
+    return [failedOutput(index, message), null, stored.sha256];
+  }
   return produced(index, facts, stored);
 }
 

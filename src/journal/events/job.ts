@@ -24,6 +24,8 @@ export type JobEvent =
       readonly outputs: readonly OutputFacts[];
       /** Their bytes came with the answer, and are nowhere but here; null for one that failed. Absent: the service has them. */
       readonly copies?: readonly (StoredCopy | null)[];
+      /** Hashes of what came with it and is no such media: it was paid for, and is kept. */
+      readonly unfit?: readonly string[];
     } & OfAttempt)
   /** An answer that lacks something, or says less than an earlier one, which stands; reported once for each message. */
   | ({
@@ -70,7 +72,7 @@ export const jobEvents: EventTable<JobEvent> = {
       });
     },
     changes: "step",
-    media: ({ copies = [] }) => copies.flatMap((copy) => copy?.sha256 ?? []),
+    media: ({ copies = [], unfit = [] }) => [...copies.flatMap((copy) => copy?.sha256 ?? []), ...unfit],
     timeline: (timeline, { step, attempt, outputs }) => timeline.jobEnded(step, attempt, outputs),
     line: ({ outputs }) => detail(`made ${counted(outputs.length, "output")}`),
     ...ignoredBy("ledger", "incident", "notice"),

@@ -46,6 +46,8 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service named when the key was sent. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
+        /** Hashes of what its provider gave last and is no such media: it was paid for, and is kept. */
+        readonly unfit?: readonly string[];
       }
     /** The service shows the job of an unresolved attempt again. */
     | { readonly type: "job.found" }
@@ -186,8 +188,9 @@ export const submitEvents: EventTable<SubmitEvent> = {
     },
     changes: "step",
     line: ({ message }) => line(`needs a decision: ${message}`),
+    media: ({ unfit = [] }) => unfit,
     incident: ({ message }) => ({ what: "needs a decision", why: message }),
-    ...ignoredBy("ledger", "media", "timeline", "notice"),
+    ...ignoredBy("ledger", "timeline", "notice"),
   },
   "job.found": {
     apply: (fold, event) => {
