@@ -19,7 +19,7 @@ interface Message {
 type Shown =
   | { readonly body: { readonly messages: readonly Readonly<Record<string, unknown>>[] } }
   | { readonly message: string }
-  | EffectResult;
+  | { readonly without: EffectResult };
 
 const MEBIBYTE = 1024 * 1024;
 /** As Base64 all of them stay below the 16 MiB that services take as a body. */
@@ -33,7 +33,7 @@ export async function withPictures(input: Json, context: EffectContext): Promise
   if (images === undefined) return { body: body as { messages: [] } };
   const hashes = filesOf(images);
   const without = await withoutCopies(hashes, context);
-  if (without !== null) return without;
+  if (without !== null) return { without };
   await using held = await context.media.hold(hashes);
   const pictures = [localInput(images, held)].flat() as readonly Picture[];
   const message = unfit(pictures);

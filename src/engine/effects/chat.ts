@@ -8,6 +8,7 @@ import { isTooDeep, MOST_LEVELS } from "../../json-text.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
+import { beforeSending } from "./before-sending.ts";
 import { withPictures } from "./chat-pictures.ts";
 import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
@@ -28,11 +29,11 @@ type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; 
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
-  const shown = await withPictures(command.input, context);
+  const shown = await beforeSending(() => withPictures(command.input, context), context);
   if ("message" in shown) return done(unsent(command, "PICTURES_UNFIT", shown.message, false));
-  if ("end" in shown) {
+  if ("without" in shown) {
     const missing = unsent(command, "UNSENT", "the pictures that it shows could not be read", true);
-    return shown.end === "failed" ? { ...shown, events: [missing] } : done(missing);
+    return { ...shown.without, events: [missing, ...shown.without.events] };
   }
   const body = { ...shown.body, ...formatOf(step, schema), model };
   // Not broken off by a stop: what is paid for is waited for.

@@ -12,10 +12,10 @@ import type { Call } from "../generate/first-request.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnfetchedError } from "../generate/keep-answer.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import { isStoreError } from "../media/media-errors.ts";
+import { beforeSending } from "./before-sending.ts";
 import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localCode } from "./local-code.ts";
-import { bucketAway } from "./retry-or-pause.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 
@@ -30,21 +30,8 @@ const KEY_AGAIN_MS = 15_000;
 
 /** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
 export const generate: Effect<"generate"> = async (command, context) => {
-  let ready: Ready | { readonly without: EffectResult };
-  try {
-    ready = await prepared(command, context);
-  } catch (error) {
-    // Code that another worker has, a bucket that is away: the intent would else be taken for a request without an answer.
-    const serviceFailure = bucketAway(error);
-    const end =
-      serviceFailure === null
-        ? ({ end: "failed", events: [], failure: error as Error } as const)
-        : ({ end: "unreachable", events: [], serviceFailure } as const);
-    return unsent(command, context.signal.aborted ? done() : end);
-  }
+  const ready = await beforeSending(() => prepared(command, context), context);
   if ("without" in ready) return unsent(command, ready.without);
-  // Its media may have taken a while: a run that was stopped, or that another process holds by now, sends nothing more.
-  if (context.signal.aborted) return unsent(command, done());
   return sent(command, ready.plan, ready, context);
 };
 
