@@ -30,7 +30,10 @@ export interface DueQuery {
 export type WorkMessage =
   /** A webhook said that the job of this attempt ended: it is polled now. */
   | { readonly type: "hint"; readonly step: string; readonly attempt: number }
-  /** A job of the engine performed a command of this step, which was as `of` says (see `workOf`). */
+  /**
+   * A job of the engine performed a command of this step, which was as `of` says (see `workOf`); or a provider answered a
+   * process that had lost the run by then, to the request with the key `of`.
+   */
   | {
       readonly type: "performed";
       readonly step: string;

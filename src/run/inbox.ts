@@ -3,6 +3,7 @@ import { ownText } from "../clean-text.ts";
 import type { Chosen, GivenFile, PauseReason, RunEvent } from "../journal/events.ts";
 import { type AttemptState, isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
+import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decisions.ts";
 import { changeable, offered } from "./kinds/approve.ts";
@@ -48,9 +49,9 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     case "hint":
       return [];
     case "performed":
-      return Object.hasOwn(state.steps, message.step) && workOf(state, message.step) === message.of
-        ? message.events
-        : [];
+      if (!Object.hasOwn(state.steps, message.step)) return [];
+      if (isOwed(state, message)) return [...message.events, ...goingOn(state, "unresolved")];
+      return workOf(state, message.step) === message.of ? message.events : [];
     default:
       return message satisfies never;
   }
@@ -68,6 +69,15 @@ function givenEvents(
     { type: "job.completed", ...target, outputs: [facts], copies: [copy] },
     { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true },
   ];
+}
+
+/** Whether it is the answer to a request of an earlier holder of the run that nobody can ask for: under a key, its answer comes again. */
+function isOwed(state: RunState, { step, of }: InboxMessage & { readonly type: "performed" }): boolean {
+  const plan = planStep(state, step);
+  const attempt = lastAttempt(state.steps[step]!);
+  if (isRunFinal(state.status) || plan.kind !== "generate" || attempt?.key !== of) return false;
+  const { phase, operation } = attempt;
+  return phase === "unresolved" ? operation === undefined : jobPhases.submitting.has(phase) && plan.promise !== "keyed";
 }
 
 /**

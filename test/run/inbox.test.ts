@@ -7,7 +7,7 @@ import type { PlanStep } from "../../src/plan/plan.ts";
 import { inboxEvents, workOf } from "../../src/run/inbox.ts";
 import { planned } from "../journal/samples.ts";
 import { job, planOf, ref } from "./support/plans.ts";
-import { gate, pick, task, uploadRef, valueRef } from "./support/steps.ts";
+import { gate, generate, pick, task, uploadRef, valueRef } from "./support/steps.ts";
 
 const made = (count: number) => ({
   status: "succeeded",
@@ -224,6 +224,38 @@ describe("work that another process performed", () => {
     ];
     expect(new Set(works).size).toBe(works.length);
     expect(of(cut, 1, 0)).toBe(of(cut, 1, 0));
+  });
+});
+
+describe("an answer that a provider gave to an earlier holder of the run", () => {
+  const submitted = { type: "job.submitted", step: "still", attempt: 1, jobId: "gen_1", provider: "mock" } as never;
+  const message = { type: "performed", step: "still", command: "generate:still#1", of: "sr1_1", events: [submitted] };
+  const unresolved = { n: 1, key: "sr1_1", phase: "unresolved" };
+  const sent = { ...unresolved, phase: "submitting.sent" };
+  const answered = (attempts: readonly object[], more: object = {}, plan = generate("still")) =>
+    told(stateOf([[plan, { status: "running", attempts }]], more), message as never);
+
+  test("counts while nobody knows of another, and sets the run going that rested for it", () => {
+    expect(answered([unresolved])).toEqual([submitted]);
+    expect(answered([sent])).toEqual([submitted]);
+    expect(answered([unresolved], pausedFor("unresolved"))).toEqual([submitted, resumed]);
+    expect(answered([unresolved], {}, generate("still", "keyed"))).toEqual([submitted]);
+  });
+
+  test.each([
+    ["of another request", [{ ...unresolved, key: "sr1_2" }], {}],
+    ["of one that another followed", [unresolved, { ...sent, n: 2, key: "sr1_2" }], {}],
+    ["of a step that nothing was sent for", [], {}],
+    ["of one that can be asked for", [{ ...unresolved, operation: { id: 1 } }], {}],
+    ["of one that was answered", [{ ...unresolved, phase: "completed" }], {}],
+    ["of one that was declared lost", [{ ...unresolved, phase: "lost" }], {}],
+    ["of a run that is over", [unresolved], { status: "failed" }],
+  ])("%s is none", (_what, attempts, more) => {
+    expect(answered(attempts, more)).toEqual([]);
+  });
+
+  test("that comes again under its key is waited for", () => {
+    expect(answered([sent], {}, generate("still", "keyed"))).toEqual([]);
   });
 });
 

@@ -21,6 +21,7 @@ export async function openFakeShow(
   options: Partial<FakeServiceOptions> & {
     readonly journal?: JournalStore;
     readonly paidService?: FakePaidService;
+    readonly clock?: SimulatedClock;
     /** Shared with a Showrunner that is gone. */
     readonly mediaDir?: string;
     readonly notify?: NotifyOption;
@@ -29,7 +30,7 @@ export async function openFakeShow(
     readonly filesDir?: string;
   } = {},
 ): Promise<FakeShow> {
-  const clock = new SimulatedClock();
+  const clock = options.clock ?? new SimulatedClock();
   const paidService = options.paidService ?? new FakePaidService({ catalog: builtInCatalog(), ...options });
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
   const folder = mkdtempSync(join(tmpdir(), "fake-showrunner-"));

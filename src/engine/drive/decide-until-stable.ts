@@ -59,7 +59,10 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     if (answer.type === "run.paused" && state.status === "planned") take([{ type: "run.started" }]);
     take([answer]);
   }
-  for (const entry of around.inbox) take(inboxEvents(state, entry));
+  // What was made counts, whatever a person said of it before it was known.
+  const isAnswer = ({ message }: InboxEntry) => Number(message.type === "performed");
+  const inbox = around.inbox.toSorted((one, other) => isAnswer(other) - isAnswer(one));
+  for (const entry of inbox) take(inboxEvents(state, entry));
   if (around.isStopped) take(stopEvents(state));
   const active = {
     has: (id: string) => around.active.has(id) || commands.has(id),

@@ -12,6 +12,7 @@ import { type Decided, decideUntilStable, type KnownHeadroom, restsAtOnce } from
 import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
 import type { Schedule } from "./drive-tools.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
+import { leaveToNext } from "./late-answers.ts";
 import { Rest } from "./rest.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
@@ -264,7 +265,6 @@ class Driver {
   }
 
   #answer(events: readonly RunEvent[]): void {
-    if (events.length === 0) return this.#rest.wake();
     this.#answers.push(...events);
     this.#rest.wake();
   }
@@ -284,16 +284,17 @@ class Driver {
   async #leave(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
-    if (!(failure instanceof RunTakenOverError)) {
-      await this.#commitAnswers().catch(() => {});
-      await this.#deps.store.releaseLease(this.#writer.lease).catch(() => {});
-    }
+    const isOurs = !(failure instanceof RunTakenOverError);
+    const written = isOurs ? this.#commitAnswers() : Promise.reject(failure);
+    await written.catch(() => leaveToNext(this.#deps, this.#state, this.#answers)).catch(() => {});
+    if (isOurs) await this.#deps.store.releaseLease(this.#writer.lease).catch(() => {});
     throw failure;
   }
 
   /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
   async #commitAnswers(): Promise<void> {
     if (this.#isBehind) await this.#reload();
-    await this.#writer.record(this.#answers.splice(0));
+    await this.#writer.record(this.#answers);
+    this.#answers = [];
   }
 }

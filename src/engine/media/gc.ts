@@ -1,6 +1,7 @@
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../durable-file.ts";
 import { DAY_MS } from "../../duration.ts";
 import { moved } from "../../journal/project.ts";
+import { mediaOf } from "../../journal/record.ts";
 import { isRunFinal, type RunStatus } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
 import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
@@ -135,14 +136,16 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** Named by a run, or by what a person gave a run that has not taken it in yet. */
+/** Named by a run, or by what a person or a provider gave a run that has not taken it in yet. */
 async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
   const given = new Set<string>();
   // Asked before the journal, into which a run moves what it takes in.
   for (const row of await store.runs()) {
     if (isFinished(row)) continue;
-    for (const { message } of await store.inbox(row.runId))
+    for (const { message } of await store.inbox(row.runId)) {
       if (message.type === "adopt" && message.file !== undefined) given.add(message.file.copy.sha256);
+      if (message.type === "performed") for (const hash of message.events.flatMap(mediaOf)) given.add(hash);
+    }
   }
   return new Set([...given, ...(await store.mediaInUse(except))]);
 }

@@ -2,6 +2,7 @@ import type {
   ApproveStep,
   ChatStep,
   ExpandStep,
+  GenerateStep,
   Json,
   PickStep,
   Reference,
@@ -46,6 +47,11 @@ export function pick(path: string, among: readonly Reference[], by: PickStep["by
 export function task(path: string, input: Json = {}, own: Partial<StepPolicy> = {}): TaskStep {
   const rest = { input, version: "1", files: [], yields: "value", policy: { ...policy, ...own } } as const;
   return { kind: "task", ...base(path, input), ...rest };
+}
+
+export function generate(path: string, promise: GenerateStep["promise"] = "once"): GenerateStep {
+  const rest = { model: "mock.image:painter", provider: "mock", input: {}, yields: "image", outputs: 1 } as const;
+  return { kind: "generate", ...base(path), ...rest, promise, policy: { ...policy, maxCostMicros: 50 } };
 }
 
 export function chat(

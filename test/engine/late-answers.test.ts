@@ -1,0 +1,172 @@
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type JournalStore, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
+import { greyPng } from "../../src/placeholder-media.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { MockProvider } from "../support/mock-models.ts";
+import type { SimulatedClock } from "../support/simulated-clock.ts";
+
+const LEASE_MS = 30_000;
+
+/** A provider whose answers are held back; its work is done and paid for by then. */
+class SlowProvider extends MockProvider {
+  #answers = Promise.withResolvers<void>();
+
+  answer(): void {
+    this.#answers.resolve();
+  }
+
+  override image() {
+    const model = super.image();
+    return { ...model, doGenerate: this.#late(model.doGenerate.bind(model)) };
+  }
+
+  override startingVideo() {
+    const model = super.startingVideo();
+    return { ...model, doStart: this.#late(model.doStart!.bind(model)) };
+  }
+
+  #late<Options, Answer>(ask: (options: Options) => PromiseLike<Answer>) {
+    return async (options: Options): Promise<Answer> => {
+      const answer = await ask(options);
+      await this.#answers.promise;
+      return answer;
+    };
+  }
+}
+
+const pictureOf = (provider: MockProvider) =>
+  pipeline("late", {
+    input: z.object({}),
+    build: ({ generate }) => ({ made: generate("made", provider.image(), { prompt: "a boat" }, { maxCost: "0.05" }) }),
+  });
+
+const filmOf = (provider: MockProvider) =>
+  pipeline("late", {
+    input: z.object({}),
+    build: ({ generate }) => ({
+      made: generate("made", provider.startingVideo(), { prompt: "a boat" }, { maxCost: "0.50" }),
+    }),
+  });
+
+/** The journal of a process that is frozen: its lease is not renewed until it thaws. */
+function frozenJournal(journal: JournalStore) {
+  const thaws = Promise.withResolvers<void>();
+  const frozen = new Proxy(journal, {
+    get(target, name) {
+      const member = Reflect.get(target, name, target) as unknown;
+      if (typeof member !== "function") return member;
+      const method = member.bind(target) as (...given: unknown[]) => unknown;
+      if (name !== "renewLease") return method;
+      return async (...given: unknown[]) => {
+        await thaws.promise;
+        return method(...given);
+      };
+    },
+  });
+  return { frozen, thaw: () => thaws.resolve() };
+}
+
+interface Late {
+  readonly second: FakeShow;
+  readonly clock: SimulatedClock;
+  /** The provider answers, and the first holder ends. */
+  answered(): Promise<unknown>;
+}
+
+/** The first holder's lease has ended during its request, and a second one took the run over. */
+async function takenOver(provider: SlowProvider, of: (provider: MockProvider) => Pipeline): Promise<Late> {
+  const second = await openFakeShow();
+  const { clock } = second;
+  const { frozen, thaw } = frozenJournal(second.journal);
+  const { mediaDir, paidService } = second;
+  const first = await openFakeShow({ journal: frozen, mediaDir, paidService, clock });
+  const handle = await first.show.run(of(provider), {}, { id: "x", outDir: second.outDir });
+  const ended = handle.result().catch((error: unknown) => error);
+  await clock.advance(2 * LEASE_MS);
+  expect(provider.requests).toHaveLength(1);
+  return {
+    second,
+    clock,
+    answered: async () => {
+      thaw();
+      provider.answer();
+      return during(clock, ended);
+    },
+  };
+}
+
+const resumed = ({ second, clock }: Late, of: Pipeline): Promise<RunResult> =>
+  during(
+    clock,
+    second.show.resume("x", { pipeline: of }).then((handle) => handle.result()),
+  );
+
+describe("an answer of a provider that comes after its process lost the run", () => {
+  test.each([
+    ["with its media", pictureOf, "0.05"],
+    ["with an operation, which is asked for", filmOf, "0.50"],
+  ])("%s settles the step for the next holder, and nothing is sent again", async (_, of, cost) => {
+    const provider = new SlowProvider();
+    const late = await takenOver(provider, of);
+    expect(await resumed(late, of(provider))).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    expect(await late.answered()).toMatchObject({ code: "RUN_TAKEN_OVER" });
+    const result = await resumed(late, of(provider));
+    expect(result).toMatchObject({ status: "succeeded", report: { cost, held: "0.00" } });
+    expect([provider.requests.length, provider.made]).toEqual([1, 1]);
+  });
+
+  test("counts before a person's word, not yet read, that nothing was made", async () => {
+    const provider = new SlowProvider();
+    const late = await takenOver(provider, pictureOf);
+    await resumed(late, pictureOf(provider));
+    await late.second.show.adopt("x", "made", null);
+    await late.answered();
+    const result = await resumed(late, pictureOf(provider));
+    expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+  });
+
+  test("changes nothing where a person has given the file meanwhile", async () => {
+    const provider = new SlowProvider();
+    const late = await takenOver(provider, pictureOf);
+    await resumed(late, pictureOf(provider));
+    const file = join(late.second.outDir, "given.png");
+    await mkdir(late.second.outDir, { recursive: true });
+    await writeFile(file, greyPng(32));
+    await late.second.show.adopt("x", "made", file);
+    expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "succeeded" });
+    await late.answered();
+    const result = await resumed(late, pictureOf(provider));
+    expect(result).toMatchObject({
+      status: "succeeded",
+      report: { cost: "0.05", steps: [{ outputs: [{ width: 32 }] }] },
+    });
+  });
+
+  test("keeps its media until the run takes it in", async () => {
+    const provider = new SlowProvider();
+    const late = await takenOver(provider, pictureOf);
+    await resumed(late, pictureOf(provider));
+    await late.answered();
+    const { mediaDir, show } = late.second;
+    for (const name of await readdir(mediaDir, { recursive: true })) await utimes(join(mediaDir, name), 1, 1);
+    expect((await show.gc()).media.count).toBe(0);
+    expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "succeeded" });
+  });
+
+  test("wakes a run that an engine left for it", async () => {
+    const provider = new SlowProvider();
+    const late = await takenOver(provider, pictureOf);
+    const { clock, second } = late;
+    const slice = () =>
+      during(clock, second.show.engine.slice("x", { findPipeline: async () => pictureOf(provider), anew: true }));
+    expect(await slice()).toMatchObject({ status: "paused", wakeAt: null });
+    await late.answered();
+    const { account } = (await second.journal.run("x"))!;
+    expect(await second.journal.dueRuns({ account, at: clock.now(), limit: 1 })).toHaveLength(1);
+    expect(await slice()).toMatchObject({ status: "succeeded" });
+    expect(provider.requests).toHaveLength(1);
+  });
+});
