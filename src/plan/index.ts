@@ -27,6 +27,7 @@ export {
 } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export {
+  CANNOT_BE_MADE,
   hasNext,
   isSecondChoice,
   type Option,

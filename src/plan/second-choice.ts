@@ -60,7 +60,7 @@ export function hasNext({ choice, at }: Option): boolean {
 }
 
 /** What is wrong with a model before anything is asked of it. */
-const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
+export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 
 /** The options of a draft that cannot be made, and are left out where another one follows. */
 export class OptionsOut {

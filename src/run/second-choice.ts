@@ -150,6 +150,18 @@ export function isMadeUpFor(state: RunState, path: string): boolean {
   return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
 }
 
+/**
+ * What is to be made again where a step failed: of a prompt that moderation refused, the milder one, as the same would be
+ * refused again, and of that one another rewriting; null: nothing.
+ */
+export function madeAgainFor(state: RunState, path: string): string | null {
+  const [option] = optionsAround(state.planned.plan, path);
+  if (option?.choice.second.rewrites !== true) return path;
+  if (option.at === 0) return endOf(state, option).is === "out" ? null : path;
+  const plan = option.steps.find((step) => step.path === path)!;
+  return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
+}
+
 /** How long the service may be away before a step gives way to another option, milliseconds; null: for ever. */
 export function awayMsOf(state: RunState, path: string): number | null {
   const limits = optionsAround(state.planned.plan, path).filter(hasNext);

@@ -19,7 +19,17 @@ test("250 lives of runs, whatever happens in them: nothing is paid twice, lost o
 function surroundings(pipeline: string, more: Partial<WorldOptions> = {}): WorldOptions {
   const limits = { budgetMicros: null, capMicros: null, floorMicros: null, balanceMicros: 1_000_000_000 };
   const plan = plans.find((one) => one.plan.pipeline === pipeline)!;
-  return { plan, concurrency: 2, ...limits, billsLateMs: 0, skewMs: 0, clocksMs: [], slices: "never", ...more };
+  return {
+    plan,
+    concurrency: 2,
+    ...limits,
+    billsLateMs: 0,
+    skewMs: 0,
+    clocksMs: [],
+    slices: "never",
+    flags: "nothing",
+    ...more,
+  };
 }
 
 const answer: Trouble & { readonly kind: "answer" } = {
@@ -62,6 +72,12 @@ describe("What the search has found stays mended:", () => {
       resumes({ dieIn: 24 }),
       resumes({ dieIn: 29, troubles: [{ on: "job", skip: 2, times: 2, trouble: { kind: "late", ms: 5_000 } }] }),
       resumes({ secret: "wrong" }),
+    ]));
+
+  test("a run that lost the answer of a rewriting makes that again, although moderation refuses the first prompt still", () =>
+    expectKept(surroundings("rewritten", { flags: "refused" }), [
+      resumes({ troubles: [{ on: "chat", times: 2, trouble: { kind: "reset", effect: true } }] }),
+      resumes(),
     ]));
 
   test("a run that ended without a bill asks for it on resume, of a failed job too", async () => {

@@ -149,7 +149,7 @@ describe("an error of a moment is not believed for the time that the clock says 
     const world = await openFakeShow();
     provider.status = () => error;
     const first = await world.show.run(film(provider), {}, { id: "x", outDir: world.outDir });
-    for (let turns = 0; provider.asked === 0; turns++) await world.clock.advance(250);
+    while (provider.asked === 0) await world.clock.advance(250);
     await first.stop();
     expect(await during(world.clock, first.result())).toMatchObject({ status: "paused" });
     await world.clock.advance(90 * 60_000);

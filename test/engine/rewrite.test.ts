@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
-import { apiError, type FakeServiceOptions } from "../support/fake-paid-service.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { apiError, FakePaidService, type FakeServiceOptions } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../support/mock-models.ts";
 
@@ -118,6 +119,58 @@ describe("a job whose prompt may be rewritten", () => {
     const { problems } = await (await openFakeShow()).show.quote(wrong, {});
     expect(problems.map(({ field }) => field)).toEqual(expect.arrayContaining(["rewrite", "onModerated"]));
   });
+});
+
+test("what moderation refuses in its estimate by now is no reason against making the milder one again", async () => {
+  let isLater = false;
+  const world = await openFakeShow({
+    fails: (_, body) => {
+      if (body.includes("a duel")) return { code: "MODERATION_FAILED", retryable: false };
+      return body.includes("a dance") && !isLater ? { code: "INTERNAL", retryable: false } : null;
+    },
+    refuses: (_, body) => (isLater && isHarsh(body) ? apiError(422, "MODERATION_FAILED") : null),
+    says: () => "a dance",
+  });
+  expect((await ran(world, duel)).status).toBe("failed");
+  isLater = true;
+  await world.clock.advance(10 * 60_000);
+  const again = await world.show.resume("x", { rerunFailed: true });
+  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(world.paidService.chats.size).toBe(1);
+});
+
+test("a first choice that moderation refuses in its estimate by now is no reason against making the next one again", async () => {
+  const either = pipeline("either", {
+    input: z.object({}),
+    build: ({ firstOf }) => ({
+      still: firstOf(
+        "still",
+        [(b) => b.job("a", models.image, { prompt: "a duel" }), (b) => b.job("b", models.image, { prompt: "a dance" })],
+        { onModerated: "next" },
+      ),
+    }),
+  });
+  let isLater = false;
+  const paidService = new FakePaidService({
+    catalog: builtInCatalog(),
+    fails: (_, body) => {
+      if (isLater) return null;
+      return { code: body.includes("a duel") ? "MODERATION_FAILED" : "INTERNAL", retryable: false };
+    },
+    refuses: (_, body) => (isHarsh(body) && isLater ? apiError(422, "MODERATION_FAILED") : null),
+  });
+  const client = paidService.client();
+  const estimate: typeof client.estimate = async (...asked) => {
+    if (isLater && isHarsh(asked)) throw apiError(422, "MODERATION_FAILED");
+    return client.estimate(...asked);
+  };
+  paidService.client = () => ({ ...client, estimate });
+  const world = await openFakeShow({ paidService });
+  expect((await ran(world, either)).status).toBe("failed");
+  isLater = true;
+  await world.clock.advance(10 * 60_000);
+  const again = await world.show.resume("x", { rerunFailed: true });
+  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
 });
 
 test("a failure that another prompt may make up for does not stop a run that fails fast", async () => {

@@ -9,6 +9,7 @@ import { committedMicros } from "../../run/headroom.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
+import { isLeftToNext } from "../price/moderated-options.ts";
 import type { Planner } from "../price/planner.ts";
 import type { StepPrice } from "../price/step-price.ts";
 import { priceText } from "../price/totals.ts";
@@ -84,11 +85,15 @@ export async function computeRerunScope(
   };
   const quote =
     only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again, earlierMs }, only);
+  // Asked for again when it is its turn, and refused then.
+  const leftToNext = quote.problems.filter((one) => isLeftToNext(plan, one));
+  const prices = quote.prices.filter((price) => !leftToNext.some(({ step }) => step === price.step));
+  const problems = quote.problems.filter((one) => !leftToNext.includes(one));
   return {
     runId: state.runId,
     stale,
-    problems: [...quote.problems, ...groupProblems(state, plan, quote.prices)],
-    prices: quote.prices,
+    problems: [...problems, ...groupProblems(state, plan, prices)],
+    prices,
     totalMicros: quote.totalMicros,
     expectedMicros: quote.expectedMicros,
     committedMicros: committedMicros(state),

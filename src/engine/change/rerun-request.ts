@@ -3,7 +3,7 @@ import { isStepFinal, type RerunRequest, type RunState } from "../../journal/sta
 import { own } from "../../own.ts";
 import { matchesPattern } from "../../plan/profile.ts";
 import type { RequestedRerun } from "../../run/revise.ts";
-import { isMadeUpFor } from "../../run/second-choice.ts";
+import { isMadeUpFor, madeAgainFor } from "../../run/second-choice.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
@@ -70,7 +70,7 @@ function failedSteps(state: RunState): readonly string[] {
   return state.planned.plan.steps.flatMap(({ path }) => {
     const { status, expanded } = state.steps[path]!;
     const hasFailed = (status === "failed" || status === "partial") && expanded === null;
-    return hasFailed && !isMadeUpFor(state, path) ? [path] : [];
+    return hasFailed && !isMadeUpFor(state, path) ? (madeAgainFor(state, path) ?? []) : [];
   });
 }
 

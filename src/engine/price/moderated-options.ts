@@ -1,4 +1,4 @@
-import { hasNext, optionsAround } from "../../plan/index.ts";
+import { CANNOT_BE_MADE, hasNext, optionsAround } from "../../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import type { Quote } from "./quote.ts";
 import { MODERATED } from "./refusal.ts";
@@ -35,6 +35,13 @@ export async function withoutModerated<Made>(
       if (!out.has(option)) out.set(option, `${step} ${message}`);
     }
   }
+}
+
+/** Whether what is wrong with a step that is made again is wrong with its option alone, which makes way for another one. */
+export function isLeftToNext(plan: Plan, { code, step }: Problem): boolean {
+  if (step === null) return false;
+  if (code === MODERATED) return optionOf(plan, step) !== undefined;
+  return CANNOT_BE_MADE.has(code) && optionsAround(plan, step).some(hasNext);
 }
 
 /** The innermost option around a step that another one follows after moderation. */

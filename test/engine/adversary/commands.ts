@@ -48,7 +48,7 @@ function armingText({ on, skip = 0, times = 1, trouble }: Arming): string {
   return `${times} × ${on}${skip === 0 ? "" : ` after ${skip}`}: ${troubleText(trouble)}`;
 }
 
-const goesWrong = (one: Arming) => command(armingText(one), ({ world }) => world.armed.push(armed(one)));
+const goesWrong = (one: Arming) => command(armingText(one), ({ world }) => world.troubles.armed.push(armed(one)));
 
 export interface Resume {
   readonly troubles?: readonly Arming[];
@@ -67,7 +67,7 @@ export function resumes({ troubles = [], budgetMicros = null, ...how }: Resume =
   const pauses = pauseIn === null ? "" : `, others act at boundary ${pauseIn}`;
   const budget = budgetMicros === null ? "" : ` --budget ${budgetMicros}`;
   return command(`resume${budget}${key}${dies}${pauses} [${troubles.map(armingText).join("; ")}]`, (real) => {
-    real.world.armed.push(...troubles.map(armed));
+    real.world.troubles.armed.push(...troubles.map(armed));
     return drive(real, { secret, dieIn, pauseIn, options: raiseBudget(real.world, budgetMicros) });
   });
 }
@@ -166,9 +166,9 @@ const often = fc.oneof(
 );
 
 const seldom = fc.oneof(
-  fc.record({ skip: few, retryable: fc.boolean() }).map((job) => {
-    return jobFails(job.skip, { code: "INTERNAL", retryable: job.retryable });
-  }),
+  fc
+    .record({ skip: few, retryable: fc.boolean(), code: fc.constantFrom("INTERNAL", "MODERATION_FAILED") })
+    .map(({ skip, ...failure }) => jobFails(skip, failure)),
   fc.record({ skip: few, times: fc.constantFrom(2, 1.5, 0.5) }).map(({ skip, times }) => jobsCost(skip, times)),
   fc.constantFrom(5, -5, 90, -90, 1_500).map(clockIsSet),
   fc.constantFrom(

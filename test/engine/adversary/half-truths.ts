@@ -1,4 +1,4 @@
-import type { SimAnswer } from "./paid-service.ts";
+import type { SimAnswer } from "./sim-answer.ts";
 import type { RequestKind } from "./troubles.ts";
 
 type Body = Record<string, unknown>;

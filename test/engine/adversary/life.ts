@@ -29,6 +29,7 @@ function livesIn(plans: readonly SimPlan[], commands: fc.Arbitrary<Command>): fc
     balanceMicros: fc.constantFrom(1_000_000_000, 1_000_000_000, 150_000),
     clocksMs: fc.constantFrom([], [], [0, 300_000], [-420_000, 300_000, 0], [90_000, -5_000], [26 * HOUR_MS, 0]),
     slices: fc.constantFrom("never" as const, "always" as const, "mixed" as const),
+    flags: fc.constantFrom("nothing" as const, "refused" as const, "fails" as const),
     skewMs: fc.constantFrom(0, 0, 25 * 60_000, -25 * 60_000, 25 * HOUR_MS, -25 * HOUR_MS),
   });
   return fc.tuple(worlds, fc.array(commands, { minLength: 1, maxLength: 9, size: "max" }));
@@ -50,7 +51,7 @@ export async function live(options: WorldOptions, commands: Iterable<Command>): 
 async function windUp(real: Real): Promise<void> {
   const { world } = real;
   world.note(() => "the troubles are over");
-  world.armed = [];
+  world.troubles.armed = [];
   world.service.nextCharges = [];
   world.service.nextFailures = [];
   world.providers.nextFates = [];

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { greyPng } from "../../../src/placeholder-media.ts";
+import { type Flags, flaggedIn } from "./flags.ts";
+import { iso, json, refusal, type SimAnswer, usd } from "./sim-answer.ts";
 
 /** What a client sends. */
 export interface SimRequest {
@@ -8,12 +10,6 @@ export interface SimRequest {
   readonly path: string;
   readonly body: unknown;
   readonly authorization: string | null;
-}
-
-export interface SimAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
 }
 
 export interface PaidJob {
@@ -37,6 +33,8 @@ export interface ServiceOptions {
   /** How long after its end a job's bill comes, milliseconds. */
   readonly billsLateMs: number;
   readonly says: string;
+  /** What moderation does with the prompts that it has something against. */
+  readonly flags: Flags;
 }
 
 export const PRICE_MICROS = 100_000;
@@ -45,13 +43,15 @@ const RENDER_MS = 2_000;
 const RETENTION_MS = 48 * 3_600_000;
 const HANDLE_LIFE_MS = 3_600_000;
 const KEY_LIFE_MS = 24 * 3_600_000;
+const FLAGGED = { code: "MODERATION_FAILED", retryable: false } as const;
 export const MEDIA_ORIGIN = "https://media.test";
 
 /** The service itself: honest, in memory, without sockets. What lies between it and a client is not its business. */
 export class PaidService {
   readonly jobs = new Map<string, PaidJob>();
   readonly jobsByKey = new Map<string, string[]>();
-  balanceMicros: number;
+  /** All that was ever paid in. */
+  #fundsMicros: number;
   /** What everything costs now, in proportion to the first prices. */
   priceFactor = 1;
   /** Jobs to come cost so many times their quote; all after those, the last. */
@@ -64,7 +64,15 @@ export class PaidService {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    this.balanceMicros = options.balanceMicros;
+    this.#fundsMicros = options.balanceMicros;
+  }
+
+  get balanceMicros(): number {
+    return [...this.jobs.values()].reduce((left, job) => left - this.netMicros(job), this.#fundsMicros);
+  }
+
+  set balanceMicros(micros: number) {
+    this.#fundsMicros += micros - this.balanceMicros;
   }
 
   netMicros(job: PaidJob): number {
@@ -88,6 +96,8 @@ export class PaidService {
     if (room === "jobs" && id === undefined) return this.#list(null);
     if (room === "jobs") return this.#job(id!, part);
     if (room === "models" && part === "jobs") return this.#list(id!);
+    const flagged = method === "POST" && flaggedIn((request.body as Partial<SubmitBody> | null)?.input);
+    if (flagged && room === "models" && this.#options.flags === "refused") return refusal(422, FLAGGED.code);
     if (room === "models" && part === "estimate") {
       const gone = this.#goneMedia((request.body as SubmitBody).input);
       if (gone !== null) return gone;
@@ -120,7 +130,8 @@ export class PaidService {
     const price = this.#price(body);
     if (price > this.balanceMicros) return this.unfunded(price);
     const costMicros = Math.round(price * this.charge());
-    const failure = this.nextFailures.shift() ?? null;
+    const isFlagged = this.#options.flags === "fails" && flaggedIn(body.input);
+    const failure = isFlagged ? FLAGGED : (this.nextFailures.shift() ?? null);
     const excessMicros = Math.max(0, costMicros - price);
     const job = this.#make({ model, key, costMicros, excessMicros, outputs: body.input.num_outputs ?? 1, failure });
     return this.#ack(job, false);
@@ -146,7 +157,6 @@ export class PaidService {
     const now = this.#options.now();
     const jobId = `job_${this.jobs.size + 1}`;
     const job = { ...made, jobId, createdAt: now, doneAt: now + RENDER_MS };
-    this.balanceMicros -= made.costMicros;
     this.jobs.set(jobId, job);
     if (made.key !== null) this.jobsByKey.set(made.key, [...(this.jobsByKey.get(made.key) ?? []), jobId]);
     return job;
@@ -281,20 +291,4 @@ interface MediaReference {
 interface SubmitBody {
   readonly input: { readonly num_outputs?: number };
   readonly idempotency_key?: string;
-}
-
-export function refusal(status: number, code: string, more: object = {}): SimAnswer {
-  return json(status, { error: { code, message: `refused (${status})`, retryable: false, ...more }, trace_id: null });
-}
-
-function json(status: number, body: unknown, more: Readonly<Record<string, string>> = {}): SimAnswer {
-  return { status, headers: { "content-type": "application/json", ...more }, body: JSON.stringify(body) };
-}
-
-function usd(micros: number): string {
-  return (micros / 1_000_000).toFixed(6);
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -139,6 +139,35 @@ const either = pipeline("either", {
   },
 });
 
+const milder = { onModerated: "rewrite", rewrite: { model: "chat-1", maxCost: "0.01" } } as const;
+
+/** Prompts that are rewritten once, in a run that the first failure stops. */
+const rewritten = pipeline("rewritten", {
+  input,
+  onFailure: "failFast",
+  build({ generate, job, approve }) {
+    const look = job("look", models.image, { prompt: "a duel" }, milder);
+    const go = approve("go", look, { message: "go on?" });
+    const film = generate("film", filmer("queue"), { prompt: "a storm", image: go }, { maxCost: "0.10", ...milder });
+    const still = generate("still", painter("still"), { prompt: "a fight" }, { maxCost: "0.05", ...milder });
+    return { film, still };
+  },
+});
+
+/** The same of the service alone, and before another choice. */
+const reworded = pipeline("reworded", {
+  input,
+  onFailure: "failFast",
+  build({ job, firstOf }) {
+    const look = firstOf("look", [
+      (b) => b.job("a", models.image, { prompt: "a duel" }, milder),
+      (b) => b.job("b", models.image, { prompt: "a dance" }),
+    ]);
+    const film = { prompt: "a storm", start_image: look, aspect_ratio: "1:1", duration_ms: 3000 } as const;
+    return { film: job("film", models.video, film, { ...milder, attempts: 2 }) };
+  },
+});
+
 /** Side by side. */
 const compared = pipeline("compared", {
   input,
@@ -199,6 +228,8 @@ export async function simPlans(): Promise<readonly SimPlan[]> {
     filmed,
     either,
     compared,
+    rewritten,
+    reworded,
   ] as readonly Pipeline[]) {
     const planned = await show.plan(one, one === sent ? { sample } : {});
     if (!planned.ok) throw new Error(JSON.stringify(planned.problems));

@@ -46,6 +46,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   checkPaidOnce(world, state);
   checkProviders(world, state);
   checkSecondChoices(world, state);
+  checkRewriting(world, state);
 }
 
 /** A later option was sent only where nothing of what failed before it was made, as long as nobody asked for more. */
@@ -62,11 +63,32 @@ function checkSecondChoices(world: SimWorld, state: RunState): void {
     for (const [at, option] of plan.second.options.slice(1).entries()) {
       if (jobsIn(option).length === 0) continue;
       for (const { path, key, isMade } of plan.second.options.slice(0, at + 1).flatMap(jobsIn)) {
-        if (!isMade || world.givenUp.has(key)) continue;
+        if (!isMade || world.givenUp.has(key) || (plan.second.rewrites === true && isDenied(world, key))) continue;
         if (path !== "look/1/mood") world.fail(`${path} was made, and ${option} was begun`);
       }
     }
   }
+}
+
+/** A prompt is rewritten once, and only where moderation had something against it. */
+function checkRewriting(world: SimWorld, state: RunState): void {
+  for (const plan of state.planned.plan.steps) {
+    if (plan.kind !== "pick" || plan.second?.rewrites !== true || world.reruns.size > 0) continue;
+    const [first, again] = plan.among.map(({ $ref }) => state.steps[$ref.step]!) as [StepState, StepState];
+    const { chats } = state.steps[`${plan.second.options[1]}/prompt`]!;
+    const sent = chats.filter(({ phase, costMicros }) => phase !== "failed" || costMicros !== 0);
+    if (sent.length > 1) world.fail(`${plan.path} had its prompt rewritten ${sent.length} times`);
+    const isFlagged = `${first.reason} ${lastAttempt(first)?.error?.code}`.includes("MODERATION_FAILED");
+    if (sent.length > 0 && !isFlagged) world.fail(`${plan.path} had its prompt rewritten: ${first.reason}`);
+    if (again.attempts.some(({ key }) => key !== null) && sent.length === 0)
+      world.fail(`${again.path} was sent with no prompt of its own`);
+  }
+}
+
+/** Whether its provider said that it made nothing, although it did. */
+function isDenied({ elsewhere }: SimWorld, key: string): boolean {
+  const work = elsewhere.madeOf(key);
+  return work !== null && elsewhere.denied.has(work.id);
 }
 
 /** Whether something that was paid for was made under a key. */
@@ -119,7 +141,7 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
   const unjust = (why: string) => world.fail(`${step.path} failed for good (${step.reason}), although ${why}`);
   switch (attempt?.phase) {
     case "refused":
-      if (!world.refusedKeys.has(attempt.key!)) unjust("the service never refused it");
+      if (!world.troubles.refusedKeys.has(attempt.key!)) unjust("the service never refused it");
       return;
     case "failed":
       if (world.service.jobs.get(attempt.jobId!)?.failure == null) unjust("its job did not fail");
@@ -128,7 +150,7 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
       if (!world.givenUp.has(attempt.key!)) unjust("nobody gave it up");
       return;
     default:
-      if (world.refusals === 0 && !someGone(world)) unjust("the service refused nothing");
+      if (world.troubles.refusals === 0 && !someGone(world)) unjust("the service refused nothing");
   }
 }
 

@@ -50,6 +50,10 @@ const lies = {
   },
   "under way again": { on: ["operation"], alter: () => ({ status: "pending" }) },
   "an error": { on: ["operation"], alter: () => ({ status: "error", error: "it failed, it says" }) },
+  "an error of moderation": {
+    on: ["operation"],
+    alter: () => ({ status: "error", error: "flagged as sensitive (E005)" }),
+  },
   "an error without words": { on: ["operation"], alter: () => ({ status: "error" }) },
   "a status of its own": { on: ["operation"], alter: () => ({ status: "on hold" }) },
   "a cost below zero": cost("-1"),
@@ -59,7 +63,7 @@ const lies = {
 export type ProviderLie = keyof typeof lies;
 
 /** What is made and paid for is denied, or given away as something else: nobody can have it after that. */
-const denials: ReadonlySet<ProviderLie> = new Set(["an error", "an error without words"]);
+const denials: ReadonlySet<ProviderLie> = new Set(["an error", "an error of moderation", "an error without words"]);
 /** Of an answer that comes once, every lie about its media is one. */
 const onceOnly: ReadonlySet<ProviderLie> = new Set(["empty media", "media of another kind"]);
 

@@ -3,14 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunEvent } from "../../../src/journal/events.ts";
 import type { GenerateStep, MediaKind } from "../../../src/plan/plan.ts";
+import { flaggedIn } from "./flags.ts";
 import { isDenial } from "./provider-lies.ts";
 import { Providers, type Work } from "./providers.ts";
 import { hosts } from "./sim-fetch.ts";
 import type { ProviderWire } from "./sim-models.ts";
 import type { SimWorld } from "./sim-world.ts";
-import { isProviderRefusal, troubleText } from "./troubles.ts";
+import { isProviderRefusal, type Trouble, troubleText } from "./troubles.ts";
 
 type Requests = Pick<ProviderWire, "asks" | "takes" | "status" | "answer" | "lies">;
+
+const FLAGGED: Trouble = {
+  ...{ kind: "answer", effect: false, status: 422, body: "other json", code: "MODERATION_FAILED" },
+  ...{ retryable: false, retryAfter: null },
+};
 
 let lastWorld = 0;
 
@@ -55,7 +61,9 @@ export class ProviderWorld implements Requests {
   }
 
   asks(plan: GenerateStep, kind: "generate" | "operation", header: string | null) {
-    const trouble = this.#world.armedTrouble(kind);
+    const isFlagged = kind === "generate" && flaggedIn(plan.input);
+    const isRefused = isFlagged && this.#world.options.flags === "refused";
+    const trouble = this.#world.armedTrouble(kind) ?? (isRefused ? FLAGGED : null);
     this.#world.note(() => `${plan.provider} is asked: ${kind} ${plan.path}`);
     if (kind === "operation") return trouble;
     const key = this.#keys.get(plan.path);
@@ -75,6 +83,7 @@ export class ProviderWorld implements Requests {
     const key = this.#keys.get(plan.path)!;
     const before = providers.works.size;
     const costs = this.#world.service.charge();
+    if (flaggedIn(plan.input) && this.#world.options.flags === "fails") providers.nextFates.unshift("is flagged");
     const work = providers.take(plan, key, { isStarted, costs, isKeyed: plan.promise === "keyed" });
     if (providers.works.size === before) return work;
     this.#world.note(() => `${work.id} is made for ${plan.path}: ${work.fate}`);
@@ -90,7 +99,7 @@ export class ProviderWorld implements Requests {
   }
 
   answer(work: Work) {
-    return work.fate === "fails" ? { failed: true } : this.providers.answer(work);
+    return work.fate === "fails" || work.fate === "is flagged" ? { failed: true } : this.providers.answer(work);
   }
 
   lies({ says }: Parameters<ProviderWire["lies"]>[0], workId: string, kind: "generate" | "operation"): void {

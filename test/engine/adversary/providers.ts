@@ -4,7 +4,10 @@ import type { GenerateStep, MediaKind } from "../../../src/plan/plan.ts";
 import { TINY_MP4 } from "../../support/tiny-media.ts";
 
 /** What becomes of a work that a provider took. */
-export const fates = ["made", "slow", "at an address", "fails", "fails after a day", "never ends", "empty"] as const;
+export const fates = [
+  ...(["made", "slow", "at an address", "never ends"] as const),
+  ...(["fails", "fails after a day", "is flagged", "empty"] as const),
+] as const;
 export type Fate = (typeof fates)[number];
 
 /** Something that a provider was asked for and took. */
@@ -75,7 +78,7 @@ export class Providers {
   /** A request that is answered once it is done is no operation that lasts. */
   #fate(isStarted: boolean): Fate {
     const fate = this.nextFates.shift() ?? "made";
-    return isStarted || fate === "fails" || fate === "empty" ? fate : "made";
+    return isStarted || fate === "fails" || fate === "is flagged" || fate === "empty" ? fate : "made";
   }
 
   workOfKey(key: string): Work | null {
@@ -110,6 +113,7 @@ export class Providers {
     this.#asked.set(id, asked);
     if (work.doneAt - this.#now() > LONG_ANSWER_MS && asked > 2) this.#pass(LONG_ANSWER_MS);
     if (this.#now() < work.doneAt) return { status: "pending" };
+    if (work.fate === "is flagged") return { status: "error", error: "flagged as sensitive (E005)" };
     if (work.fate === "fails" || work.fate === "fails after a day") return { status: "error", error: "it failed" };
     return { status: "completed", ...this.answer(work) };
   }
@@ -144,5 +148,5 @@ export class Providers {
 }
 
 function isFailure(fate: Fate): boolean {
-  return fate === "fails" || fate === "fails after a day" || fate === "empty";
+  return fate === "fails" || fate === "fails after a day" || fate === "is flagged" || fate === "empty";
 }

@@ -95,10 +95,13 @@ async function exchange(
       return lied(trouble.says, honest!.answer, { empty: new Uint8Array(), other: Providers.otherThan(plan.yields) });
     case "answer":
       // What is refused after the work was done is a later request of the same call; a failure may be of the first one too.
-      throw apiCallError(
-        trouble.status,
-        `said so (${trouble.status})`,
-        isServed && (trouble.retryable || isProviderRefusal({ ...trouble, effect: false })) ? {} : words,
+      throw Object.assign(
+        apiCallError(
+          trouble.status,
+          `said so (${trouble.status})`,
+          isServed && (trouble.retryable || isProviderRefusal({ ...trouble, effect: false })) ? {} : words,
+        ),
+        trouble.code === "MODERATION_FAILED" && { data: { error: { code: "moderation_blocked" } } },
       );
     default:
       return trouble satisfies never;

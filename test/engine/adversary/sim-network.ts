@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import { Dispatcher } from "undici";
 import { halfTrue } from "./half-truths.ts";
-import { MEDIA_ORIGIN, type SimAnswer, type SimRequest } from "./paid-service.ts";
+import { MEDIA_ORIGIN, type SimRequest } from "./paid-service.ts";
+import type { SimAnswer } from "./sim-answer.ts";
 import { badAnswer, type Trouble } from "./troubles.ts";
 
 /** What lies between one process and the service. */

@@ -4,14 +4,17 @@ import { fold } from "../../../src/journal/fold.ts";
 import { ledgerChanges } from "../../../src/journal/record.ts";
 import type { RunState } from "../../../src/journal/state.ts";
 import { createReferenceJournal } from "../../journal/reference-journal.ts";
+import type { Flags } from "./flags.ts";
 import { isOtherBill } from "./half-truths.ts";
 import { PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
 import { ProviderWorld } from "./provider-world.ts";
 import { createSimMedia } from "./sim-media.ts";
+import { SimMoney } from "./sim-money.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { SimTime } from "./sim-time.ts";
-import { isDefiniteRefusal, kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.ts";
+import { SimTroubles } from "./sim-troubles.ts";
+import { kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.ts";
 
 export const RUN = "x";
 export const SECRET = "right";
@@ -33,6 +36,7 @@ export interface WorldOptions {
   readonly clocksMs: readonly number[];
   /** Which processes drive the run as an engine does; `mixed`: every other one. */
   readonly slices: "never" | "always" | "mixed";
+  readonly flags: Flags;
 }
 
 /** What a person said; `chosen`: the asset that was picked, null where nothing is, or is known to be. */
@@ -41,34 +45,14 @@ export interface Word {
   readonly chosen: string | null;
 }
 
-/** What somebody charges. */
-interface Charge {
-  readonly key: string | null;
-  readonly costMicros: number;
-  readonly excessMicros: number;
-  readonly netMicros: number;
-  /** Nobody tells what it cost, or not for a while. */
-  readonly isBilledLate: boolean;
-}
-
 interface Intent {
   readonly step: string;
   readonly at: number;
   readonly by: SimProcess;
 }
 
-const UNKNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.unresolved", "job.bill.impossible"]);
-const KNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.submitted", "job.adopted", "job.found", "job.settled"]);
-
 /** Longer than any quote is relied on that an earlier driver was given. */
 const QUOTE_LIFE_MS = 6 * 60_000;
-
-interface Armed {
-  readonly on: RequestKind | "any";
-  skip: number;
-  times: number;
-  readonly trouble: Trouble;
-}
 
 /** What outlives every process of a run, and what is known of it from outside. */
 export class SimWorld {
@@ -80,23 +64,15 @@ export class SimWorld {
   readonly media = createSimMedia();
   /** Processes by the lease holder that they are. */
   readonly holders = new Map<string, SimProcess>();
-  armed: Armed[] = [];
+  readonly troubles = new SimTroubles();
+  readonly money = new SimMoney(this);
   readonly #log: (readonly [at: number, text: () => string])[] = [];
   broken: Violation | null = null;
-  /** Keys whose jobs may exist, for all that a client can tell. */
-  readonly #open = new Set<string>();
-  /** Keys that the service refused in its own words when it had made nothing of them. */
-  readonly refusedKeys = new Set<string>();
-  /** Definite refusals of questions that are not about a key. */
-  refusals = 0;
   /** Charges above their quotes are to be expected. */
   readonly excess: number[] = [];
   /** Keys whose jobs a person gave up, rightly or not. */
   readonly givenUp = new Set<string>();
   readonly #keyOf = new Map<string, string>();
-  readonly #holdOf = new Map<string, number>();
-  /** Keys of which nobody can tell what became of them, or what that costs. */
-  readonly #unbilled = new Set<string>();
   /** Jobs that the journal has. */
   readonly knownJobs = new Set<string>();
   /** Jobs whose bills were told as something else that they might be: nobody can know better. */
@@ -129,6 +105,7 @@ export class SimWorld {
       balanceMicros: options.balanceMicros,
       billsLateMs: options.billsLateMs,
       says: "once upon a time",
+      flags: options.flags,
     });
     this.elsewhere = new ProviderWorld(this);
   }
@@ -205,44 +182,20 @@ export class SimWorld {
   /** What goes wrong with this request, by what was armed. */
   trouble(request: SimRequest): Trouble | null {
     const kind = kindOf(request);
-    const found = this.#next(kind);
-    if (found === null) return null;
     const key = kind === "submit" ? keyOf(request) : null;
-    const trouble = this.#within(found, kind, key);
+    const trouble = this.troubles.with(kind, key);
+    if (trouble === null) return null;
     if (trouble.kind === "half truth" && kind === "estimate") this.isMisquoted = true;
     if (trouble.kind === "half truth" && isOtherBill(trouble.says)) this.misbilled.add(request.path.split("/")[2]!);
     this.note(() => `${kind}${key === null ? "" : ` ${key.slice(0, 8)}`}: ${troubleText(trouble)}`);
     return trouble;
   }
 
-  #next(kind: RequestKind): Trouble | null {
-    const found = this.armed.find((one) => (one.on === kind || one.on === "any") && one.skip-- <= 0);
-    if (found === undefined) return null;
-    if (--found.times <= 0) this.armed = this.armed.filter((one) => one !== found);
-    return found.trouble;
-  }
-
   /** What goes wrong with a request to a provider. */
   armedTrouble(kind: RequestKind): Trouble | null {
-    const trouble = this.#next(kind);
+    const trouble = this.troubles.next(kind);
     if (trouble !== null) this.note(() => `${kind}: ${troubleText(trouble)}`);
     return trouble;
-  }
-
-  /** Even an adversary keeps to this: the service does not refuse in its own words what it has just taken. */
-  #within(trouble: Trouble, kind: RequestKind, key: string | null): Trouble {
-    if (trouble.kind !== "answer" || trouble.body !== "envelope" || trouble.status >= 500) {
-      if (key !== null && trouble.kind !== "unreachable") this.#open.add(key);
-      return trouble;
-    }
-    if (kind !== "submit") this.refusals++;
-    const isOwnWord = isDefiniteRefusal(trouble) && (kind === "chat" || (key !== null && !this.#open.has(key)));
-    if (!isOwnWord) {
-      if (key !== null) this.#open.add(key);
-      return trouble;
-    }
-    if (key !== null) this.refusedKeys.add(key);
-    return { ...trouble, effect: false };
   }
 
   perform(request: SimRequest) {
@@ -252,54 +205,15 @@ export class SimWorld {
     const what = key === null ? "" : ` ${key.slice(0, 8)}`;
     if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
     if (this.service.jobs.size > before) this.checkMade(key);
+    this.troubles.answered(key, answer.status);
     if (key === null) return answer;
     if (this.service.jobs.size > before) this.#checkWanted(key, request);
-    if (answer.status >= 400) this.refusedKeys.add(key);
-    else this.#open.add(key);
     return answer;
   }
 
   checkMade(key: string | null): void {
     if (key !== null && this.service.jobsByKey.get(key)!.length > 1) this.fail(`key ${key} made a second job`);
-    const { floorMicros, billsLateMs, concurrency } = this.options;
-    const { balanceMicros } = this.service;
-    const ofService = [...this.service.jobs.values()].map((job) => ({
-      ...job,
-      netMicros: this.service.netMicros(job),
-      isBilledLate: billsLateMs > 0,
-    }));
-    const ofProviders = [...this.providers.works.values()].map((work) => ({
-      ...work,
-      netMicros: work.costMicros,
-      isBilledLate: !work.isCostTold,
-    }));
-    const jobs: readonly Charge[] = [...ofService, ...ofProviders];
-    // What a person gave up is no reservation any more, whatever it really cost.
-    const counting = jobs.filter((job) => job.key === null || !this.givenUp.has(job.key));
-    const chargedMicros = counting.reduce((sum, { netMicros }) => sum + netMicros, 0);
-    const reserved = ({ key, costMicros, excessMicros }: Charge) =>
-      key === null ? costMicros - excessMicros : (this.#holdOf.get(key) ?? costMicros);
-    const isUnbilled = ({ key, isBilledLate }: Charge) => isBilledLate || (key !== null && this.#unbilled.has(key));
-    const excesses = jobs
-      .map((job) => ({ micros: Math.max(0, job.costMicros - reserved(job)), isUnbilled: isUnbilled(job) }))
-      .sort((a, b) => b.micros - a.micros);
-    // What was at the service when the first charge above its quote became known; a bill that is late, or of a job that
-    // nobody can tell for the step's own, tells nobody.
-    const unawares = concurrency * (1 + this.priceMoves.length);
-    const billed = excesses.filter((one) => !one.isUnbilled).slice(0, unawares);
-    const excess = [...excesses.filter((one) => one.isUnbilled), ...billed].reduce(
-      (sum, { micros }) => sum + micros,
-      0,
-    );
-    for (const [name, most] of [
-      ["budget", this.budgetMicros],
-      ["cap", this.capMicros],
-    ] as const) {
-      if (most !== null && chargedMicros - excess > most)
-        this.fail(`${chargedMicros} charged beyond the ${name} of ${most}`);
-    }
-    if (floorMicros !== null && balanceMicros + excess < floorMicros)
-      this.fail(`the wallet holds ${balanceMicros}, below its floor of ${floorMicros}`);
+    this.money.check();
   }
 
   /** Nothing is bought on a word that was taken back, nor at a quote of another day. */
@@ -317,12 +231,8 @@ export class SimWorld {
     const { costMicros, excessMicros } = this.service.jobOfKey(key)!;
     const isStale = moved !== undefined && by.place >= moved.processes && at - moved.at > QUOTE_LIFE_MS;
     const isKnowable = !by.isInSlices && !this.isClockSet && !this.isMisquoted;
-    if (isStale && isKnowable && this.#holdOf.get(key)! < costMicros - excessMicros)
+    if (isStale && isKnowable && this.money.holdOf.get(key)! < costMicros - excessMicros)
       this.fail(`${step} was bought at a price that had moved before its driver began`);
-  }
-
-  #keyAt({ step, attempt }: { readonly step: string; readonly attempt: number }): string {
-    return this.#keyOf.get(`${step}#${attempt}`)!;
   }
 
   /** Looks at what a process has just made durable. */
@@ -330,13 +240,14 @@ export class SimWorld {
     for (const event of events) {
       if (event.type === "job.submit.intended") {
         this.#keyOf.set(`${event.step}#${event.attempt}`, event.key);
-        this.#holdOf.set(event.key, event.holdMicros);
         this.#intents.set(event.key, { step: event.step, at: this.time.now, by });
       }
       this.elsewhere.committed(event);
       if ("jobId" in event && event.jobId != null) this.knownJobs.add(event.jobId);
-      if (UNKNOWN_COST.has(event.type) && "attempt" in event) this.#unbilled.add(this.#keyAt(event));
-      if (KNOWN_COST.has(event.type) && "attempt" in event) this.#unbilled.delete(this.#keyAt(event));
+      this.money.committed(
+        event,
+        "attempt" in event ? (this.#keyOf.get(`${event.step}#${event.attempt}`) ?? null) : null,
+      );
       this.note(() => `journal: ${eventText(event)}`);
     }
     for (const change of ledgerChanges(events)) {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { type HalfTruth, halfTruthsOf } from "./half-truths.ts";
-import type { SimAnswer, SimRequest } from "./paid-service.ts";
+import type { SimRequest } from "./paid-service.ts";
 import { type ProviderLie, providerLiesOf } from "./provider-lies.ts";
+import type { SimAnswer } from "./sim-answer.ts";
 
 /** Kinds of requests that trouble is aimed at. */
 export const requestKinds = [
@@ -72,13 +73,12 @@ const answers = fc
 
 /** What providers mostly refuse with, and mostly before any work. */
 const refusals = fc
-  .record({ status: fc.constantFrom(429, 422, 410, 401, 402, 500, 503), effect: fc.constantFrom(false, false, true) })
-  .map(
-    ({ status, effect: isMade }): Trouble => ({
-      ...{ kind: "answer", body: "other json", code: "UNKNOWN", retryable: false, retryAfter: null },
-      ...{ status, effect: isMade },
-    }),
-  );
+  .record({
+    status: fc.constantFrom(429, 422, 410, 401, 402, 500, 503),
+    effect: fc.constantFrom(false, false, true),
+    code: fc.constantFrom("UNKNOWN", "MODERATION_FAILED"),
+  })
+  .map((said): Trouble => ({ kind: "answer", body: "other json", retryable: false, retryAfter: null, ...said }));
 
 /** Trouble with requests of a kind. */
 export const troubleOf = (on: RequestKind | "any"): fc.Arbitrary<Trouble> => {
