@@ -1,7 +1,15 @@
 import { AssertionError } from "node:assert";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createMemoryJournal, loadRun, type Pipeline, type RunOptions, type RunResult } from "../internal.ts";
+import {
+  createMemoryJournal,
+  isRunFinal,
+  type JournalStore,
+  loadRun,
+  type Pipeline,
+  type RunOptions,
+  type RunResult,
+} from "../internal.ts";
 import { CrashInjector } from "./crash-injector.ts";
 import { differences, type Life, lifeOf } from "./life.ts";
 import type { StudioOptions } from "./options.ts";
@@ -95,11 +103,12 @@ async function lifeWithDeathAt(
   const injector = new CrashInjector(point);
   const outDir = join(folder, "out");
   const drive = async (now: CrashInjector): Promise<RunResult | null> => {
+    const rerunFailed = await isRewritingLost(journal);
     const show = await openProcess(service, { journal, folder }, now);
     const isKnown = (await journal.run(RUN_ID)) !== null;
     const work = async () => {
       const handle = await (isKnown
-        ? show.resume(RUN_ID, { pipeline })
+        ? show.resume(RUN_ID, { pipeline, rerunFailed })
         : show.run(pipeline, input, { ...options, id: RUN_ID, outDir }));
       return handle.result();
     };
@@ -109,7 +118,7 @@ async function lifeWithDeathAt(
     return ended;
   };
   try {
-    const result = await untilEnd(drive, injector);
+    const result = await untilEnd(drive, injector, () => isRewritingLost(journal));
     const life = await lifeOf(
       { result, outDir, state: await loadRun(journal, RUN_ID) },
       before,
@@ -122,17 +131,29 @@ async function lifeWithDeathAt(
   }
 }
 
+/** Whether the run is over without a rewriting that is not asked for again by itself: its answer died with its process. */
+async function isRewritingLost(journal: JournalStore): Promise<boolean> {
+  const state = (await journal.run(RUN_ID)) === null ? null : await loadRun(journal, RUN_ID);
+  if (state === null || !isRunFinal(state.status)) return false;
+  return state.planned.plan.steps.some((step) => {
+    const { status, chats } = state.steps[step.path]!;
+    return step.kind === "chat" && step.once === true && status === "failed" && chats.at(-1)?.phase === "abandoned";
+  });
+}
+
 /** Process after process until the run is through. Only the first dies. */
 async function untilEnd(
   drive: (now: CrashInjector) => Promise<RunResult | null>,
   first: CrashInjector,
+  isOwed: () => Promise<boolean>,
 ): Promise<RunResult> {
   let injector = first;
   for (let processes = 0; processes < MOST_PROCESSES; processes++) {
     const result = await drive(injector);
     if (result === null) injector = new CrashInjector(NEVER);
-    // The next process is the person's word that a chat may be asked once more.
-    else if (result.pause?.reason !== "approval" && result.pause?.reason !== "unanswered") return result;
+    // The next process is the person's word that a chat may be asked once more, or a prompt be rewritten again.
+    else if (result.pause?.reason === "approval" || result.pause?.reason === "unanswered") continue;
+    else if (!(await isOwed())) return result;
   }
   throw new AssertionError({ message: `The run has not ended after ${MOST_PROCESSES} processes.` });
 }

@@ -245,6 +245,23 @@ describeWhole("kills at every boundary", () => {
     );
   });
 
+  test("a run whose rewriting lost its answer is made whole by the rerun that a person would ask for", async () => {
+    const rewrite = { model: "chat-1", maxCost: "0.02" };
+    const duel = pipeline("duel", {
+      input: z.object({}),
+      build: ({ job }) => ({
+        still: job("still", "image-1", { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
+      }),
+    });
+    const moderation = { code: "MODERATION_FAILED", retryable: false } as const;
+    await using studio = await startStudio({
+      faults: [{ kind: "fail_job", prompt: "^a duel$", model: "image-1", ...moderation }],
+    });
+    const report = await studio.assertSurvivesKills(duel, {});
+    expect(report).toMatchObject({ status: "succeeded", jobs: 2, files: 1 });
+    expect(report.repeatedChats).toBeGreaterThan(0);
+  });
+
   test("a pipeline that never comes to the same is told apart from one that a kill changed", async () => {
     let calls = 0;
     const counts = pipeline("counts", {
