@@ -14,6 +14,11 @@ export function plainName(name: string): string {
   return GUARDED.test(name) ? name.slice(1) : name;
 }
 
+/** A resolved input without files, with each field named as its author wrote it. */
+export function plain(input: Json): Json {
+  return renamed(input, plainName);
+}
+
 function renamed(value: Json, nameOf: (name: string) => string): Json {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item: Json) => renamed(item, nameOf));

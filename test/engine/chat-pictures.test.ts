@@ -92,3 +92,20 @@ test("a run that is stopped while the pictures are fetched again sends nothing, 
   downloads.trouble = null;
   expect(await resume()).toMatchObject({ status: "succeeded", report: { cost: "0.105", held: "0.00" } });
 });
+
+test("a value's field that is named like our files goes to the model under its own name, also beside pictures", async () => {
+  const world = await openFakeShow({ says: () => "a boat" });
+  world.paidService.picture = () => greyPng(8);
+  const named = pipeline("named", {
+    input: z.object({}),
+    build({ job, task, chat }) {
+      const images = [job("picture", models.image, { prompt: "x" })];
+      const about = task("about", {}, () => ({ $file: "a.png", $$file: "b.png" }));
+      const request = { prompt: "What is it?", images, metadata: about.value };
+      return { said: chat("said", "chat-1", request, { maxCost: "0.01" }) };
+    },
+  });
+  const handle = await world.show.run(named, {}, { id: "x", outDir: world.outDir });
+  expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });
+  expect(JSON.stringify([...world.paidService.chats.values()])).toContain('{"$file":"a.png","$$file":"b.png"}');
+});

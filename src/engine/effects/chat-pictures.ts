@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Json } from "../../plan/plan.ts";
+import { plain } from "../../run/foreign-names.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localInput } from "./local-code.ts";
@@ -29,8 +30,8 @@ const TYPES = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
 /** The body of a chat, with the bytes of its pictures in the first message of the user. */
 export async function withPictures(input: Json, context: EffectContext): Promise<Shown> {
-  const { images, ...body } = input as unknown as { readonly messages: readonly Message[]; readonly images?: Json };
-  if (images === undefined) return { body: body as { messages: [] } };
+  const { images, ...rest } = input as { readonly [field: string]: Json };
+  if (images === undefined) return { body: rest as unknown as { messages: [] } };
   const hashes = filesOf(images);
   const without = await withoutCopies(hashes, context);
   if (without !== null) return { without };
@@ -40,6 +41,7 @@ export async function withPictures(input: Json, context: EffectContext): Promise
   if (message !== null) return { message };
   const urls = await Promise.all(pictures.map(dataUrl));
   const parts = urls.map((url) => ({ type: "image_url", image_url: { url } }));
+  const body = plain(rest) as unknown as { readonly messages: readonly Message[] };
   const at = body.messages.findIndex(({ role }) => role === "user");
   const messages = body.messages.map((message, index) =>
     index === at ? { ...message, content: [{ type: "text", text: message.content }, ...parts] } : message,

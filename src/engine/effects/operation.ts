@@ -28,10 +28,11 @@ const LONGEST_MS = DAY_MS;
 
 /** Asks once what became of an accepted request, as often as that is due; asking costs nothing. */
 export const operation: Effect<"operation"> = async (command, context) => {
-  const found = modelOf(command, context);
-  if ("without" in found) return found.without;
-  const plan = planStep(context.state, command.step) as GenerateStep;
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const found = modelOf(command, context);
+  // What is left to a person waits for no code: it is only looked at again where that is here.
+  if ("without" in found) return attempt.phase === "unresolved" ? left() : found.without;
+  const plan = planStep(context.state, command.step) as GenerateStep;
   const model = context.substitute(found.model, plan) as VideoModel;
   if (model.doStatus === undefined) {
     return unresolved(command, attempt, ownText(`${plan.model} cannot be asked what became of it`));
