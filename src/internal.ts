@@ -73,6 +73,7 @@ export { suggest } from "./plan/suggest.ts";
 export { type OpenDecision, openDecisions } from "./run/decisions.ts";
 export { offered } from "./run/kinds/approve.ts";
 export { referenced, referencedValue } from "./run/resolve.ts";
+export { unresolvedText } from "./run/unresolved-text.ts";
 export { type ComparedPart, comparedParts } from "./run/view/compared.ts";
 export { type EditClip, type EditList, editLists } from "./run/view/edit-list.ts";
 export { formatCents, invoiced, parseMarkup } from "./run/view/invoice.ts";

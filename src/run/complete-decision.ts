@@ -1,5 +1,5 @@
 import type { RunEvent } from "../journal/events.ts";
-import { lastAttempt, type RunState } from "../journal/state.ts";
+import type { RunState } from "../journal/state.ts";
 import type { Command } from "./command.ts";
 import type { Decision } from "./decision.ts";
 import type { DecisionBuilder } from "./decision-builder.ts";
@@ -8,6 +8,7 @@ import { runOutcome } from "./outcome.ts";
 import type { ProducedOutput } from "./resolve.ts";
 import { expiryOf, uncopied } from "./retention.ts";
 import { secondGate } from "./second-choice.ts";
+import { unresolvedText } from "./unresolved-text.ts";
 
 /** What follows once all steps were decided: less where others may not be needed any more, more where nothing is left to do. */
 export function completeDecision(builder: DecisionBuilder): Decision {
@@ -58,20 +59,7 @@ function finishOrPause(builder: DecisionBuilder): void {
   builder.refuseWaiting();
   if (builder.events.length > 0) return;
   const stuck = context.order.map(({ path }) => state.steps[path]!).find(({ status }) => status === "unresolved");
-  if (stuck !== undefined) {
-    const { path, reason } = stuck;
-    const why = reason ?? "its submit was never answered";
-    const adopt = `showrunner adopt ${state.runId} ${path}`;
-    const { unresolved = null, provider, operation } = lastAttempt(stuck) ?? {};
-    const again = operation === undefined ? "" : `; showrunner resume ${state.runId} asks once more, at no cost`;
-    const advice =
-      provider !== undefined
-        ? `Look at your account there, then give what it made, or say that it made nothing: ${adopt} <file|none>${again}`
-        : unresolved === "incomplete"
-          ? `Look again, at no cost: showrunner resume ${state.runId}; or keep what there is, without the rest: ${adopt} none`
-          : `Say which job it is: ${adopt} <job-id|none>`;
-    return builder.pauseNow("unresolved", `${path}: ${why}. ${advice}`);
-  }
+  if (stuck !== undefined) return builder.pauseNow("unresolved", unresolvedText(state, stuck));
   const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
   if (unbilled?.is === "open" && unbilled.unbilled !== null) {
     const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "was made before a step failed";

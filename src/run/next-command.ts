@@ -79,10 +79,13 @@ function afterPause(state: RunState): NextCommand {
         return resume(state, [], `looks again, at no cost; ${none} keeps what there is without the rest`);
       }
       const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
+      const isOfProvider = lastAttempt(state.steps[step.path]!)?.provider !== undefined;
       const note =
-        others.length === 0
-          ? "lists the jobs that it may have created"
-          : "asks for each of them; --all adopts the unambiguous ones";
+        others.length > 0
+          ? "asks for each of them; --all adopts the unambiguous ones"
+          : isOfProvider
+            ? "says what to look for; then with the file that it made, or none"
+            : "lists the jobs that it may have created";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
     case "files":

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -215,4 +216,34 @@ describe("resume", () => {
       expect(stderr).toContain("Next: write it as");
     }
   });
+});
+
+test("of a request to a provider that never answered, the end of the run, show and adopt say what is known and what to type", async () => {
+  const cwd = emptyFolder();
+  const { path, own } = { path: join(cwd, "still.ts"), own: join(import.meta.dirname, "../../src/index.ts") };
+  writeFileSync(
+    path,
+    `import { pipeline } from ${JSON.stringify(own)};
+import { z } from "zod";
+const model = { specificationVersion: "v4", provider: "fal.image", modelId: "flux", maxImagesPerCall: 1,
+  doGenerate: async () => { throw new Error("socket hang up"); } };
+export default pipeline("still", { input: z.object({}),
+  build: ({ generate }) => ({ still: generate("still", model as never, { prompt: "a boat" }, { maxCost: "0.05" }) }) });
+`,
+  );
+  await using service = await startService(["--stub"]);
+  const options = { cwd, env: service.env };
+  const known =
+    "still: sent once to fal (fal.image:flux), and whether it was made and charged is not known: socket hang up; up to $0.05 stays reserved. " +
+    "Look at your account at fal, then give the file that it made, or say that it made nothing: showrunner adopt x still <file|none>";
+  const run = await cli(["run", path, "--id", "x", "--budget", "1"], options);
+  expect(run.code, run.stderr).toBe(3);
+  expect(run.stderr.split(known)).toHaveLength(3);
+  expect(run.stderr).not.toMatch(/still renders|jobs that it may have created/);
+  const shown = await cli(["show", "x"], options);
+  expect(shown.stdout).toContain(known);
+  const asked = await cli(["adopt", "x", "still"], options);
+  expect(asked.stderr).toMatch(/sent at \S+\.\n.*account there\. Up to \$0\.05 may have been paid/);
+  expect(asked.stderr).toMatch(/Next: showrunner adopt x still <file>\n.*\n +showrunner adopt x still none\n/);
+  expect((await cli(["adopt", "x"], options)).stderr).toContain("Next: showrunner adopt x still <file|none>");
 });

@@ -39,7 +39,12 @@ test("What was copied is mentioned only once it is gone at the service", () => {
   ]);
 });
 
+test("What ends in a command to type gets no full stop", () => {
+  const text = "still: sent once. Say: showrunner adopt x still <file|none>";
+  expect(missingLines(report({ what: "job", text }), at)).toEqual([text]);
+});
+
 test("What the table of steps says is not said again, and names from outside cannot move the cursor", () => {
-  expect(missingLines(report({ what: "decision" }, { what: "job" }, { what: "result" }), at)).toEqual([]);
+  expect(missingLines(report({ what: "decision" }, { what: "result" }), at)).toEqual([]);
   expect(missingLines(report({ text: "a\u001b[2J" }), at)[0]).not.toContain("\u001b");
 });

@@ -12,6 +12,7 @@ import { ownText } from "../../src/clean-text.ts";
 import type { Pipeline } from "../../src/index.ts";
 import { isHolderDead, thisHolder } from "../../src/journal/host.ts";
 import { startBrowser } from "../demo/support/browser.ts";
+import { MockProvider } from "../support/mock-models.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
@@ -332,7 +333,7 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
   await using other = await visit(browser, own);
   await other.go("/runs/lost");
   await other.page.getByRole("button", { name: "film", exact: true }).click();
-  const choice = other.page.getByRole("region", { name: "Which job is it?" });
+  const choice = other.page.getByRole("region", { name: "What became of it?" });
   await choice.getByText(jobId).waitFor();
   expect(await violations(other.page)).toEqual([]);
   await choice.getByRole("button", { name: "This one" }).click();
@@ -340,6 +341,30 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
   expect((await own.journal.inbox("lost")).map(({ message }) => message)).toEqual([
     { type: "adopt", step: "film", jobId },
   ]);
+});
+
+test("of a request to a provider the page says what is known, what stays reserved and what to type; that it made nothing is one click", async () => {
+  const provider = new MockProvider("mock", [{ throws: new Error("socket hang up") }]);
+  const still = pipeline("still", {
+    input: z.object({}),
+    build: ({ generate }) => ({
+      still: generate("still", provider.image(), { prompt: "a boat" }, { maxCost: "0.05" }),
+    }),
+  });
+  const run = await served.show.run(still, {}, { id: "lost", budget: "1", outDir: join(outDir, "lost") });
+  await run.result();
+  await seen.go("/runs/lost?step=still");
+  await page.getByText("What became of a request is not known").waitFor();
+  const known =
+    /^still: sent once to mock .*; up to \$0\.05 stays reserved\. Look at your account at mock.*adopt lost still <file\|none>$/;
+  await eventually(() => page.getByText(known).count()).toBe(2);
+  const choice = page.getByRole("region", { name: "What became of it?" });
+  await choice.getByRole("button", { name: "It made nothing" }).waitFor();
+  expect(await choice.getByText("The service lists").count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  await choice.getByRole("button", { name: "It made nothing" }).click();
+  await choice.getByText("applied on resume").waitFor();
+  await expect(served.show.unresolved("lost")).resolves.toMatchObject([{ decided: { jobId: null } }]);
 });
 
 test("nothing of this was stopped by the security policy, threw, or surprised the server", () => {

@@ -143,7 +143,15 @@ describe("what an error proves", () => {
     const world = await openFakeShow();
     const result = await ran(world, still(provider));
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
-    expect(pauseOf(result)).toMatch(/Look at your account there.*showrunner adopt x still <file\|none>/);
+    const said = pauseOf(result);
+    expect(said).toMatch(/^still: sent once to mock \(.*\), and whether it was made and charged is not known: /);
+    expect(said).toContain("; up to $0.05 stays reserved. Look at your account at mock, then give the file");
+    expect(said).toMatch(/: showrunner adopt x still <file\|none>$/);
+    expect(result.report.missing).toMatchObject([{ what: "job", text: said }]);
+    expect(result.report.next).toEqual({
+      command: "showrunner adopt x still",
+      note: "says what to look for; then with the file that it made, or none",
+    });
     const again = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
     expect(again.status).toBe("paused");
     expect([provider.requests.length, provider.made]).toEqual([1, 1]);
@@ -240,11 +248,14 @@ test("a person gives the file that a provider made, or says that it made nothing
   await expect(world.show.unresolved("x")).resolves.toMatchObject([
     { step: "still", provider: "mock", candidates: [] },
   ]);
+  const [asked] = await world.show.unresolved("x");
+  expect(asked!.sentFrom).toBe(asked!.sentTo);
   await expect(world.show.adopt("x", "still", "/nowhere.png")).rejects.toThrow("is no file");
   const file = join(world.outDir, "given.png");
   await mkdir(world.outDir, { recursive: true });
   await writeFile(file, greyPng(32));
   await world.show.adopt("x", "still", file);
+  await expect(world.show.unresolved("x")).resolves.toMatchObject([{ decided: { jobId: null, isFile: true } }]);
   const resume = async (from: FakeShow) =>
     during(from.clock, (await from.show.resume("x", { pipeline: still(provider) })).result());
   const result = await resume(world);

@@ -118,8 +118,9 @@ interface CatalogClient {
     readonly id: string;
   }>;
   model(id: string): Promise<ModelAnswer>;
+  modelJobs?(id: string): AsyncIterable<unknown>;
 }
-declare function fetchCatalog(client: CatalogClient, ids?: readonly string[]): Promise<Catalog>;
+declare function fetchCatalog(client: CatalogClient, ids?: readonly string[], chats?: readonly string[]): Promise<Catalog>;
 declare function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandle<K>;
 interface BulkRow {
   readonly id: string;

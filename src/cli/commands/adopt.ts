@@ -16,8 +16,10 @@ const MOST_LISTED = 20;
 export function questionLine(one: UnresolvedStep, output: CommandOutput): string {
   const { step, model, prompt, holdMicros, sentFrom, sentTo, decided, provider } = one;
   const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
-  const when = `sent between ${sentFrom} and ${sentTo}${provider === null ? " by the service's clock" : ""}`;
-  const said = decided === null ? "" : ` Decided already: ${visible(decided.jobId ?? "none")}.`;
+  const when =
+    provider === null ? `sent between ${sentFrom} and ${sentTo} by the service's clock` : `sent at ${sentFrom}`;
+  const what = decided?.isFile === true ? "the file that it made" : visible(decided?.jobId ?? "none");
+  const said = decided === null ? "" : ` Decided already: ${what}.`;
   return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
@@ -57,8 +59,7 @@ function matchText({ match, similarity }: Row): string {
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
   if (provider !== null) {
     return [
-      `Nobody here can see what ${visible(provider)} made: look at your account there.`,
-      `Give the file that it made, or none where it made nothing; for that, ${dollars(holdMicros)} may have been paid.`,
+      `Nobody here can see what ${visible(provider)} made: look at your account there. Up to ${dollars(holdMicros)} may have been paid.`,
     ];
   }
   return [
@@ -124,7 +125,13 @@ async function listOne(
   output.say(questionLine(one, output));
   if (!flags.json && candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
   const command = `showrunner adopt ${visible(runId)} ${visible(step)}`;
-  if (candidates.length === 0) {
+  if (one.provider !== null) {
+    for (const line of emptyLines(one)) output.say(line);
+    output.next(
+      `${command} <file>   (the file that it made)`,
+      `${command} none   (the step fails, and its hold is released)`,
+    );
+  } else if (candidates.length === 0) {
     for (const line of emptyLines(one)) output.say(line);
     output.next(`showrunner reconcile ${visible(runId)}   (searches the whole time of the run)`);
     output.say(`To give it up all the same: ${command} none   (the step fails, and its hold is released)`);
@@ -149,7 +156,11 @@ function listAll({ io, output }: Context, { runId, open }: Open, flags: AdoptFla
   const [left] = open.filter((one) => one.certain === null && one.decided === null);
   output.next(
     ...(certain === 0 ? [] : [`showrunner adopt ${visible(runId)} --all   (adopts the ${certain} marked *)`]),
-    ...(left === undefined ? [] : [`showrunner adopt ${visible(runId)} ${visible(left.step)} <job-id>`]),
+    ...(left === undefined
+      ? []
+      : [
+          `showrunner adopt ${visible(runId)} ${visible(left.step)} ${left.provider === null ? "<job-id>" : "<file|none>"}`,
+        ]),
     ...(open.every((one) => one.decided !== null) ? [`showrunner resume ${visible(runId)}`] : []),
   );
   return ExitCode.unfinished;
@@ -235,7 +246,7 @@ async function decide(
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);
   if (flags.json) output.printJson({ id: runId, step, job_id: adopted });
-  const what = adopted === null ? "none" : `its job is ${visible(adopted)}`;
+  const what = adopted === null ? "none" : `it made ${visible(adopted)}`;
   output.say(`Recorded for ${visible(step)}: ${what}; applied on resume.`);
   output.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;

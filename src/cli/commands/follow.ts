@@ -1,4 +1,4 @@
-import { formatUsd, type RunHandle, type RunResult, type StepReport } from "../../internal.ts";
+import type { RunHandle, RunResult, StepReport } from "../../internal.ts";
 import { own } from "../../own.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
@@ -24,7 +24,7 @@ const MOST_NAMES = 6;
 
 /** Why steps did not succeed, each once; those that were only skipped because of it, together. */
 export function reasonLines(steps: readonly StepReport[]): readonly string[] {
-  const own = steps.filter(({ status }) => status === "failed" || status === "partial" || status === "unresolved");
+  const own = steps.filter(({ status }) => status === "failed" || status === "partial");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
   return [
     ...own.map(
@@ -124,14 +124,11 @@ function sayEnd(result: RunResult, { output }: Context): void {
     `${output.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
   );
   for (const line of reasonLines(result.report.steps)) output.say(`  ${line}`);
-  for (const { step, jobId, holdMicros } of result.openJobs) {
-    const job = jobId ?? "a job not yet acknowledged";
-    output.say(
-      `  ${visible(step)} still renders at the service as ${visible(job)} and bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`,
-    );
-  }
+  const { missing } = result.report;
   if (result.pause) {
-    output.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
+    // Of an unresolved step, what it lacks is the whole message.
+    if (missing.every(({ text }) => text !== result.pause.message))
+      output.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) output.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
   for (const line of overchargeLines(result.report)) output.say(`  ${line}`);

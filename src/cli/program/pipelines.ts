@@ -111,7 +111,7 @@ export function addRunning(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/resume.ts")).resume));
   withService(program.command("adopt <run-id> [step] [job-id]"))
     .description(
-      "say which job an unanswered submit created, or none; without a job, list the candidates; without a step, ask for each",
+      "say which job an unanswered submit created, or which file a provider made, or none; without a job, list the candidates; without a step, ask for each",
     )
     .option(
       "--all",

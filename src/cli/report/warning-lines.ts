@@ -37,10 +37,11 @@ export function missingLines(report: RunReport, now: number): readonly string[] 
   return [...lines, ...healed];
 }
 
-const toldBySteps: ReadonlySet<Missing["what"]> = new Set(["decision", "job", "result"]);
+const toldBySteps: ReadonlySet<Missing["what"]> = new Set(["decision", "result"]);
 
 function lineOf({ what, until, text }: Missing, now: number): string {
   const said = visible(text);
+  if (what === "job") return said;
   if (what !== "file" || until === null) return `${said}.`;
   const leftMs = Date.parse(until) - now;
   if (leftMs <= 0) return `${said}: that is over, and it may have to be produced again.`;

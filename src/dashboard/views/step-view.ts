@@ -13,6 +13,7 @@ import {
   type StepView as Step,
   type StepState,
   traitsOf,
+  unresolvedText,
 } from "../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { blankMedia } from "./blank-media.ts";
@@ -98,7 +99,7 @@ export function stepView(state: RunState | null, step: Step): StepView {
     hasPicture: isVisual && decision === null && expansion === null,
     yields: plan.yields,
     needs: state === null ? plan.needs : linksOf(state, plan),
-    reason: reasonOf(step),
+    reason: own?.status === "unresolved" ? unresolvedText(state!, own) : reasonOf(step),
     ask: askOf(plan),
     attempts: attempts.map(attemptView),
     media: state === null || own === undefined ? [] : mediaOf(state, own),

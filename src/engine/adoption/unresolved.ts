@@ -40,6 +40,8 @@ export interface SendWindow {
  * journal notes other instants, all count.
  */
 export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
+  // Nothing of a provider's is searched.
+  if (attempt.provider !== undefined) return { from: attempt.intendedAt!, to: attempt.lastSentAt! };
   const first = (attempt.intendedAt ?? 0) + offsetMs;
   const last = (attempt.lastSentAt ?? attempt.intendedAt ?? 0) + offsetMs;
   const { from, to } = attempt.sentByService ?? { from: first, to: last };
@@ -66,7 +68,7 @@ export interface UnresolvedStep {
   readonly reason: string | null;
   /** The provider that never answered: its account is looked at by a person; null: the service. */
   readonly provider: string | null;
-  /** Jobs of its model made while it was sent (ISO-8601, the service's clock) are listed. */
+  /** Jobs of its model made while it was sent (ISO-8601, the service's clock) are listed; of a provider: when it was sent. */
   readonly sentFrom: string;
   readonly sentTo: string;
   /** Jobs that no run of the journal knows, the likeliest first. */
@@ -74,7 +76,7 @@ export interface UnresolvedStep {
   /** The job that it surely made: its own key, or its words, and nothing else that they could mean. */
   readonly certain: string | null;
   /** What somebody said already, which the run takes in when it continues. */
-  readonly decided: { readonly jobId: string | null } | null;
+  readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
 }
 
 export interface AdoptionParts {
@@ -121,7 +123,8 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
       sentFrom: from.toISOString(),
       sentTo: to.toISOString(),
       candidates: isOfService ? await jobs.judged(requestOf(path, attempt, events), nearby) : [],
-      decided: last === undefined ? null : { jobId: last.jobId },
+      decided:
+        last === undefined ? null : { jobId: last.jobId, ...(last.file !== undefined && { isFile: true as const }) },
     });
   }
   const undecided = listed.filter(({ decided }) => decided === null);

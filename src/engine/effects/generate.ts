@@ -1,5 +1,5 @@
 import { sleep } from "../../api/index.ts";
-import { cleanText, ownText, sentence } from "../../clean-text.ts";
+import { cleanText, ownText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
@@ -179,10 +179,7 @@ function unknown(
     return { end: "again", inMs: KEY_AGAIN_MS, events: noted };
   }
   const attempt = state.steps[step]!.attempts[n - 1]!;
-  const events = lostAnswer(plan, attempt).map((event) =>
-    event.type === "job.unresolved" ? { ...event, message: sentence`${event.message} (${why})` } : event,
-  );
-  return done(...events);
+  return done(...lostAnswer(plan, attempt, why));
 }
 
 /** Nothing left this machine: the hold is released, and what hinders it is said. */

@@ -1,4 +1,4 @@
-import { ownText, sentence } from "../../clean-text.ts";
+import { type CleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../../journal/state.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
@@ -106,19 +106,25 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
     if (!builder.dueOrWake(`generate:${plan.path}#${attempt.n}`)) return builder.watch();
     return builder.issue({ type: "generate", ...target, key: key!, model: model!, input: input!, mayExist: true });
   }
-  builder.events.push(...lostAnswer(plan, attempt));
+  builder.events.push(...lostAnswer(plan, attempt, null));
 }
 
 /**
  * What follows from an answer that never came: the hold stays and a person decides, or, where the author allows another
- * request, it counts as spent.
+ * request, it counts as spent. `why`: what came instead; null: its process ended before.
  */
 export function lostAnswer(
-  { path: step, model, provider, repeatable }: GenerateStep,
+  { path: step, model, provider, promise, repeatable }: GenerateStep,
   { n: attempt, key, holdMicros }: Pick<AttemptState, "n" | "key" | "holdMicros">,
+  why: CleanText | null,
 ): readonly RunEvent[] {
   const target = { step, attempt };
-  const message = sentence`${ownText(provider)} never answered the request to ${ownText(model)}; it may have been made and charged`;
+  const isKeyed = promise === "keyed";
+  const times = ownText(isKeyed ? "sent" : why === null ? "sent at most once" : "sent once");
+  const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
+  const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before an answer came";
+  const cause = why ?? ownText(ended);
+  const message = sentence`${sent}, and whether it was made and charged is not known: ${cause}`;
   if (repeatable !== true) return [{ type: "job.unresolved", ...target, message, cause: "no answer" }];
   const error = { code: ownText(UNANSWERED), message, retryable: true };
   return [

@@ -4,6 +4,7 @@ import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { openJobs } from "../open-jobs.ts";
 import { expiryOf, lost, uncopied } from "../retention.ts";
+import { unresolvedText } from "../unresolved-text.ts";
 import { expiring } from "./expiry.ts";
 
 /** Something that a run at rest lacks. The same list stands in every view of the run. */
@@ -45,14 +46,14 @@ function ofStep(plan: PlanStep, step: StepState): readonly Missing[] {
 
 function jobs(state: RunState): readonly Missing[] {
   return openJobs(state).map(({ step, jobId, holdMicros }) => {
-    const { status, reason } = state.steps[step]!;
+    const own = state.steps[step]!;
     const what = "job" as const;
-    if (status === "unresolved") {
-      const expiresAt = expiryOf(state.steps[step]!);
-      return { step, output: null, what, until: iso(expiresAt), text: `${step} is unresolved: ${reason}` };
+    if (own.status === "unresolved") {
+      return { step, output: null, what, until: iso(expiryOf(own)), text: unresolvedText(state, own) };
     }
     const name = jobId ?? "a job not yet acknowledged";
-    const text = `${step} is at the service as ${name}, of up to $${formatUsd(holdMicros)}: resume collects it`;
+    const bills = `bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`;
+    const text = `${step} still renders at the service as ${name} and ${bills}`;
     return { step, output: null, what, until: null, text };
   });
 }

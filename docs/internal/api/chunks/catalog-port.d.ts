@@ -32,6 +32,7 @@ interface Catalog {
   ids(): readonly string[];
   models(): readonly CatalogModel[];
   advice(id: string): string | null;
+  lacksChat(id: string): boolean;
   family(id: string): Family | null;
   check(model: CatalogModel, input: Json, pending?: readonly string[]): readonly FieldProblem[];
 }

@@ -1376,6 +1376,7 @@ interface UnresolvedStep {
   readonly certain: string | null;
   readonly decided: {
     readonly jobId: string | null;
+    readonly isFile?: true;
   } | null;
 }
 interface StepPrice {
@@ -1496,7 +1497,7 @@ interface ExpiryRisk {
   readonly heals: boolean;
 }
 interface PlanWarning {
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out";
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat";
   readonly step: string;
   readonly message: string;
 }

@@ -115,23 +115,26 @@ const matches: Readonly<Record<CandidateView["match"], string>> = {
   unlike: "Other words:",
 };
 
-/** Jobs that an unanswered submit may have made; a person says which it was. */
-export function Resolve({ runId, step }: { readonly runId: string; readonly step: string }) {
-  const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step)}`;
+/** What an unanswered request may have made; a person says what it was. The step's reason, above, says what is known. */
+export function Resolve({ runId, step }: { readonly runId: string; readonly step: StepView }) {
+  const isOfProvider = step.kind === "generate";
+  const query = `${runPath(runId)}/candidates?step=${encodeURIComponent(step.path)}`;
   const found = useLoaded((signal) => get<readonly CandidateView[]>(query, signal), [query]);
   const [said, say] = useState<string | null>(null);
   const adopt = async (jobId: string | null) => {
     try {
-      await post(`${runPath(runId)}/adopt`, { step, jobId });
+      await post(`${runPath(runId)}/adopt`, { step: step.path, jobId });
       say("Recorded; applied on resume.");
     } catch (error) {
       say((error as Error).message);
     }
   };
   const canAct = useCanAct();
+  const empty = isOfProvider
+    ? "A file that was made is given on the command line. If it made nothing, the step fails and its hold is released."
+    : "The service lists no job of that time. This is no proof: giving it up may give up a job that was paid for.";
   return (
-    <section class="decide" aria-label="Which job is it?">
-      <p class="question">The submit got no answer, so it may or may not have made a paid job. Which one is it?</p>
+    <section class="decide" aria-label="What became of it?">
       {found.state === "loading" && <p class="quiet">Asking the service…</p>}
       {found.state === "failed" && <p class="note bad">{found.error.message}</p>}
       {found.state === "ready" && (
@@ -149,13 +152,9 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
             </li>
           ))}
           <li>
-            <span>
-              {found.value.length === 0
-                ? "The service lists no job of that time. This is no proof: giving it up may give up a job that was paid for."
-                : "None of them"}
-            </span>
+            <span>{found.value.length === 0 ? empty : "None of them"}</span>
             <button type="button" class="button small" disabled={!canAct} onClick={() => adopt(null)}>
-              No job was made
+              {isOfProvider ? "It made nothing" : "No job was made"}
             </button>
           </li>
         </ul>

@@ -200,7 +200,7 @@ function Banner({ model, onOpen }: BannerProps) {
           </Link>
         )}
       </StepLinks>
-      <StepLinks title="It is unknown whether these created a job" tone="ask" steps={unresolved} onOpen={onOpen} />
+      <StepLinks title="A person has to say what became of these" tone="ask" steps={unresolved} onOpen={onOpen} />
       <StepLinks title={`${count(head.counts.failed, "step")} failed`} tone="bad" steps={failed} onOpen={onOpen}>
         {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (
           <button type="button" class="button" onClick={() => setRerunOpen(true)}>
@@ -224,7 +224,7 @@ const pauseTitles: Readonly<Record<string, string>> = {
   approval: "Waiting for a decision",
   stopped: "Stopped",
   drift: "The code changed since the plan was made",
-  unresolved: "A submit got no answer",
+  unresolved: "What became of a request is not known",
   code: "This step needs the pipeline's code",
   unreachable: "The service cannot be reached",
   misdirected: "Something else answers in the service's place",

@@ -5,7 +5,7 @@ import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/ru
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { inlined } from "../state/inlined.ts";
-import { useCanAct } from "../state/live.ts";
+import { useCanAct, useCommands } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
@@ -29,6 +29,7 @@ interface Props {
 /** One step: its outputs, its request, its cost and its actions. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const canAct = useCanAct();
+  const commands = useCommands();
   const [isRerunOpen, setRerunOpen] = useState(false);
   const [enlarged, enlarge] = useState<number | null>(null);
   const progress = model.progress.get(step.path);
@@ -46,7 +47,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       </p>
       <Refused refused={step.refused} onOpen={onOpen} />
       {step.reason !== null && step.refused[0]?.step !== step.path && (
-        <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>
+        <p class={step.status === "failed" ? "note bad" : "note"}>{commands(step.reason)}</p>
       )}
       {step.decision !== null && hasAnything(step.decision, step.phase) && (
         <Decide
@@ -57,7 +58,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           onOpen={onOpen}
         />
       )}
-      {step.phase === "unresolved" && inlined === null && <Resolve runId={runId} step={step.path} />}
+      {step.phase === "unresolved" && inlined === null && <Resolve runId={runId} step={step} />}
       {step.media.map((media, index) => (
         <Player
           key={media.index}

@@ -160,6 +160,7 @@ function RunTable({
 
 function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
   const { counts } = run;
+  const commands = useCommands();
   const said = run.pause?.message ?? run.message;
   const took = run.finishedAt === null ? null : formatDuration(run.tookMs);
   return (
@@ -178,7 +179,7 @@ function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }
         </span>
         <span class="state">
           <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
-          {said !== null && <small>{said}</small>}
+          {said !== null && <small>{commands(said)}</small>}
         </span>
         <span class="steps">
           <StepBar counts={counts} />
