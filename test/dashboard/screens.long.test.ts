@@ -62,6 +62,16 @@ test.each(screens)("%s has nothing for axe to say, in light and dark, and fits a
   expect(await seen.page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
 });
 
+test("at a run that does not exist the page is connected all the same, and leads back to the list", async () => {
+  await using own = await visit(browser, served);
+  await own.go("/runs/never");
+  await shows(own.page, "No such run");
+  await own.page.getByRole("banner").getByText("Live", { exact: true }).waitFor();
+  await own.page.getByText("Wallet").waitFor();
+  await own.page.getByRole("link", { name: "All runs", exact: true }).click();
+  await own.page.getByRole("link", { name: /harbour-42/ }).waitFor();
+});
+
 test("nothing on these screens was stopped by the security policy, and nothing threw", () => {
   expect(seen.complaints.filter((text) => !/40[49]/.test(text))).toEqual([]);
 });

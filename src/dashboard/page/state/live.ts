@@ -46,7 +46,9 @@ const LONGEST_WAIT_MS = 8000;
 const HIDDEN_MS = 60_000;
 
 /** Follows the list, the gauges and (where given) one run; answers what ends it. */
-export function follow(runId: string | null): () => void {
+export function follow(requested: string | null): () => void {
+  /** Null also once there is no such run: the list and the gauges are followed all the same. */
+  let runId = requested;
   let source: EventSource | null = null;
   let waitMs = FIRST_WAIT_MS;
   let timer = 0;
@@ -97,7 +99,11 @@ export function follow(runId: string | null): () => void {
     } catch (error) {
       if (!(error instanceof Refused) || over) return;
       if (error.status === 401) return connection.set("locked");
-      if (error.status === 404) return run.set({ state: "missing" });
+      if (error.status === 404 && runId !== null) {
+        run.set({ state: "missing" });
+        runId = null;
+        return open();
+      }
       if (error.status !== 0 && run.get().state === "loading") run.set({ state: "broken", message: error.message });
     }
     if (over) return;
