@@ -67,21 +67,38 @@ export class OptionsOut {
   readonly #reasons: Map<string, string>;
   /** Paths of options that another one follows. */
   readonly #followed: ReadonlySet<string>;
+  /** The options before each last one. */
+  readonly #before = new Map<string, readonly string[]>();
+  /** What ruled an option out. */
+  readonly #problems = new Map<string, Problem>();
 
   /** `known`: options that are out already, and why. */
   constructor({ steps }: Pick<Draft, "steps">, known: ReadonlyMap<string, string> = new Map()) {
     this.#reasons = new Map(known);
     const choices = steps.flatMap((step) => (step.kind === "pick" ? (step.second ?? []) : []));
     this.#followed = new Set(choices.flatMap(({ options }) => options.slice(0, -1)));
+    for (const { options } of choices) this.#before.set(options.at(-1) ?? "", options.slice(0, -1));
   }
 
   /** Whether a problem of a step only rules out the option that it is in. */
-  take({ code, message }: Pick<Problem, "code" | "message">, step: string): boolean {
-    if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(code)) return false;
+  take(problem: Problem, step: string): boolean {
+    if (this.#followed.size === 0 || !CANNOT_BE_MADE.has(problem.code)) return false;
     const option = outerPaths(step).find((around) => this.#followed.has(around));
     if (option === undefined) return false;
-    if (!this.#reasons.has(option)) this.#reasons.set(option, message);
+    if (!this.#reasons.has(option)) {
+      this.#reasons.set(option, problem.message);
+      this.#problems.set(option, problem);
+    }
     return true;
+  }
+
+  /** What ruled out all options before the last one, where that cannot be made either: each is to be mended. */
+  before({ code }: Problem, step: string): readonly Problem[] {
+    if (!CANNOT_BE_MADE.has(code)) return [];
+    const options = outerPaths(step).flatMap((around) => this.#before.get(around) ?? []);
+    const found = options.flatMap((option) => this.#problems.get(option) ?? []);
+    for (const option of options) this.#problems.delete(option);
+    return found;
   }
 
   has(path: string): boolean {

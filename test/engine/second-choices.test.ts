@@ -223,6 +223,29 @@ describe("a plan with second choices", () => {
     expect(steps(result)["face/pick"]).toContain("took face/2: face/1 was out (the service has no model image-9");
   });
 
+  test("tells what rules out each option, once, where none of them can be made", async () => {
+    const of = pipeline("none", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) => b.job("a", "image-8", { prompt: "a" }),
+          (b) => b.job("b", models.image, { prompt: 7 } as never),
+          (b) => {
+            b.job("c", "image-9", { prompt: "c" });
+            return b.job("d", "image-9", { prompt: "d" });
+          },
+        ]),
+      }),
+    });
+    const { problems } = await quoted(of);
+    expect(problems.map(({ code, step }) => `${code} ${step}`)).toEqual([
+      "unknown-model face/1/a",
+      "type face/2/b",
+      "unknown-model face/3/c",
+      "unknown-model face/3/d",
+    ]);
+  });
+
   test("is refused where the last option cannot be made", async () => {
     const of = pipeline("last", {
       input: nothing,
