@@ -14,7 +14,7 @@ export function catalogOf(
   models: readonly CatalogModel[],
   otherIds: readonly string[] = [],
   families: Families = builtInFamilies,
-  advice: Catalog["advice"] = () => null,
+  { advice, lacksChat }: Pick<Catalog, "advice" | "lacksChat"> = { advice: () => null, lacksChat: () => false },
 ): Catalog {
   const byId = new Map(models.map((model) => [model.id, model]));
   const live = models.filter(({ state }) => state === "live").map(({ id }) => id);
@@ -25,13 +25,14 @@ export function catalogOf(
     models: () => [...byId.values()],
     family: (id) => families.of(id),
     advice,
+    lacksChat,
     check: (model, input, pending = []) => checkAll(model, input, { pending, families }),
   };
 }
 
 /** The same models with other knowledge of their families: `readFamilies(file)`. */
 export function withFamilies(catalog: Catalog, families: Families): Catalog {
-  return catalogOf(catalog.models(), catalog.ids(), families, catalog.advice);
+  return catalogOf(catalog.models(), catalog.ids(), families, catalog);
 }
 
 /** What the schema says comes first; what says the same of the same field is not repeated. */

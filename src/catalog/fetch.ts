@@ -8,6 +8,8 @@ import { typedInputs } from "./typed-inputs.ts";
 export interface CatalogClient {
   models(): AsyncIterable<{ readonly id: string }>;
   model(id: string): Promise<ModelAnswer>;
+  /** Jobs of a model, of one for chat too; the first answer tells whether it exists. */
+  modelJobs?(id: string): AsyncIterable<unknown>;
 }
 
 /** What reading a whole catalog needs besides. */
@@ -21,15 +23,43 @@ type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
  * Reads the models with these ids, or all that the service lists. Sends nothing but reads. A retired model, and one
  * that is not at this service yet, is there with its state; an unknown id is not. Throws what the client throws for
  * every other failure.
+ *
+ * `chats`: ids that are to be asked as chat models, which no catalog lists. What cannot be learnt of one is no evidence.
  */
-export async function fetchCatalog(client: CatalogClient, ids?: readonly string[]): Promise<Catalog> {
+export async function fetchCatalog(
+  client: CatalogClient,
+  ids?: readonly string[],
+  chats: readonly string[] = [],
+): Promise<Catalog> {
   const requested = [...new Set(ids ?? (await listedIds(client)))];
+  const spoken = Promise.all(chats.map((id) => lookForChat(client, id)));
   const advice = new Map<string, string>();
   const found = await Promise.all(requested.map((id) => fetchModel(client, id, (said) => void advice.set(id, said))));
   const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
   const others = models.length < requested.length ? await listedIds(client).catch(() => []) : [];
-  return catalogOf(models, others, builtInFamilies, (id) => advice.get(id) ?? null);
+  const lacking = new Set<string>();
+  for (const one of await spoken) {
+    if (one.model !== null) models.push(one.model);
+    else if (one.isLacking) lacking.add(one.id);
+  }
+  return catalogOf(models, others, builtInFamilies, {
+    advice: (id) => advice.get(id) ?? null,
+    lacksChat: (id) => lacking.has(id),
+  });
+}
+
+/** A model of that id that makes media; else whether the service says that it has none at all. */
+async function lookForChat(client: CatalogClient, id: string) {
+  const model = await fetchModel(client, id).catch(() => null);
+  if (model !== null || client.modelJobs === undefined) return { id, model, isLacking: false };
+  try {
+    await client.modelJobs(id)[Symbol.asyncIterator]().next();
+    return { id, model, isLacking: false };
+  } catch (error) {
+    const { isForeign, status, code } = readError(error);
+    return { id, model, isLacking: !isForeign && status === 404 && code === "NOT_FOUND" };
+  }
 }
 
 /**

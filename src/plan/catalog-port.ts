@@ -50,6 +50,8 @@ export interface Catalog {
   models(): readonly CatalogModel[];
   /** What the service says of an id that it does not know, such as which model took its place; null for nothing. */
   advice(id: string): string | null;
+  /** Whether the service says that it has no chat model of this id; false also where that was not asked. */
+  lacksChat(id: string): boolean;
   /** What Showrunner knows of the family of the model with this id; null for a model of no family. */
   family(id: string): Family | null;
   /**

@@ -12,7 +12,15 @@ export {
 export type { Draft } from "./draft.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
-export { filesOf, makePlan, modelsOf, type PlanOutcome, planExpansionStepwise, planStepwise } from "./make-plan.ts";
+export {
+  chatModelsOf,
+  filesOf,
+  makePlan,
+  modelsOf,
+  type PlanOutcome,
+  planExpansionStepwise,
+  planStepwise,
+} from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
 export { fingerprint, plainJson } from "./plain-json.ts";
 export {

@@ -125,7 +125,7 @@ function* planSteps(
         const said = `${code} ${keyOf(problem)}`;
         if (takes !== null && ofTakes.has(said)) return;
         if (takes !== null) ofTakes.add(said);
-        problems.push(problem);
+        problems.push(...out.before(problem, drafted.path), problem);
       },
     };
     const planned = kindOf(drafted).plan(drafted, planning);
@@ -183,6 +183,11 @@ export function modelsOf(draft: Draft): readonly string[] {
   const found = new Set<string>();
   for (const step of draft.steps) for (const model of kindOf(step).models(step)) found.add(model);
   return [...found];
+}
+
+/** Ids of the chat models that the draft asks, each once. */
+export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
+  return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
 }
 
 interface Grown {

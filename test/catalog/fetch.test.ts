@@ -52,6 +52,19 @@ describe("against the local service", () => {
     expect(catalog.ids()).toContain("image-1");
   });
 
+  test("a chat model is in no catalog: that the service has none of an id is told by the list of its jobs", async () => {
+    const catalog = await fetchCatalog(client, [], ["chat-1", "chat-9", "image-1"]);
+    expect(["chat-1", "chat-9", "image-1"].filter((id) => catalog.lacksChat(id))).toEqual(["chat-9"]);
+    // One that makes media is known as such.
+    expect(catalog.models().map(({ id }) => id)).toEqual(["image-1"]);
+  });
+
+  test("what cannot be learnt of a chat model is no evidence", async () => {
+    const dark = { models: () => client.models(), model: () => Promise.reject(new Error("no network")) };
+    const catalog = await fetchCatalog({ ...dark, modelJobs: () => client.modelJobs("chat-1") }, [], ["chat-9"]);
+    expect(catalog.lacksChat("chat-9")).toBe(false);
+  });
+
   test("the service serves the catalog that it ships, so that plans made offline hold", async () => {
     const fetched = await fetchCatalog(client);
     const live = builtInCatalog()

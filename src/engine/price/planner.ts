@@ -5,6 +5,7 @@ import type { Families } from "../../families/index.ts";
 import { LongWork } from "../../long-work.ts";
 import {
   type AppliedProfile,
+  chatModelsOf,
   filesOf,
   type JobLimits,
   modelsOf,
@@ -42,7 +43,7 @@ import { pricePlan, type Quote } from "./quote.ts";
 import { missingRequirements } from "./requirements.ts";
 import type { StepPrice } from "./step-price.ts";
 import { settleDoubts, unreadTables } from "./tables.ts";
-import type { PlanWarning } from "./totals.ts";
+import { type PlanWarning, unlistedChats } from "./totals.ts";
 
 /** Steps whose price says why they are not reused from an earlier run, at most. */
 const EXPLAINED = 100;
@@ -136,7 +137,12 @@ export class Planner {
     const requested = withOverlay(drafted, overlay);
     const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door, stored);
     const named = profile === null ? [] : profileModels(profile);
-    const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
+    const chats = chatModelsOf(requested);
+    const said = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
+    // What a hosted service knows of a chat model before it is asked is not documented: there it is no proof.
+    const isProof = this.#parts.service === "local";
+    const catalog = isProof ? said : { ...said, lacksChat: () => false };
+    const doubtful = isProof ? [] : unlistedChats(chats, said);
     const make = async (): Promise<Outcome> => {
       const work = new LongWork();
       await work.pause(requested.steps.length);
@@ -154,7 +160,10 @@ export class Planner {
         ({ plan }) => plan.steps,
         ({ plan }, steps) => this.price(plan, { maxUnquotedMicros: null, isForecast: false }, steps),
       );
-      return { ...settled, warnings: [...unreadTables(modelsOf(requested), catalog), ...settled.warnings] };
+      return {
+        ...settled,
+        warnings: [...unreadTables(modelsOf(requested), catalog), ...doubtful, ...settled.warnings],
+      };
     };
     return { basis: () => planBasis(drafted, overlay, { catalog, files }), make };
   }
@@ -260,7 +269,7 @@ export class Planner {
   }
 
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */
-  async #catalog(ids: readonly string[]): Promise<Catalog> {
+  async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
     const { client, now, families } = this.#parts;
     const model = (id: string) => {
       const stored = this.#models.get(id);
@@ -270,6 +279,7 @@ export class Planner {
       answer.catch(() => this.#models.delete(id));
       return answer;
     };
-    return withFamilies(await fetchCatalog({ models: () => client.models(), model }, ids), families);
+    const asked = { models: () => client.models(), model, modelJobs: (id: string) => client.modelJobs(id) };
+    return withFamilies(await fetchCatalog(asked, ids, chats), families);
   }
 }

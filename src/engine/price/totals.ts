@@ -1,4 +1,5 @@
 import { formatUsd } from "../../money.ts";
+import type { Catalog } from "../../plan/catalog-port.ts";
 import { expansionsIn, isPaid, isSecondChoice } from "../../plan/index.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
@@ -10,9 +11,9 @@ export interface PlanWarning {
   /**
    * `unused`: a paid step that nothing uses. `unread-table`: rows of a model's table of combinations that cannot be read.
    * `accepted-anyway`: an input that is in no row of it, and that the service takes. `option-out`: a choice that cannot be
-   * made, where another one follows.
+   * made, where another one follows. `unlisted-chat`: a chat model of which the service says that it has none.
    */
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out";
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat";
   /** A step's path, or the model that it is about. */
   readonly step: string;
   readonly message: string;
@@ -38,6 +39,12 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
 export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning[] {
   const out = steps.flatMap((step) => (isSecondChoice(step) ? step.second.out : []));
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is out: ${reason}` }));
+}
+
+/** Chat models that may not be there, found before anything is paid. */
+export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
+  const message = "is no model that the service shows, and may be refused after other steps were paid; check its id";
+  return chats.flatMap((id) => (catalog.lacksChat(id) ? [{ code: "unlisted-chat", step: id, message }] : []));
 }
 
 /** Steps that a text names at most. */

@@ -16,6 +16,8 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     const { path, model, schema, repairs, once, policy } = draft;
     if (planning.catalog.ids().includes(model)) {
       planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or use job(…)`);
+    } else if (planning.catalog.lacksChat(model)) {
+      planning.report("unknown-model", "model", `the service has no chat model ${model}; correct its id`);
     }
     const input = bindFreeInput(draft.input, "input", planning, {
       assets: ONLY_TEXT,
