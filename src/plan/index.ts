@@ -10,10 +10,10 @@ export {
   withDependents,
 } from "./diff.ts";
 export type { Draft } from "./draft.ts";
+export { chatModelsOf } from "./kinds/chat.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
 export {
-  chatModelsOf,
   filesOf,
   makePlan,
   modelsOf,

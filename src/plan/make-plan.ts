@@ -185,11 +185,6 @@ export function modelsOf(draft: Draft): readonly string[] {
   return [...found];
 }
 
-/** Ids of the chat models that the draft asks, each once. */
-export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
-  return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
-}
-
 interface Grown {
   readonly steps: readonly PlanStep[];
   readonly returns: readonly Reference[];

@@ -1,4 +1,4 @@
-import type { ChatDraft } from "../draft.ts";
+import type { ChatDraft, Draft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { ChatStep, Reference } from "../plan.ts";
 import { referencesOf } from "../references.ts";
@@ -69,6 +69,11 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     keeps: true,
   }),
 };
+
+/** Ids of the chat models that the draft asks, each once. */
+export function chatModelsOf({ steps }: Pick<Draft, "steps">): readonly string[] {
+  return [...new Set(steps.flatMap((step) => (step.kind === "chat" ? [step.model] : [])))];
+}
 
 function checkImage(ref: Reference["$ref"], source: StepFacts, field: string, planning: Planning): void {
   const kind = ref.as === "value" || ref.as === "voice" ? "no picture" : ref.kind;
