@@ -66,6 +66,7 @@ const advice: Readonly<Record<string, Advice>> = {
     "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with; for the same account under a new key or address: showrunner resume {run} --account-moved",
   ],
   INVALID_OPTION: [ExitCode.refused, "showrunner doctor"],
+  INVALID_ARGUMENT: [ExitCode.failed, "correct what is named; `showrunner models show MODEL` has what a model takes"],
   UNAUTHORIZED: [
     ExitCode.failed,
     "check SHOWRUNNER_API_KEY, or the named service's own variable (<key_id>:<secret>), then: showrunner doctor",

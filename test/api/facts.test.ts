@@ -241,7 +241,7 @@ describe("errors", () => {
   test("every field-level problem arrives, and a retired model names its successor", async () => {
     const details = [
       { field: "input.resolution", message: "input.resolution must be one of", reason: "enum", allowed: ["720p"] },
-      { field: "input.images[0]", message: "input.images[0] expired", reason: "expired" },
+      { field: "input.images[0]", message: "input.images[0]: has expired", reason: "expired" },
     ];
     const { client } = await setUp([
       failure(400, "INVALID_ARGUMENT", { param: "input.resolution", details }),
@@ -249,7 +249,7 @@ describe("errors", () => {
     ]);
     expect(await fails(client.submit(submitted))).toMatchObject({
       param: "input.resolution",
-      details: [{ allowed: ["720p"] }, { reason: "expired", allowed: null }],
+      details: [{ allowed: ["720p"] }, { message: "has expired", reason: "expired", allowed: null }],
     });
     expect(await fails(client.model("m"))).toMatchObject({ code: "GONE", replacedBy: "m2" });
   });

@@ -115,6 +115,22 @@ describe("decisions of a person, on the command line", () => {
 describe("changed code, on the command line", () => {
   const changed = pipelineFile(cwd, "changed.ts", "stay");
 
+  test.each([
+    ["planned from other code", (): unknown => pipelineFile(cwd, "takes.ts", "stay")],
+    ["broken", (): unknown => writeFileSync(file, "export default syntax error")],
+    ["planned from other code in vain", (): unknown => pipelineFile(cwd, "takes.ts", "")],
+    ["as it was", (): unknown => pipelineFile(cwd, "takes.ts", "go")],
+  ])("a plain resume of a run without functions says so where its file is %s", async (what, edit) => {
+    edit();
+    const { code, stderr } = await cliHere("resume", "t");
+    expect(code, stderr).toBe(0);
+    const said = expect.stringContaining(
+      "Its pipeline has changed since; the run stays as it was planned. To take up the changes: showrunner resume t --accept-changes",
+    );
+    expect(stderr).toEqual(what === "as it was" ? expect.not.stringContaining("changed") : said);
+    expect((await service.stats()).jobs_created).toBe(2);
+  });
+
   test("changes and their price are shown, and nothing is spent", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed);
     expect(code).toBe(3);

@@ -47,7 +47,7 @@ describe("--input and -i", () => {
   test("a table whose row lacks a cell is refused with its line", async () => {
     writeFileSync(join(folder, "short.csv"), "sku,look\nmug\n");
     await expect(readInput({ i: ["products=@short.csv"] }, here)).rejects.toThrow(
-      /short\.csv does not fit:\n {2}line 2: has 1 cells, the header 2/,
+      /short\.csv does not fit:\n {2}line 2: has 1 cell, the header 2/,
     );
     await expect(readInput({ i: ["products=@none.csv"] }, here)).rejects.toThrow(/none\.csv does not exist/);
   });

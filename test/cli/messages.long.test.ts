@@ -42,8 +42,9 @@ describe("messages", () => {
   test("estimate of a field that the model does not have names the field", async () => {
     const { code: exit, stderr } = await here("estimate", "image-1", "-i", "promt=a bell");
     expect(exit).toBe(1);
-    expect(stderr).toMatch(/\n {2}input(\.promt|\.prompt)?: /);
+    expect(stderr).toMatch(/\n {2}input(\.promt|\.prompt)?: (?!input)/);
     expect(stderr).toContain("promt");
+    expect(stderr).toContain("Next: correct what is named; `showrunner models show MODEL` has what a model takes\n");
   });
 
   test("a model that is not there is told with those that are like it", async () => {

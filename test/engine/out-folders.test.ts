@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -66,12 +66,15 @@ test("Without manifests, files of another run, or of somebody else, are not writ
 test("Files that were removed after the end come back with a resume, at no cost", async () => {
   const { run, outDir, show, clock, paidService } = await made();
   await run("a", "grey");
+  const there = () => Object.fromEntries(readdirSync(outDir).map((name) => [name, readFileSync(join(outDir, name))]));
+  const before = there();
+  expect(Object.keys(before).sort()).toEqual(["face.png", "face.png.json"]);
   await rm(outDir, { recursive: true });
   const again = await during(
     clock,
     show.resume("a").then((resumed) => resumed.result()),
   );
-  expect([again.status, existsSync(join(outDir, "face.png"))]).toEqual(["succeeded", true]);
+  expect([again.status, there()]).toEqual(["succeeded", before]);
   expect(paidService.submits).toBe(1);
 });
 

@@ -75,7 +75,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "task.completed", step: "face", files: [{ name: "cut" }, { name: "mix" }] }, "made cut, mix"],
   [
     { type: "task.failed", step: "face", error },
-    "failed: out of memory",
+    "its function failed: out of memory",
     "a local task failed | INTERNAL: out of memory",
   ],
   [{ type: "approval.decided", step: "face", approved: true, pick: null, note: null }, "approved", "approved | "],
@@ -225,7 +225,14 @@ test.each(told.map(([event, line, incident]) => ({ event: event as RunEvent, lin
   },
 );
 
-const details = ["lease.acquired", "run.budget.set", "task.completed", "job.quoted", "job.submit.intended"];
+const details = [
+  "task.failed",
+  "lease.acquired",
+  "run.budget.set",
+  "task.completed",
+  "job.quoted",
+  "job.submit.intended",
+];
 
 test("the live output of a run shows what is no detail, after the name of its step", () => {
   for (const [said, line] of told) {

@@ -102,7 +102,11 @@ const detail = wire({
   /** required, enum, type, minimum, expired and others; null when the service gave none. */
   reason: text,
   allowed: optional(listOf(z.string())),
-});
+}).transform(({ message, ...rest }) => ({
+  ...rest,
+  // Some services repeat the field in the text.
+  message: message.startsWith(`${rest.field}: `) ? message.slice(rest.field.length + 2) : message,
+}));
 
 /** One field-level problem of a validation failure. */
 export type ErrorDetail = z.output<typeof detail>;

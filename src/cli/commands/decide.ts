@@ -122,7 +122,7 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
   const { status } = await show.show(runId);
   const isParked = status === "paused" || status === "interrupted";
   output.say(
-    `Noted: ${visible(step)} ${approved ? "approved" : "rejected"}${pick === null ? "" : `, number ${pick} picked`}.`,
+    `Recorded: ${visible(step)} ${approved ? "approved" : "rejected"}${pick === null ? "" : `, number ${pick} picked`}.`,
   );
   if (flags.resume && isParked) return continueRun(show, context, runId, flags);
   if (flags.json) {

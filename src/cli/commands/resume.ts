@@ -55,10 +55,8 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     const given = loaded?.pipeline ?? null;
     const agreed = await agreeToChanges(show, context, { runId, given, input, edit, rerun, flags });
     if ("refused" in agreed) return agreed.refused;
-    const pipeline = given ?? (await codeOf(show, runId, context.io.cwd));
     return continueRun(show, context, runId, flags, {
-      // Without a file the run continues as planned; its own code supplies functions only.
-      ...(pipeline !== null && { pipeline, compare: given !== null }),
+      ...(given === null ? await ownFunctions(show, context, runId) : { pipeline: given }),
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       acceptChanges: agreed.accepted,
       input,
@@ -156,10 +154,7 @@ export async function continueRun(
   options?: ResumeOptions,
 ): Promise<ExitCode> {
   const known = (await show.runs()).find((row) => row.runId === runId);
-  const pipeline = options === undefined ? await codeOf(show, runId, context.io.cwd) : null;
-  const how: ResumeOptions = options ?? (pipeline === null ? {} : { pipeline, compare: false });
-  await sayStaysAsPlanned(show, context, runId, how);
-  const handle = await show.resume(runId, how);
+  const handle = await show.resume(runId, options ?? (await ownFunctions(show, context, runId)));
   context.output.say(`Run ${visible(handle.id)}`);
   return followRun(handle, context, {
     json: flags.json,
@@ -169,17 +164,20 @@ export async function continueRun(
   });
 }
 
-/** Where the run's own code changed and nobody asked to take that up. */
-async function sayStaysAsPlanned(show: Showrunner, context: Context, runId: string, how: ResumeOptions): Promise<void> {
-  const { pipeline, compare } = how;
-  if (pipeline === undefined || compare !== false) return;
+/** Without a file the run continues as it was planned: its own code supplies functions only, and what changed in it is said. */
+async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeOptions> {
+  const code = await codeOf(show, runId, context.io.cwd);
+  if (code === null) return {};
+  const { pipeline, isNeeded } = code;
   // What keeps them from being compared is said where it keeps the run from continuing.
-  const drift = await show.drift(runId, pipeline).catch(() => null);
-  if (drift === null || drift.isSame) return;
-  const next = `showrunner resume ${visible(runId)} --accept-changes`;
-  context.output.say(
-    `Its pipeline has changed since; the run continues as it was planned. To take up the changes: ${next}`,
-  );
+  const drift = pipeline === null ? null : await show.drift(runId, pipeline).catch(() => null);
+  if (pipeline === null || drift?.isSame === false) {
+    const next = `showrunner resume ${visible(runId)} --accept-changes`;
+    context.output.say(
+      `Its pipeline has changed since; the run stays as it was planned. To take up the changes: ${next}`,
+    );
+  }
+  return pipeline !== null && isNeeded ? { pipeline, compare: false } : {};
 }
 
 interface ResumeRequest {

@@ -4,6 +4,7 @@ import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 import { columnsOf, fieldAt, type Schema, takesText, typeOf } from "./rows-file.ts";
 import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
 
@@ -115,7 +116,7 @@ async function readValue(name: string, path: string, { tables, io, schema }: Rea
   const rows = table.rows.map(({ line, cells }) => {
     const input = {};
     if (cells.length !== names.length)
-      faults.push(`line ${line}: has ${cells.length} cells, the header ${names.length}`);
+      faults.push(`line ${line}: has ${counted(cells.length, "cell")}, the header ${names.length}`);
     for (const [at, column] of columns.entries()) {
       const said =
         typeof column === "string"

@@ -6,6 +6,7 @@ import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 import { parseTable, readTextFile, type TableFlags } from "./table-file.ts";
 
 /** A cell of a table is text; a field of a JSON row is a value. */
@@ -191,7 +192,7 @@ async function tableRecords(text: string, of: RowsOf): Promise<Records> {
   const isUsable = mistakes.length === 0;
   const records = table.rows.flatMap(({ line, cells: row }): readonly TableRow[] => {
     if (row.length !== names.length)
-      mistakes.push({ line, column: null, message: `has ${row.length} cells, the header ${names.length}` });
+      mistakes.push({ line, column: null, message: `has ${counted(row.length, "cell")}, the header ${names.length}` });
     if (!isUsable || row.length > names.length) return [];
     return [{ line, cells: row.map((value, at) => ({ column: names[at]!, text: value })) }];
   });

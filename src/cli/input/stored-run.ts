@@ -51,16 +51,26 @@ export async function sourceOf(show: Showrunner, runId: string): Promise<RunStat
   return (await plannedOf(show, runId)).source;
 }
 
+/** The code of a run as it is now. */
+interface RunCode {
+  /** Null when its file cannot be loaded. */
+  readonly pipeline: Pipeline | null;
+  /** Whether the run has local functions: without them it continues without its code. */
+  readonly isNeeded: boolean;
+}
+
 /**
- * The code of a run that has local functions, from the file that it was last planned from; null when it has none, or when
- * the file no longer exists. Throws CliError `CODE_ELSEWHERE` for a file that is not below the working folder.
+ * The code of a run, from the file that it was last planned from; null when that is not there. Of a run with local functions
+ * it must load, or throws; the file has to be below the working folder (`CODE_ELSEWHERE`). Of any other it is left alone there.
  */
-export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
+export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<RunCode | null> {
   const { plan, source } = await plannedOf(show, runId);
-  const needsCode = plan.steps.some((step) => traitsOf(step).needsCode);
-  if (!needsCode || source === null || !existsSync(source.file)) return null;
-  await checkOwn(source.file, runId, cwd);
-  return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;
+  if (source === null || !existsSync(source.file)) return null;
+  const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
+  if (isNeeded) await checkOwn(source.file, runId, cwd);
+  else if (!(await isOwnFile(source.file, cwd))) return null;
+  const loaded = loadPipeline(`${source.file}#${source.exportName}`, cwd);
+  return { pipeline: (await (isNeeded ? loaded : loaded.catch(() => null)))?.pipeline ?? null, isNeeded };
 }
 
 /** Loading a file runs it, and a journal may name any. */

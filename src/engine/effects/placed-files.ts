@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { temporaryTag } from "../../durable-file.ts";
 import { outputsOf, type RunState } from "../../journal/state.ts";
+import { ownVersion } from "../../own-version.ts";
 import { measureBytes } from "../media/media-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { openNamedFile } from "../media/open-file.ts";
 import { plannedMark } from "../provenance/planned-mark.ts";
-import { manifestName } from "../provenance/provenance.ts";
+import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 
 interface ExpectedFile {
   readonly name: string;
@@ -63,16 +64,25 @@ async function makerOf(outDir: string, name: string): Promise<string | null> {
   }
 }
 
-/** Puts named files of a run that is over back to where they were, where somebody removed them: their copies are kept. */
+/** Puts named files of a run that is over back, manifests beside them, where somebody removed them: their copies are kept. */
 export async function placeAgain(state: RunState, media: MediaStore): Promise<void> {
-  const { outDir, nonce } = state.planned;
+  const { outDir, nonce, manifests } = state.planned;
+  const tag = temporaryTag(nonce);
   for (const { step, index, file } of state.files) {
     if (await media.isPlaced(file, outDir)) continue;
     const made = state.steps[step];
-    const copy = made === undefined ? null : (outputsOf(made)[index]?.copy ?? null);
+    const output = made === undefined ? undefined : outputsOf(made)[index];
+    const copy = output?.copy ?? null;
     if (copy === null || (await media.verify(copy.sha256)) !== "intact") continue;
     const marked = await plannedMark(state, { step, copy }, media);
     const named = { sha256: copy.sha256, name: file, ...(marked && { mark: marked.mark }) };
-    await media.place([named], outDir, temporaryTag(nonce));
+    await media.place([named], outDir, tag);
+    if (manifests === false) continue;
+    await placeManifests(
+      outDir,
+      [{ file, step, output: output!, marked }],
+      (one) => manifestOf(state, one, ownVersion()),
+      tag,
+    );
   }
 }

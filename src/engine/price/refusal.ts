@@ -87,7 +87,6 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     code: cleanText(reason ?? "refused", 100),
     step,
     field: cleanText(field, 300),
-    // Some services repeat the field in the text.
-    message: cleanText(message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message),
+    message: cleanText(message),
   }));
 }

@@ -117,7 +117,7 @@ export const stepEvents: EventTable<StepEvent> = {
       fold.step(step).failures.push({ at: fold.at, error });
     },
     changes: "step",
-    line: ({ error }) => line(`failed: ${error.message}`),
+    line: ({ error }) => detail(`its function failed: ${error.message}`),
     incident: ({ error }) => ({ what: "a local task failed", why: `${error.code}: ${error.message}` }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
