@@ -1,6 +1,6 @@
 /**
  * What PostgreSQL itself takes for the events of a run of the same graph: the bare engines that Showrunner is compared with.
- * Both make every start and every end durable before they go on. They plan, price and fold nothing, and a crash of theirs
+ * Both make every start and every end durable before they continue. They plan, price and fold nothing, and a crash of theirs
  * would be found by nobody.
  */
 import pg from "pg";

@@ -25,7 +25,7 @@ const READERS = 500;
 const STEPS = 1_300;
 const PACE_MS = 500;
 
-interface Told {
+interface Reported {
   readonly port?: number;
   readonly heapBytes?: number;
 }
@@ -36,8 +36,8 @@ export async function measure(report: Report, { quick = false }: { readonly quic
   const server = fork(import.meta.filename, ["--server", folder], { stdio: "inherit", execArgv: ["--expose-gc"] });
   try {
     const heaps: number[] = [];
-    const { port } = await new Promise<Told>((done) =>
-      server.on("message", (told: Told) => (told.port ? done(told) : heaps.push(told.heapBytes!))),
+    const { port } = await new Promise<Reported>((done) =>
+      server.on("message", (reported: Reported) => (reported.port ? done(reported) : heaps.push(reported.heapBytes!))),
     );
     const delays: number[] = [];
     let missed = 0;
@@ -78,12 +78,12 @@ export async function measure(report: Report, { quick = false }: { readonly quic
   }
 }
 
-/** Reads one stream; `told` gets each event's number, that of the one before, and how long it took where it came live. */
+/** Reads one stream; `reported` gets each event's number, that of the one before, and how long it took where it came live. */
 function follow(
   agent: Agent,
   port: number,
   runId: string,
-  told: (seq: number, before: number, delayMs: number | null) => void,
+  reported: (seq: number, before: number, delayMs: number | null) => void,
 ) {
   let last = 0;
   const began = Date.now();
@@ -99,7 +99,7 @@ function follow(
           const found = /^id: (\d+)\nevent: event\ndata: \{"seq":\d+,"at":(\d+)/.exec(block);
           if (found === null) continue;
           const [seq, at] = [Number(found[1]), Number(found[2])];
-          told(seq, last, at > began ? now - at : null);
+          reported(seq, last, at > began ? now - at : null);
           last = seq;
         }
       });

@@ -70,7 +70,7 @@ function amountOf(input: Json): number {
   return (ms / 1000) * megapixels * outputs * (text?.length ?? 1);
 }
 
-/** What the models of one service really take, which no scheduler is told. */
+/** What the models of one service really take, which no scheduler knows. */
 export class HiddenDurations {
   readonly #chance: Chance;
   readonly #models = new Map<string, { readonly factor: number; readonly noise: number; readonly pro: number }>();

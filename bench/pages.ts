@@ -70,7 +70,7 @@ async function look(browser: Browser, served: Served, path: string): Promise<See
     `);
     await page.goto(`${served.dashboard.origin}${path}`, { waitUntil: "load" });
     await page.getByRole("heading", { level: 1 }).waitFor();
-    // The live stream stays open, so that the network never rests.
+    // The live stream stays open, so that the network is never idle.
     await page.waitForTimeout(1_500);
     return (await page.evaluate(`({
       firstMs: performance.getEntriesByName("first-contentful-paint")[0].startTime,

@@ -73,7 +73,7 @@ async function work(folder: string): Promise<void> {
   while (parked < ids.length) await sleep(100);
   const slicesPerSecond = (ids.length * 1_000) / (performance.now() - startedAt);
   for (const id of ids) await engine.wake(id, { at: Date.now() + HOUR_MS });
-  // What follows from all that: the server's vacuum, and what is told late.
+  // What follows from all that: the server's vacuum, and what is reported late.
   await client.query("VACUUM ANALYZE");
   await sleep(5_000);
   const transactions =

@@ -34,11 +34,11 @@ export async function readInput(
   const { input = {} } = body;
   refusePaths(input, "input");
   let files = 0;
-  const room = { bytes: context.mostBytes };
+  const left = { bytes: context.mostBytes };
   const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
     files += 1;
     if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
-    return keptFile(context, value, field, room);
+    return keptFile(context, value, field, left);
   });
   refuseStray(given, "input");
   return { input: given, body };
@@ -75,12 +75,12 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** `room`: what all files of the input may still hold. */
-async function keptFile(context: Context, value: unknown, field: string, room: { bytes: number }): Promise<unknown> {
+/** `left`: what all files of the input may still hold. */
+async function keptFile(context: Context, value: unknown, field: string, left: { bytes: number }): Promise<unknown> {
   const { filesDir: folder, mostBytes } = context;
   const kept = (bytes: AsyncIterable<Uint8Array>, name: string) => {
     const tooMuch = () => tooLarge(boundsOf(mostBytes));
-    return keepFile(within(bytes, room, tooMuch), { folder, name, mostBytes, tooLarge: tooMuch });
+    return keepFile(within(bytes, left, tooMuch), { folder, name, mostBytes, tooLarge: tooMuch });
   };
   if (value instanceof SentFile) {
     return (await kept(Readable.fromWeb(value.file.stream() as never), value.file.name || "file")).path;
@@ -103,10 +103,10 @@ async function keptFile(context: Context, value: unknown, field: string, room: {
   }
 }
 
-async function* within(bytes: AsyncIterable<Uint8Array>, room: { bytes: number }, tooMuch: () => Refusal) {
+async function* within(bytes: AsyncIterable<Uint8Array>, left: { bytes: number }, tooMuch: () => Refusal) {
   for await (const piece of bytes) {
-    room.bytes -= piece.length;
-    if (room.bytes < 0) throw tooMuch();
+    left.bytes -= piece.length;
+    if (left.bytes < 0) throw tooMuch();
     yield piece;
   }
 }

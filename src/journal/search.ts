@@ -20,11 +20,11 @@ const MOST_WORDS = 10;
 /** What a run is found by, in lower case: its id, title, pipeline and tags, and the values of its input as far as they fit. */
 export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
   const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
-  let room = MOST_CHARACTERS - texts.join("\n").length;
+  let left = MOST_CHARACTERS - texts.join("\n").length;
   for (const text of valuesOf(input)) {
-    if (room <= 0) break;
-    texts.push(text.slice(0, room));
-    room -= text.length + 1;
+    if (left <= 0) break;
+    texts.push(text.slice(0, left));
+    left -= text.length + 1;
   }
   return comparable(texts.join("\n"));
 }

@@ -111,8 +111,8 @@ export function renderTree(live: LiveRun, options: TreeOptions): string {
   if (view === null) return "";
   const { steps } = view;
   const depths = live.kept("depths", view.state.planned.plan, options.now, () => depthsOf(steps));
-  const room = Math.max(1, options.height - 3);
-  const shown = steps.length <= room ? steps : whatMoves(steps, room - 1);
+  const most = Math.max(1, options.height - 3);
+  const shown = steps.length <= most ? steps : whatMoves(steps, most - 1);
   const nameWidth = Math.max(0, ...shown.map((step) => (depths.get(step.path) ?? 0) * 2 + widthOf(visible(step.path))));
   const width = Math.min(nameWidth, options.width >> 1);
   const lines = shown.map((step) =>
@@ -131,13 +131,13 @@ function depthsOf(steps: readonly StepView[]): Map<string, number> {
 }
 
 /** When not every step fits: those that move or failed, then those that just ended. What waits is a count. */
-function whatMoves(steps: readonly StepView[], room: number): StepView[] {
+function whatMoves(steps: readonly StepView[], most: number): StepView[] {
   const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
   const ended = steps.filter(({ finishedAt, phase }) => finishedAt !== null && phase !== "skipped");
   const lately = ended.toSorted((a, b) => b.finishedAt! - a.finishedAt!);
   const chosen = new Set(
-    [...steps.filter(needsEyes).slice(0, room >> 1), ...steps.filter(isMoving), ...lately].slice(0, room),
+    [...steps.filter(needsEyes).slice(0, most >> 1), ...steps.filter(isMoving), ...lately].slice(0, most),
   );
   return steps.filter((step) => chosen.has(step));
 }

@@ -57,7 +57,7 @@ export interface Choice {
   readonly costMicros: number | null;
 }
 
-/** Refusals of this input or model; all else is trouble with the service itself. */
+/** Refusals of this input or model; all else is a failure of the service itself. */
 const REFUSED = new Set([400, 404, 410, 422]);
 
 /** Models by what of a role they take and, of those that take most, by estimate; the one to use first. Sends nothing that costs. */

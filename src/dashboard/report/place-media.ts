@@ -41,11 +41,11 @@ export async function placeMedia(
   const places = new Map<string, Pick<MediaView, "url" | "error">>();
   const inline: Record<string, string> = {};
   const counts = { inline: 0, beside: 0, missing: 0 };
-  let room = inlineBytes;
+  let bytesLeft = inlineBytes;
   const embed = async ({ url, sha256, contentType }: Shown, path: string, sizeBytes: number) => {
     const name = `inline:${sha256}`;
     if (!Object.hasOwn(inline, name)) {
-      room -= sizeBytes;
+      bytesLeft -= sizeBytes;
       inline[name] = `data:${mediaHeaders(contentType).contentType};base64,${await readFile(path, "base64")}`;
     }
     places.set(url, { url: name, error: null });
@@ -61,7 +61,7 @@ export async function placeMedia(
     if (path === null || sizeBytes === null || !(await holds(path, sha256))) {
       counts.missing += 1;
       places.set(url, { url: null, error: `No copy is left; it was stored at ${join(outDir, file!)}` });
-    } else if (sizeBytes <= room && kind !== "other") {
+    } else if (sizeBytes <= bytesLeft && kind !== "other") {
       counts.inline += 1;
       await embed(one, path, sizeBytes);
     } else {
@@ -71,7 +71,7 @@ export async function placeMedia(
   }
   for (const one of shown.filter(({ url }) => !places.has(url)).slice(0, MOST_OTHERS)) {
     const sizeBytes = one.kind === "other" ? null : await sizeOf(one, store);
-    if (sizeBytes === null || sizeBytes > Math.min(room, SMALL_BYTES)) continue;
+    if (sizeBytes === null || sizeBytes > Math.min(bytesLeft, SMALL_BYTES)) continue;
     await using held = await store.hold([one.sha256]);
     const path = held.path(one.sha256);
     if (await holds(path, one.sha256)) await embed(one, path, sizeBytes);

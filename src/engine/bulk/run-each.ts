@@ -93,7 +93,7 @@ class Bulk {
 
   async run(): Promise<readonly RowOutcome[]> {
     for (const [index, quoted] of this.#rows.entries()) {
-      await this.#room(quoted);
+      await this.#headroom(quoted);
       if (this.#stopped !== null) break;
       const driven = this.#drive(index, quoted).finally(() => this.#running.delete(driven));
       this.#running.add(driven);
@@ -115,7 +115,7 @@ class Bulk {
   }
 
   /** Waits until the row may start; where it never may, says why. */
-  async #room(quoted: QuotedRow): Promise<void> {
+  async #headroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
       const expectedMicros = Math.min(this.#expected(quoted), quoted.maxMicros ?? Number.POSITIVE_INFINITY);

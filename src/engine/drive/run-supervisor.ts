@@ -9,7 +9,7 @@ import { usdOption } from "../options/options.ts";
 import type { RerunRevision, Start } from "./begin-run.ts";
 import type { DriveTools } from "./drive-tools.ts";
 import { DriveTurn } from "./drive-turn.ts";
-import { driveAsHolder, type HolderParts } from "./hold-run.ts";
+import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
 import { awaitedBy, FUNDS_EVERY_MS, isPauseOver } from "./pause-end.ts";
 import { runHandle } from "./run-handle.ts";
 import { type RunHandle, type RunResult, result } from "./run-result.ts";

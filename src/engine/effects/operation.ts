@@ -113,7 +113,7 @@ function nextAskMs(ageMs: number): number {
 }
 
 /**
- * Some models call any trouble of the request that asks an error of the operation: it is believed once it was said for a while.
+ * Some models call any failure of the request that asks an error of the operation: it is believed once it was said for a while.
  * What was made and cannot be fetched is tried for as long, and then left to a person.
  */
 function doubted(

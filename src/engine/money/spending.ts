@@ -155,7 +155,7 @@ export class SpendingWatch {
 
   /**
    * What is known to be short without trying; the guard of the commit decides all the same. `moves`: something happened
-   * that may make room in the wallet.
+   * that may raise what the wallet has left.
    */
   async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { store, account, now } = this.#parts;
@@ -183,7 +183,7 @@ export class SpendingWatch {
   }
 
   /**
-   * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
+   * What a commit that makes holds must leave; undefined when nothing is asked for. A headroom means: not now, the wallet
    * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before. `usesWallet`: the wallet pays for
    * some of it.
    */

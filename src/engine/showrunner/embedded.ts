@@ -8,7 +8,7 @@ import { outdatedStops } from "../change/stops.ts";
 import { type AttachedParts, attach, follow, isDriven, watch } from "../drive/attached-run.ts";
 import type { Start } from "../drive/begin-run.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
-import type { HolderParts } from "../drive/hold-run.ts";
+import type { HolderParts } from "../drive/leased-drive.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";

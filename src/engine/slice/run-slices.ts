@@ -18,7 +18,7 @@ import { isAskedToGoOn, outdatedStops } from "../change/stops.ts";
 import type { Start } from "../drive/begin-run.ts";
 import { DriveMemory } from "../drive/drive-memory.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
-import { driveAsHolder, type HolderParts, handOver } from "../drive/hold-run.ts";
+import { driveAsHolder, type HolderParts, handOver } from "../drive/leased-drive.ts";
 import { FUNDS_EVERY_MS, isPauseOver } from "../drive/pause-end.ts";
 import { RunTakenOverError } from "../drive/run-writer.ts";
 import { codeOf, type StepFunctions } from "../effects/functions.ts";

@@ -76,7 +76,7 @@ export const mediaTools = [
 async function contentOf(session: AgentSession, run: string, found: readonly StoredMedia[]): Promise<Outcome> {
   const content: CallToolResult["content"] = [];
   const shown = new Set<StoredMedia>();
-  let room = MOST_BYTES_AT_ONCE;
+  let bytesLeft = MOST_BYTES_AT_ONCE;
   for (const one of found.slice(0, MOST_LINKS)) {
     const name = `${one.step}, output ${one.index}`;
     content.push({
@@ -87,8 +87,8 @@ async function contentOf(session: AgentSession, run: string, found: readonly Sto
       description: `${name}: ${one.contentType}, ${one.sizeBytes} bytes`,
       size: one.sizeBytes,
     });
-    if (!SHOWN.has(one.contentType) || one.sizeBytes > Math.min(room, MOST_IMAGE_BYTES)) continue;
-    room -= one.sizeBytes;
+    if (!SHOWN.has(one.contentType) || one.sizeBytes > Math.min(bytesLeft, MOST_IMAGE_BYTES)) continue;
+    bytesLeft -= one.sizeBytes;
     shown.add(one);
     content.push({
       type: "image",

@@ -16,7 +16,7 @@ export interface Incident {
   readonly costMicros: number | null;
 }
 
-interface Noted extends IncidentText {
+interface RecordedIncident extends IncidentText {
   readonly at: number;
   readonly step: string | null;
 }
@@ -24,7 +24,7 @@ interface Noted extends IncidentText {
 /** What a run's state does not keep of its past, from its first event on. */
 export class RunHistory {
   readonly #timeline = new Timeline();
-  readonly #noted: Noted[] = [];
+  readonly #recorded: RecordedIncident[] = [];
   #lastAt = 0;
 
   /** `state` holds the event already. */
@@ -33,7 +33,7 @@ export class RunHistory {
     this.#lastAt = Math.max(this.#lastAt, at);
     this.#timeline.add(stored);
     const said = specOf(event).incident?.(event, state) ?? null;
-    if (said !== null) this.#noted.push({ ...said, at, step: "step" in event ? event.step : null });
+    if (said !== null) this.#recorded.push({ ...said, at, step: "step" in event ? event.step : null });
   }
 
   get spans(): readonly TimelineSpan[] {
@@ -47,7 +47,7 @@ export class RunHistory {
 
   /** Retries, waits, refusals, pauses and crashes in order of time, with what is known by now of attempts that failed. */
   incidents(state: RunState): readonly Incident[] {
-    return this.#noted.map(({ at, step, what, why, costMicros = null, attempt }) => {
+    return this.#recorded.map(({ at, step, what, why, costMicros = null, attempt }) => {
       if (step === null || attempt === undefined) return { at, step, what, why, costMicros };
       const attempts = state.steps[own(state.formerNames, step) ?? step]?.attempts ?? [];
       const retried = attempts.length > attempt ? ", tried again" : "";

@@ -108,8 +108,8 @@ export function drawLayer(context: Context, { canvas, left, top, size }: Layer, 
 
 /** Keeps the view inside the margin at the given scale. */
 function clamp(offset: number, scale: number): number {
-  const room = Math.max(0, 0.5 + OVERSCAN - 0.5 / scale);
-  return Math.max(-room, Math.min(room, offset));
+  const slack = Math.max(0, 0.5 + OVERSCAN - 0.5 / scale);
+  return Math.max(-slack, Math.min(slack, offset));
 }
 
 function roomyCanvas({ width, height }: Size) {

@@ -31,8 +31,8 @@ export interface HolderParts {
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
 
-/** One holding of a run's lease. The state is brought up to date, and its own from now on. */
-interface Holding {
+/** One drive under a run's lease. The state is brought up to date, and its own from now on. */
+interface LeasedDrive {
   readonly state: RunState;
   readonly updates: Pick<Updates, "push" | "progress">;
   readonly stop: AbortSignal;
@@ -43,7 +43,7 @@ interface Holding {
   readonly tools?: DriveTools | null;
 }
 
-interface Held {
+interface DriveEnd {
   /** The revision to apply after that. */
   readonly pending: RerunRevision | null;
   /** When a parked run continues, epoch milliseconds; null: it is idle. */
@@ -53,14 +53,14 @@ interface Held {
 }
 
 /** Takes the lease, drives the run until it is parked, and gives the lease back. Throws {@link RunBusyError}. */
-export async function driveAsHolder(parts: HolderParts, holding: Holding): Promise<Held> {
+export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
   const { store } = parts;
   const holder = thisHolder(randomUUID());
   try {
-    const outcome = await takeRun(parts, holding.state.runId, holder);
-    if (!outcome.acquired) throw new RunBusyError(holding.state.runId, outcome.heldBy, outcome.expiresAt);
+    const outcome = await takeRun(parts, leased.state.runId, holder);
+    if (!outcome.acquired) throw new RunBusyError(leased.state.runId, outcome.heldBy, outcome.expiresAt);
     try {
-      return await driveLeased(parts, holding, outcome);
+      return await driveLeased(parts, leased, outcome);
     } catch (error) {
       // Events that this version cannot read, say: others need not wait for the lease to end.
       await store.releaseLease(outcome.lease).catch(() => {});
@@ -89,13 +89,13 @@ export async function handOver(parts: HolderParts, state: RunState, quoted: read
   if (!isParked) await parts.store.releaseLease(outcome.lease);
 }
 
-async function driveLeased(parts: HolderParts, holding: Holding, outcome: Taken): Promise<Held> {
+async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Taken): Promise<DriveEnd> {
   const { store, repository, clock, leaseMs } = parts;
-  const { state, updates, how } = holding;
+  const { state, updates, how } = leased;
   const { runId } = state;
   const { lease, event: taken, memo } = outcome;
   const since = taken.seq === state.seq + 1 ? [taken] : await store.read(runId, { afterSeq: state.seq });
-  const known = holding.tools?.seq === taken.seq - 1 ? holding.tools : null;
+  const known = leased.tools?.seq === taken.seq - 1 ? leased.tools : null;
   for (const event of since) {
     apply(state, event);
     known?.scheduler.note(event.event);
@@ -122,7 +122,7 @@ async function driveLeased(parts: HolderParts, holding: Holding, outcome: Taken)
   const { length } = state.planned.plan.steps;
   await work.pause(length);
   const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
-  const slice = holding.slice?.(memo, { isResumed });
+  const slice = leased.slice?.(memo, { isResumed });
   // Of work that another job of the engine seems to have lost, no step is notified.
   const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
   const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
@@ -135,7 +135,7 @@ async function driveLeased(parts: HolderParts, holding: Holding, outcome: Taken)
     tools,
     leaseMs,
     hasMail: outcome.hasMail || state.seq > taken.seq,
-    stop: holding.stop,
+    stop: leased.stop,
     onProgress: (progress) => updates.progress(progress),
   });
   tools.seq = state.seq;
