@@ -278,7 +278,7 @@ describe("the tree", () => {
 describe("plain lines", () => {
   test("an error's text cannot move the cursor", async () => {
     const { io, stderr } = fakeIo();
-    const error = { code: ownText("UNKNOWN"), message: ownText("bad\u001b[2J\nprompt"), retryable: false };
+    const error = { code: ownText("UNKNOWN"), message: ownText("bad\u001b[2J\nprompt"), retryable: true };
     async function* updates() {
       const event: RunEvent = { type: "job.failed", step: "face", attempt: 1, error };
       yield { runId: "r", seq: 1, at: 0, version: 1, event };

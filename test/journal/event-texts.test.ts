@@ -234,6 +234,12 @@ const details = [
   "job.submit.intended",
 ];
 
+test("a failure that nothing is tried again after is said once live, by its step", () => {
+  const failed = (retryable: boolean) =>
+    liveText({ type: "job.failed", ...at, error: { ...error, retryable } } as RunEvent);
+  expect([failed(true), failed(false)]).toEqual(["face: job failed: out of memory", null]);
+});
+
 test("the live output of a run shows what is no detail, after the name of its step", () => {
   for (const [said, line] of told) {
     const event = said as RunEvent;

@@ -100,7 +100,8 @@ export const jobEvents: EventTable<JobEvent> = {
     },
     changes: "step",
     timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
-    line: ({ error }) => line(`job failed: ${error.message}`),
+    // What cannot pass fails the step, which says why.
+    line: ({ error }) => (error.retryable ? line : detail)(`job failed: ${error.message}`),
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
     },
