@@ -85,6 +85,8 @@ describe("a run whose process was killed with kill -9", () => {
       expect((await service.stats()).jobs_created).toBe(2);
       expect(existsSync(join(cwd, "out/film"))).toBe(true);
       expect((await here("runs")).stdout).toMatch(/film +image-to-video +succeeded/);
+      const stopped = await here("stop", "film");
+      expect(stopped.stderr).toBe("Run film is over: succeeded. Nothing was stopped.\nNext: showrunner show film\n");
     },
     longMs,
   );

@@ -47,6 +47,15 @@ test("What a run at rest lacks is named step by step, with until when it can be 
   expect(missing[4]!.text).toContain("no answer came");
 });
 
+test("A job of which nobody knows whether it was made is not said to be there", () => {
+  const unknown = [
+    job("asked"),
+    { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
+  ];
+  const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
+  expect(text).toMatch(/^asked may be at the service, as its submit was not acknowledged, of up to \$/);
+});
+
 test("A run that is driven lacks nothing that does not come by itself, and one that was interrupted does", () => {
   const state = runningState(plan as never, { status: "running" });
   expect(runReport(state).missing).toEqual([]);

@@ -64,7 +64,7 @@ export class ApiError extends ShowrunnerError implements ServiceError {
     this.retryable = error.retryable;
     this.retryAfterMs = error.retryAfterMs;
     this.param = error.param;
-    this.details = error.details;
+    this.details = error.details?.map(withoutLabel) ?? null;
     this.replacedBy = error.replacedBy;
     this.billing = error.billing;
     this.traceId = context.traceId;
@@ -102,14 +102,16 @@ const detail = wire({
   /** required, enum, type, minimum, expired and others; null when the service gave none. */
   reason: text,
   allowed: optional(listOf(z.string())),
-}).transform(({ message, ...rest }) => ({
-  ...rest,
-  // Some services repeat the field in the text.
-  message: message.startsWith(`${rest.field}: `) ? message.slice(rest.field.length + 2) : message,
-}));
+});
 
 /** One field-level problem of a validation failure. */
 export type ErrorDetail = z.output<typeof detail>;
+
+/** Some services repeat the field in the text. */
+function withoutLabel(one: ErrorDetail): ErrorDetail {
+  const label = `${one.field}: `;
+  return one.message.startsWith(label) ? { ...one, message: one.message.slice(label.length) } : one;
+}
 
 const billing = wire({
   balanceMicros: micros,

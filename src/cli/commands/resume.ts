@@ -1,5 +1,13 @@
 import { existsSync } from "node:fs";
-import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../internal.ts";
+import {
+  type Drift,
+  isRunFinal,
+  type Pipeline,
+  type RerunRequest,
+  type RerunScope,
+  type ResumeOptions,
+  type Showrunner,
+} from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
@@ -271,13 +279,16 @@ async function agree(rerunScope: RerunScope, context: Context, { flags }: Resume
 export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   return withJournal(flags, async (show) => {
     await show.stop(runId);
-    const row = (await show.runs()).find((one) => one.runId === runId);
+    const { status } = await show.show(runId);
+    const isOver = status !== "interrupted" && isRunFinal(status);
     context.output.say(
-      row?.status === "paused"
-        ? `Run ${visible(runId)} is not running: it submits nothing until somebody decides what it waits for, or resumes it.`
-        : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for continue at the service.`,
+      isOver
+        ? `Run ${visible(runId)} is over: ${status}. Nothing was stopped.`
+        : status === "paused"
+          ? `Run ${visible(runId)} is not running: it submits nothing until somebody decides what it waits for, or resumes it.`
+          : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for continue at the service.`,
     );
-    context.output.next(`showrunner resume ${visible(runId)}`);
+    context.output.next(`showrunner ${isOver ? "show" : "resume"} ${visible(runId)}`);
     return ExitCode.done;
   });
 }

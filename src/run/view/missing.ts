@@ -51,9 +51,11 @@ function jobs(state: RunState): readonly Missing[] {
     if (own.status === "unresolved") {
       return { step, output: null, what, until: iso(expiryOf(own)), text: unresolvedText(state, own) };
     }
-    const name = jobId ?? "a job not yet acknowledged";
-    const bills = `bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`;
-    const text = `${step} still renders at the service as ${name} and ${bills}`;
+    const where =
+      jobId === null
+        ? "may be at the service, as its submit was not acknowledged; then it"
+        : `still renders at the service as ${jobId} and`;
+    const text = `${step} ${where} bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`;
     return { step, output: null, what, until: null, text };
   });
 }
