@@ -9,7 +9,7 @@ export {
   withFamilies,
   writeSnapshot,
 } from "./catalog/index.ts";
-export { isPipeline, NOT_ACCEPTED } from "./define/index.ts";
+export { isPipeline } from "./define/index.ts";
 export { formatDuration } from "./duration.ts";
 export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
@@ -79,6 +79,7 @@ export { type EditClip, type EditList, editLists } from "./run/view/edit-list.ts
 export { formatCents, invoiced, parseMarkup } from "./run/view/invoice.ts";
 export { type Missing, missing } from "./run/view/missing.ts";
 export { type ModelScore, type ScoredPart, scoredParts, scoreModels } from "./run/view/model-scores.ts";
+export { type Refused, refusedBefore } from "./run/view/refused.ts";
 export type { StepReport } from "./run/view/report.ts";
 export { FoldedRun, type Incident } from "./run/view/run-history.ts";
 export { type RunSummary, runSummary } from "./run/view/run-summary.ts";

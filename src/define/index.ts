@@ -62,7 +62,7 @@ export type {
   VoiceResult,
 } from "./result.ts";
 export { text } from "./result.ts";
-export { type AcceptOptions, type Inspected, type Inspector, NOT_ACCEPTED } from "./steps/accept.ts";
+export type { AcceptOptions, Inspected, Inspector } from "./steps/accept.ts";
 export type { ApproveOptions } from "./steps/approve.ts";
 export type { ChatInput, ChatOptions } from "./steps/chat.ts";
 export type { ChooseOptions } from "./steps/choose.ts";

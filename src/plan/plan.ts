@@ -38,6 +38,9 @@ export type Condition =
   /** Holds when that step failed (not when it was skipped). */
   | { readonly failed: string /** And failed with just this code. */; readonly code?: string };
 
+/** Code of a step that looked at something and found it wrong: nothing else is a reason to pay for another. */
+export const NOT_ACCEPTED = "NOT_ACCEPTED";
+
 /** Per-step settings that change how a step is run, never its request (they are no part of the fingerprint). */
 export interface StepPolicy {
   /** Paid attempts at most; default 1. A further attempt is made only when the failed one cost nothing, or when more than 1 is set here. */

@@ -60,6 +60,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
     ],
     ...{ out_dir: "/tmp/out", created_at: iso(1_000), finished_at: iso(2_000), took_ms: 7, expiring: [] },
     missing: [{ step: "a", output: null, what: "result", until: null, text: "a failed: no" }],
+    refused: [],
     steps: [
       {
         ...{

@@ -5,6 +5,7 @@ import {
   loadRun,
   type RunReport,
   type RunState,
+  refusedBefore,
   type Showrunner,
   traitsOf,
   type WaitingDecision,
@@ -14,7 +15,15 @@ import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal, withShowrunner } from "../context.ts";
 import { readTextOrFile } from "../input/read-input.ts";
-import { type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
+import {
+  type OfferedTake,
+  offeredTakes,
+  type RefusedFiles,
+  type ReviewFiles,
+  refusedFiles,
+  refusedText,
+  reviewFiles,
+} from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
@@ -145,6 +154,8 @@ interface Waiting {
   readonly shows: readonly OfferedTake[];
   /** What made each, where several models are compared; null elsewhere. */
   readonly compared: readonly ComparedPart[] | null;
+  /** What checks refused on the way to what it shows. */
+  readonly refused: readonly RefusedFiles[];
   /** The last word on it, which no process has taken in yet. */
   readonly decided: RunReport["steps"][number]["approval"];
 }
@@ -164,12 +175,13 @@ async function list(show: Showrunner, context: Context, runId: string, flags: De
   const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
   if (flags.json) output.printJson(waiting);
-  for (const { step, message, choose, shows, compared, decided } of waiting) {
+  for (const { step, message, choose, shows, compared, refused, decided } of waiting) {
     output.say(`${output.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
     if (!flags.json && shows.length > 0) output.print(table(shows, columns, io.stdout.columns));
     if (!flags.json && compared !== null) output.print(table(compared, comparison, io.stdout.columns));
     for (const { text, pick } of shows)
       if (text !== null && !flags.json) output.print(quoted(text, choose ? pick : null));
+    if (!flags.json) for (const one of refused) output.print(refusedText(one));
     if (decided !== null)
       output.say(
         `Decided: ${visible(decisionText(decided))}. It takes effect on resume; until then another word replaces it.`,
@@ -231,9 +243,11 @@ async function waitingSteps(state: RunState, report: RunReport, review: ReviewFi
       .filter(({ path }) => decidedOn.has(path))
       .map(async (decision) => {
         const { path, message, choose, shows } = decision;
-        const offered = await offeredTakes(shows, { plan, report, review });
+        const about = { plan, report, review };
+        const offered = await offeredTakes(shows, about);
         const compared = comparedParts(state, decision);
-        return { step: path, message, choose, shows: offered, compared, decided: decidedOn.get(path) ?? null };
+        const refused = await refusedFiles(refusedBefore(state, path), about);
+        return { step: path, message, choose, shows: offered, compared, refused, decided: decidedOn.get(path) ?? null };
       }),
   );
 }

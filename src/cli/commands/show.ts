@@ -1,7 +1,9 @@
-import { decidedText, type RunReport } from "../../internal.ts";
+import { decidedText, type RunReport, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
+import { planOf } from "../input/stored-run.ts";
+import { refusedFiles, refusedText, reviewFiles } from "../report/offered-takes.ts";
 import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -60,6 +62,21 @@ export function stepTable(report: RunReport, width?: number): string {
   return table(report.steps, columns, width);
 }
 
+/** Checks whose files are shown; of the rest, the table has the reasons. */
+const MOST_REFUSED = 20;
+
+async function refusedTexts(
+  runner: Showrunner,
+  context: Context,
+  report: RunReport,
+  flags: ServiceFlags,
+): Promise<readonly string[]> {
+  if (report.refused.length === 0) return [];
+  const [plan, review] = await Promise.all([planOf(runner, report.id), reviewFiles(context, flags)]);
+  const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), { plan, report, review });
+  return ["", ...found.map(refusedText)];
+}
+
 /** `showrunner show`: one run with its steps, jobs, costs and files. */
 export async function show(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
@@ -82,6 +99,7 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     for (const line of missingLines(report, Date.now())) output.print(line);
     output.print("");
     output.tell(stepTable(report, io.stdout.columns));
+    for (const text of await refusedTexts(runner, context, report, flags)) output.print(text);
     if (report.next !== null) output.next(commandLine(report.next));
     return ExitCode.done;
   });

@@ -1,8 +1,17 @@
 import { constants } from "node:fs";
 import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Json, type Plan, type Reference, type RunReport, type StepReport, traitsOf } from "../../internal.ts";
+import {
+  type Json,
+  type Plan,
+  type Reference,
+  type Refused,
+  type RunReport,
+  type StepReport,
+  traitsOf,
+} from "../../internal.ts";
 import { type Context, journalFolderOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
+import { visible } from "../text/escape.ts";
 
 /** A result of a step that a person reviews. */
 export interface Reviewed {
@@ -81,6 +90,33 @@ export async function filesOf(step: StepReport, report: RunReport, review: Revie
       return { step: step.path, index, content_type, asset_id, path, text: null };
     }),
   );
+}
+
+/** What a check did not accept, with the files that it looked at. */
+export interface RefusedFiles extends Omit<Refused, "shows"> {
+  readonly shows: readonly Shown[];
+}
+
+export function refusedFiles(
+  refused: readonly Refused[],
+  about: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
+): Promise<readonly RefusedFiles[]> {
+  const isUpload = (path: string) => about.plan.steps.some((step) => step.path === path && step.kind === "upload");
+  return Promise.all(
+    refused.map(async ({ shows, ...same }) => {
+      const refs = shows.map(({ step, index: output }): Reference => {
+        return { $ref: { step, output, as: isUpload(step) ? "upload" : "asset" } };
+      });
+      const taken = await offeredTakes(refs, about);
+      return { ...same, shows: taken.map(({ pick: _, ...shown }) => shown) };
+    }),
+  );
+}
+
+/** A check with its reasons, and below it a line for each file. */
+export function refusedText({ step, reason, shows }: RefusedFiles): string {
+  const files = shows.map(({ path, asset_id }) => `  ${visible(path ?? asset_id ?? "–")}`);
+  return [`Refused by ${visible(step)}: ${visible(reason)}`, ...files].join("\n");
 }
 
 function uploaded({ steps }: Plan, path: string): Shown {

@@ -3,6 +3,7 @@ import type {
   ComparedPart,
   Incident,
   OutputState as Output,
+  Refused,
   StepView as Step,
   StepPhase,
   RunSummary as Summary,
@@ -132,13 +133,8 @@ export interface StepView
   readonly isRemoved: boolean;
 }
 
-/** What a check did not accept. */
-export interface RefusedView {
-  /** The check. */
-  readonly step: string;
-  /** Several are divided by `; `. */
-  readonly reason: string;
-  /** What it looked at: frames, or the whole. */
+/** What a check did not accept, with what it looked at. */
+export interface RefusedView extends Omit<Refused, "shows"> {
   readonly shows: readonly MediaView[];
 }
 

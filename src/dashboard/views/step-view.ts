@@ -10,6 +10,7 @@ import {
   type RunView,
   referencedValue,
   referencesOf,
+  refusedBefore,
   type StepView as Step,
   type StepState,
   traitsOf,
@@ -17,8 +18,7 @@ import {
 } from "../../internal.ts";
 import { kindOfType } from "../../served/index.ts";
 import { blankMedia } from "./blank-media.ts";
-import { refusedOf } from "./refused.ts";
-import type { AttemptView, DecisionView, EarlierView, MediaView, StepView } from "./run-wire.ts";
+import type { AttemptView, DecisionView, EarlierView, MediaView, RefusedView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
 
 interface OutputRef {
@@ -105,7 +105,7 @@ export function stepView(state: RunState | null, step: Step): StepView {
     media: state === null || own === undefined ? [] : mediaOf(state, own),
     voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
     decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
-    refused: state === null || own === undefined ? [] : refusedOf(state, plan, lookedAt),
+    refused: state === null || own === undefined ? [] : refusedOf(state, plan),
     isRemoved: state?.removedSteps.includes(plan) ?? false,
   };
 }
@@ -192,12 +192,13 @@ function madeBy(state: RunState, path: string): readonly string[] {
   return passed.length === 0 ? [path] : passed.flatMap(({ $ref }) => madeBy(state, $ref.step));
 }
 
-/** What a check looks at: frames that a step beside a value made, or the medium itself. */
-function lookedAt(state: RunState, plan: PlanStep): readonly MediaView[] {
-  return traitsOf(plan).uses.flatMap((ref) => {
-    const made = state.steps[ref.step];
-    if (ref.as === "value" || made?.upload != null) return made === undefined ? [] : mediaOf(state, made);
-    return outputsAt(state, ref).map((output) => viewAt(state, output));
+function refusedOf(state: RunState, plan: PlanStep): readonly RefusedView[] {
+  return refusedBefore(state, plan.path).map(({ step, reason, shows }) => {
+    const shown = shows.flatMap((output) => {
+      const made = state.steps[output.step];
+      return made?.upload != null ? mediaOf(state, made) : [viewAt(state, output)];
+    });
+    return { step, reason: cut(reason, 1000), shows: shown };
   });
 }
 

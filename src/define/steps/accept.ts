@@ -1,4 +1,5 @@
 import type { Candidate, DraftJson, Requirement } from "../../plan/draft.ts";
+import { NOT_ACCEPTED } from "../../plan/plan.ts";
 import type { Handle } from "../handle.ts";
 import { chosenHandle } from "../handle-value.ts";
 import type { ModelOrId, YieldOf } from "../model.ts";
@@ -47,10 +48,7 @@ export interface AcceptOptions<A extends Inspector | undefined> {
 
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
-/** Nothing else is a reason to pay for another: an inspector that throws has not looked. */
-export const NOT_ACCEPTED = "NOT_ACCEPTED";
-
-/** What an inspector found; its message lists it. */
+/** What an inspector found; its message lists it. One that throws anything else has not looked. */
 export class NotAcceptedError extends Error {
   readonly code = NOT_ACCEPTED;
 }

@@ -7,6 +7,7 @@ import { projectedMicros } from "../headroom.ts";
 import type { NextCommand } from "../next-command.ts";
 import { expiring } from "./expiry.ts";
 import { type Missing, missing } from "./missing.ts";
+import { type Refused, refusedBy } from "./refused.ts";
 import { runSummary } from "./run-summary.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
@@ -56,6 +57,8 @@ export interface RunReport {
   readonly expiring: readonly ExpiringReport[];
   /** What it lacks, in the order of its plan; empty while a process drives it. `next` continues with it. */
   readonly missing: readonly Missing[];
+  /** What its checks did not accept, with what they looked at. */
+  readonly refused: readonly Refused[];
   readonly steps: readonly StepReport[];
 }
 
@@ -187,6 +190,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
       needed_by: neededBy,
     })),
     missing: missing(state, { isInterrupted }),
+    refused: planned.plan.steps.flatMap((plan) => refusedBy(state, plan)),
     steps: [
       ...planned.plan.steps.map((plan) => stepReport(state, plan)),
       ...state.removedSteps.map((plan) => ({ removed: true as const, ...stepReport(state, plan) })),
