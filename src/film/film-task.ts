@@ -2,6 +2,7 @@ import type { TaskFiles, TaskHandle } from "../define/handle.ts";
 import type { AllMedia, LocalFile, Media, MediaKind, MediaList, TaskContext } from "../define/index.ts";
 import type { LocalInput, TaskMethod, TaskOptions } from "../define/steps/task.ts";
 import { markFile } from "../marks/index.ts";
+import { type Letters, lettersDrawn } from "./captions/letters.ts";
 import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 
 /** The method of `build` that adds local functions: every step of a film is one. */
@@ -31,6 +32,8 @@ interface FilmTask<I, V, F extends TaskFiles> {
   /** Changed whenever the same input makes other bytes, so that drift is seen and nothing stale is reused. */
   readonly version: string;
   readonly needs?: readonly Need[];
+  /** Drawn, as far as they are known. */
+  readonly letters?: Letters | undefined;
   readonly step: StepFields;
   readonly make: (input: LocalInput<I>, context: TaskContext) => Promise<V>;
 }
@@ -43,7 +46,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
   name: string,
   input: I,
-  { files, version, needs = [], step, make }: FilmTask<I, V, F>,
+  { files, version, needs = [], letters, step, make }: FilmTask<I, V, F>,
 ): TaskHandle<V, F> {
   const run = async (given: LocalInput<I>, context: TaskContext): Promise<V> => {
     const value = await make(given, context);
@@ -53,7 +56,12 @@ export function filmTask<I, V, F extends TaskFiles>(
     }
     return value;
   };
-  const options = { ...step, files, version, requires: ffmpegWith(...needs) };
+  const options = {
+    ...step,
+    files,
+    version,
+    requires: letters === undefined ? ffmpegWith(...needs) : lettersDrawn(letters),
+  };
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }
 

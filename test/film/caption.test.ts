@@ -3,12 +3,14 @@ import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TaskOptions } from "../../src/define/index.ts";
 import { alignLines, alignWords } from "../../src/film/captions/align.ts";
 import { assText } from "../../src/film/captions/ass.ts";
 import { cuesOf } from "../../src/film/captions/cues.ts";
 import { srt, vtt } from "../../src/film/captions/files.ts";
 import { findSpeech } from "../../src/film/captions/speech.ts";
-import { type CaptionOptions, caption } from "../../src/film/index.ts";
+import type { Task } from "../../src/film/film-task.ts";
+import { type CaptionOptions, caption, overlay } from "../../src/film/index.ts";
 import { sentencesOf } from "../../src/film/steps/caption.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
@@ -171,6 +173,34 @@ describe("captions of a film", () => {
     );
     expect(value).toMatchObject({ cues: [{ text: "Known", start: 0.6, end: 0.8 }, { text: "Hello there" }] });
     expect((value as { cues: readonly { start: number }[] }).cues[1]!.start).toBeCloseTo(1.15, 1);
+  });
+
+  test("of letters that no font has are an error that names them, in the plan where they are known", async () => {
+    const unknown = "\u{10fffd}";
+    const message = /neither Such Sans nor another font here has \u{10fffd} \(U\+10FFFD\): drawn, they would be boxes/u;
+    const style = { font: "Such Sans" };
+    const film = fileOf("video", path("plain.mp4"));
+    const requires: (() => Promise<string | null>)[] = [];
+    const task = ((_name: string, _input: unknown, _run: unknown, options: TaskOptions) => {
+      requires.push(options.requires as never);
+      return { file: () => film, value: {} };
+    }) as unknown as Task;
+    const word = (text: string) => ({ text, start: 0, end: 0.5 });
+    caption(task, "script", film, { lines: `A ${unknown}.`, style });
+    caption(task, "words", film, {
+      lines: [{ text: "x", words: [word("e\u0301✓\ufe0f\u200d"), word(unknown)] }],
+      style,
+    });
+    overlay(task, "lower", film, { lowerThird: { title: "x", subtitle: unknown, style } });
+    caption(task, "shaped", film, { lines: "e\u0301 ✓\ufe0f\u200d {\\b1}\tx", style });
+    caption(task, "track", film, { lines: unknown, style, burn: false });
+    caption(task, "later", film, { lines: { step: "x", yields: "value", form: "single" } as never, style });
+    const found = await Promise.all(requires.map((asks) => asks()));
+    expect(found).toEqual([...Array(3).fill(expect.stringMatching(message)), null, null, null]);
+    const drawn = { lines: [{ text: "x", words: [word(unknown)] }], style };
+    await expect(make(folder, (step) => caption(step, "c", film, drawn))).rejects.toThrow(message);
+    const lower = { title: unknown, style };
+    await expect(make(folder, (step) => overlay(step, "o", film, { lowerThird: lower }))).rejects.toThrow(message);
   });
 
   test("of a film in which nobody speaks, or of colours that are none, are errors", async () => {

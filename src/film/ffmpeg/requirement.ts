@@ -2,7 +2,7 @@ import type { TaskOptions } from "../../define/index.ts";
 import { findFfmpeg, toInstall, whyMissing } from "./abilities.ts";
 import { videoEncoders } from "./encoders.ts";
 
-type Requirement = NonNullable<TaskOptions["requires"]>;
+export type Requirement = NonNullable<TaskOptions["requires"]>;
 
 /** Filters that every ffmpeg of the last years has, unless it was built without. */
 const COMMON: readonly string[] = [
@@ -13,7 +13,7 @@ const COMMON: readonly string[] = [
 /** What functions need beside these. */
 const SPECIAL = {
   loudness: ["loudnorm", "sidechaincompress", "asplit", "alimiter"],
-  lettering: ["ass"],
+  lettering: ["ass", "color"],
   waves: ["showwaves", "asplit", "pan"],
   checks: ["blackdetect", "blackframe", "freezedetect", "silencedetect"],
 } as const;

@@ -5,6 +5,7 @@ import { ass, cueEvents, type LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
 import { type Cue, cuesOf, limitsFor } from "../captions/cues.ts";
 import { srt, vtt } from "../captions/files.ts";
+import { checkLetters } from "../captions/letters.ts";
 import { readSpeech, type Span } from "../captions/speech.ts";
 import { any, checkOptions, letterStyle, number, oneOf, type Rules, seconds, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
@@ -63,7 +64,9 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     {
       files: { film: "video", "captions.srt": "text", "captions.vtt": "text" },
       version: "1",
-      needs: ["lettering"],
+      ...(own.burn === false
+        ? {}
+        : { letters: { texts: knownTexts(lines as readonly SpokenLine[]), style: own.style ?? {} } }),
       step,
       make: (given, context) => captionFile(given as unknown as Given, context),
     },
@@ -74,6 +77,14 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     vtt: made.file("captions.vtt"),
     value: made.value,
   };
+}
+
+/** What is drawn of the lines, as far as it is known before they are. */
+function knownTexts(lines: readonly SpokenLine[]): readonly string[] {
+  return lines.flatMap(({ text, words }) => {
+    if (Array.isArray(words)) return (words as readonly TimedWord[]).map((word) => word.text);
+    return typeof text === "string" && words === undefined ? [text] : [];
+  });
 }
 
 interface GivenLine {
@@ -155,6 +166,7 @@ export function sentencesOf(script: string): readonly string[] {
 
 async function burned(film: Clip, cues: readonly Cue[], style: LetterStyle, context: TaskContext) {
   const { folder, signal, progress, file } = context;
+  await checkLetters({ texts: cues.map(({ text }) => text), style }, signal);
   const script = ass(cueEvents(cues, style), { pixels: film.video, style });
   const filter = await assFilter(script, style, folder);
   const said = await runFfmpeg({

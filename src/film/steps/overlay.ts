@@ -1,6 +1,7 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
 import { ass, assEvent, assText, type LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
+import { checkLetters, type Letters } from "../captions/letters.ts";
 import {
   any,
   checkBlend,
@@ -69,7 +70,7 @@ export function overlay(task: Task, name: string, film: Media<"video">, options:
     {
       files: { film: "video" },
       version: "1",
-      needs: own.lowerThird === undefined ? [] : ["lettering"],
+      letters: own.lowerThird && lettersOf(own.lowerThird),
       step,
       make: (given, context) => overlayFile(given as unknown as Given, context),
     },
@@ -143,6 +144,7 @@ async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context
   let graph: Graph = { inputs: [clip], chains: [`[0:V:0]${plain}[base]`], last: "base", seconds: frames / rate.fps };
   if (logo !== undefined) graph = await withLogo(graph, logo, clip, context);
   if (lowerThird !== undefined) {
+    await checkLetters(lettersOf(lowerThird), context.signal);
     const filter = await assFilter(lowerScript(lowerThird, clip), lowerThird.style ?? {}, context.folder);
     graph = { ...graph, chains: [...graph.chains, `[${graph.last}]${filter}[titled]`], last: "titled" };
   }
@@ -193,6 +195,10 @@ function place({ corner = "top-right" }: OnDisk<Logo>, { video }: Clip): string 
   const margin = Math.round(Math.min(video.width, video.height) * 0.04);
   const x = corner.endsWith("left") ? `${margin}` : `W-w-${margin}`;
   return `${x}:${corner.startsWith("top") ? margin : `H-h-${margin}`}`;
+}
+
+function lettersOf({ title, subtitle, style = {} }: LowerThird): Letters {
+  return { texts: [title, subtitle].filter((text) => typeof text === "string"), style };
 }
 
 function lowerScript(

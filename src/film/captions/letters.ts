@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FilmError } from "../ffmpeg/film-error.ts";
+import { ffmpegWith, type Requirement } from "../ffmpeg/requirement.ts";
+import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
+import { ass, assEvent, assText, DEFAULT_FONT, type LetterStyle } from "./ass.ts";
+import { assFilter } from "./burn.ts";
+
+/** What letters are drawn of, and how. */
+export interface Letters {
+  readonly texts: readonly string[];
+  readonly style: LetterStyle;
+}
+
+/** Drawn as nothing, whatever the font has. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
+const MOST_NAMED = 8;
+
+/** @throws FilmError for characters that no font here has: they would be boxes in the film */
+export async function checkLetters(letters: Letters, signal: AbortSignal): Promise<void> {
+  const lack = await lackIn(charactersOf(letters), letters.style, signal);
+  if (lack !== null) throw new FilmError("FILM_INPUT", lack);
+}
+
+/** What ffmpeg lacks to draw letters, then what its fonts lack, as far as the texts are known: before anything is paid. */
+export function lettersDrawn(letters: Letters): Requirement {
+  return async () => (await ffmpegWith("lettering")()) ?? (await inTurn(letters));
+}
+
+/** Characters that were drawn, by what with: many plans have much the same texts. */
+const drawn = new Map<string, Set<string>>();
+let turn: Promise<unknown> = Promise.resolve();
+
+function inTurn(letters: Letters): Promise<string | null> {
+  const { font, fontFile } = letters.style;
+  const key = JSON.stringify([font, fontFile]);
+  const known = drawn.get(key) ?? new Set();
+  drawn.set(key, known);
+  const answer = turn.then(async () => {
+    const unknown = charactersOf(letters).filter((one) => !known.has(one));
+    const lack = await lackIn(unknown, letters.style);
+    if (lack === null) for (const one of unknown) known.add(one);
+    return lack;
+  });
+  turn = answer.catch(() => {});
+  return answer;
+}
+
+/** Composed, as they are shaped. */
+function charactersOf({ texts }: Letters): readonly string[] {
+  return [...new Set(texts.join("").normalize("NFC"))].filter((one) => !UNSEEN.test(one));
+}
+
+/** libass draws them once, small, and says what it has no glyph for. */
+async function lackIn(characters: readonly string[], style: LetterStyle, signal?: AbortSignal): Promise<string | null> {
+  if (characters.length === 0) return null;
+  const folder = await mkdtemp(join(tmpdir(), "showrunner-letters-"));
+  try {
+    const event = assEvent({ start: 0, end: 1 }, assText(characters.join("")));
+    const filter = await assFilter(ass([event], { pixels: { width: 64, height: 64 }, style }), style, folder);
+    const args = ["-filter_complex", `color=s=64x64:d=0.1,${filter}[out]`, "-map", "[out]", "-frames:v", "1"];
+    const said = await runFfmpeg({ inputs: [], args, target: null, cwd: folder, isVerbose: true, signal });
+    const codes = [...said.matchAll(/failed to find any fallback with glyph 0x([0-9a-f]+)/gi)].map(([, hex]) => hex!);
+    return codes.length === 0 ? null : lackText([...new Set(codes)], style);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function lackText(codes: readonly string[], { font = DEFAULT_FONT, fontFile }: LetterStyle): string {
+  const named = codes.slice(0, MOST_NAMED).map((hex) => `${String.fromCodePoint(Number.parseInt(hex, 16))} (U+${hex})`);
+  const more = codes.length > MOST_NAMED ? ` and ${codes.length - MOST_NAMED} more` : "";
+  return (
+    `neither ${fontFile ?? font} nor another font here has ${named.join(", ")}${more}: drawn, they would be boxes. ` +
+    "Install a font that has them, or name its file in style.fontFile"
+  );
+}
