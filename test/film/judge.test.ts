@@ -134,7 +134,7 @@ describe("a judge by a chat model", () => {
       return inspect({ task, chat, choose }, "ok", sound as never, judged);
     });
     const alone = planned(({ choose, job }) =>
-      inspect(choose, "ok", job("s", models.image, { prompt: "x" }), judged as never),
+      inspect(choose, "ok", job("s", models.image, { prompt: "x" }), judged as unknown as Checks),
     );
     const said = (drafted: typeof speech) => drafted.draft?.problems.map(({ message }) => message);
     expect(said(speech)).toEqual([

@@ -1,5 +1,5 @@
 import type { Candidate, DraftJson, Requirement } from "../../plan/draft.ts";
-import { NOT_ACCEPTED } from "../../plan/plan.ts";
+import { type MediaKind, NOT_ACCEPTED } from "../../plan/plan.ts";
 import type { Handle } from "../handle.ts";
 import { chosenHandle } from "../handle-value.ts";
 import type { ModelOrId, YieldOf } from "../model.ts";
@@ -10,12 +10,22 @@ import { addChoice, type ChooseMethod, chooseMethod } from "./choose.ts";
 import { OptionReader } from "./options.ts";
 import { type TaskMethod, taskMethod } from "./task.ts";
 
+declare const KINDS: unique symbol;
+
+/** Of whatever kinds. */
+export type AnyInspector = Inspector<never>;
+
+/** What can look at what a model makes. */
+export type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
+
 /**
  * Looks at what a job made, as a file: what is wrong with it, in words for people, or null. `showrunner/film` makes some;
  * any function will do.
  */
-export interface Inspector {
+export interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
+  /** Carries the kinds of media that it can look at; there is no such value. */
+  readonly [KINDS]?: (kind: K) => void;
   /** Change it when something else is looked for. Default `"1"`. */
   readonly version?: string | undefined;
   /** Looks whether the machine has what it needs, before anything is paid. */
@@ -39,9 +49,10 @@ export interface InspectionSteps {
 
 export type Inspected = string | readonly string[] | null | undefined;
 
-export interface AcceptOptions<A extends Inspector | undefined> {
+/** `I`: what can look at what the model makes. */
+export interface AcceptOptions<I extends AnyInspector> {
   /** Looks at what was made, before anything that uses it begins; beside it, there is no `revise`. Default: nothing does. */
-  readonly accept?: A | undefined;
+  readonly accept?: I | undefined;
   /** Jobs at most, each paid: another one is made, with another seed, where the one before was not accepted. Default 1. */
   readonly acceptAttempts?: number | undefined;
 }

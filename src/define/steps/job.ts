@@ -2,7 +2,7 @@ import type { Handle, JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
-import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted, type Inspector } from "./accept.ts";
+import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted, type InspectorOf } from "./accept.ts";
 import { addJob, checkModel, type Job, yieldOf } from "./add-job.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
@@ -22,6 +22,14 @@ export interface JobOptions<M extends ModelOrId = never>
   readonly consent?: string | undefined;
 }
 
+type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
+
+/**
+ * The options that are given. Their names say whether `accept` is one: its own type cannot, as that of a function is only
+ * known once all types are.
+ */
+type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "there is no such option" };
+
 export interface JobMethod {
   /**
    * Adds a paid job: a model of the catalog, or its id, with its input. The handle stands for the job's output, and goes
@@ -29,16 +37,12 @@ export interface JobMethod {
    * With `accept`, the output is looked at before anything that uses it begins: steps `<name>/1`, `<name>/1-ok` … and
    * `<name>/pick`, and the handle stands for the output that was accepted.
    */
-  <
-    M extends ModelOrId,
-    A extends Inspector | undefined = undefined,
-    R extends "fail" | "rewrite" | undefined = undefined,
-  >(
+  <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(
     name: string,
     model: M,
     input: InputOf<M>,
-    options?: JobOptions<NoInfer<M>> & AcceptOptions<A> & ModeratedOptions<R>,
-  ): A extends Inspector
+    options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>,
+  ): "accept" extends K
     ? Handle<YieldOf<M>, "single">
     : R extends "rewrite"
       ? Handle<YieldOf<M>, "single">

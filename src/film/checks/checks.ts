@@ -1,4 +1,4 @@
-import type { Inspected } from "../../define/index.ts";
+import type { Inspected, MediaKind } from "../../define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 
@@ -26,6 +26,28 @@ export interface Checks {
 export interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
+
+/** Kinds of media to which a check does not apply. */
+interface Blind {
+  readonly notBlack: "audio";
+  readonly notFrozen: "audio" | "image";
+  readonly notSilent: "image";
+  readonly seconds: "image";
+  readonly size: "audio";
+  readonly speech: "image";
+  readonly judge: "audio";
+}
+
+/** Kinds of media to which all of these checks apply, as far as they are known to be asked for. */
+export type LookedAt<C> = Exclude<
+  MediaKind,
+  {
+    [N in keyof C & keyof Blind]-?: [Extract<C[N], false | undefined>] extends [never] ? Blind[N] : never;
+  }[keyof C & keyof Blind]
+>;
+
+/** Refuses what is no check: a type parameter takes any. */
+export type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 
 /** Gets three frames, at a tenth, the middle and nine tenths of the film, as JPEG of at most 768 pixels' width. */
 export type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;

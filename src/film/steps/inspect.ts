@@ -1,7 +1,14 @@
 import type { Inspector, Media, MediaKind } from "../../define/index.ts";
 import { type InspectingSteps, scorerOf } from "../../define/steps/accept.ts";
 import type { ChooseMethod, Chosen } from "../../define/steps/choose.ts";
-import { type Checks, checkChecks, isJudgedByChat, type JudgedChecks } from "../checks/checks.ts";
+import {
+  type Checks,
+  checkChecks,
+  isJudgedByChat,
+  type JudgedChecks,
+  type Known,
+  type LookedAt,
+} from "../checks/checks.ts";
 import { findFlaws } from "../checks/find-flaws.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { ffmpegWith } from "../ffmpeg/requirement.ts";
@@ -11,7 +18,7 @@ import { addJudged } from "./judged.ts";
  * What `accept` of a job takes: `job("film", model, input, { accept: inspector({ notBlack: true, seconds: [4, 6] }) })`.
  * @throws FilmError for what is no check
  */
-export function inspector(checks: Checks | JudgedChecks): Inspector {
+export function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>> {
   checkChecks(checks);
   const { judge, version: own, ...looked } = checks;
   const judgedBy = typeof judge === "object" ? [nameOf(judge.model), judge.asks, own ?? "1"] : (own ?? "1");
@@ -33,18 +40,18 @@ const nameOf = (model: string | { readonly provider: string; readonly modelId: s
  * A step that looks at a film, a picture or a sound, and stands for it: what uses it begins once it was found right. A flaw
  * fails the step, which says what it is. `choose` is the method of `build`.
  */
-export function inspect<H extends Media<MediaKind>>(
+export function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(
   choose: ChooseMethod,
   name: string,
   media: H,
-  checks: Checks,
+  checks: C & Known<C>,
 ): Chosen<H>;
 /** With a judge that is a chat model: steps `<name>-frames`, `<name>-verdict` and `<name>-check` before it. */
-export function inspect<H extends Media<"image" | "video">>(
+export function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(
   steps: InspectingSteps,
   name: string,
   media: H,
-  checks: Checks | JudgedChecks,
+  checks: C & Known<C>,
 ): Chosen<H>;
 export function inspect<H extends Media<MediaKind>>(
   steps: ChooseMethod | InspectingSteps,

@@ -381,8 +381,12 @@ interface TaskMethod {
   <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(name: string, input: I, run: (input: LocalInput<I>, context: TaskContext) => R, options?: TaskOptions<F>): TaskHandle<ValueOf<R>, F>;
 }
 type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
-interface Inspector {
+declare const KINDS: unique symbol;
+type AnyInspector = Inspector<never>;
+type InspectorOf<M extends ModelOrId> = Inspector<Extract<YieldOf<M>, MediaKind>>;
+interface Inspector<K extends MediaKind = MediaKind> {
   (made: Candidate): Inspected | Promise<Inspected>;
+  readonly [KINDS]?: (kind: K) => void;
   readonly version?: string | undefined;
   readonly requires?: Requirement | undefined;
   readonly addSteps?: ((steps: InspectingSteps, name: string, made: Handle) => InspectionSteps) | undefined;
@@ -397,8 +401,8 @@ interface InspectionSteps {
   readonly passed: Handle;
 }
 type Inspected = string | readonly string[] | null | undefined;
-interface AcceptOptions<A extends Inspector | undefined> {
-  readonly accept?: A | undefined;
+interface AcceptOptions<I extends AnyInspector> {
+  readonly accept?: I | undefined;
   readonly acceptAttempts?: number | undefined;
 }
 export {
@@ -418,6 +422,7 @@ export {
   Inspected,
   InspectingSteps,
   Inspector,
+  InspectorOf,
   JobHandle,
   Json,
   LocalFile,

@@ -9,7 +9,7 @@ import {
   FailurePolicy,
   Handle,
   InputOf,
-  Inspector,
+  InspectorOf,
   JobHandle,
   Json,
   LocalInput,
@@ -289,8 +289,10 @@ interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOpti
   readonly keep?: boolean | undefined;
   readonly consent?: string | undefined;
 }
+type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
+type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "there is no such option" };
 interface JobMethod {
-  <M extends ModelOrId, A extends Inspector | undefined = undefined, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<A> & ModeratedOptions<R>): A extends Inspector ? Handle<YieldOf<M>, "single"> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+  <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>): "accept" extends K ? Handle<YieldOf<M>, "single"> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 }
 interface TakesOptions<M extends ModelOrId = never> extends JobOptions<M>, Pick<ChooseOptions, "version" | "message"> {
   readonly count: number;

@@ -627,6 +627,11 @@ interface StoredEvent {
   readonly version: number;
   readonly event: RunEvent;
 }
+interface Refused {
+  readonly step: string;
+  readonly reason: string;
+  readonly shows: readonly Chosen[];
+}
 type OwnWork = { readonly [K in Exclude<PlanStep["kind"], Apart>]: {
   readonly type: K;
   readonly step: string;
@@ -741,6 +746,7 @@ interface RunReport {
   readonly took_ms: number;
   readonly expiring: readonly ExpiringReport[];
   readonly missing: readonly Missing[];
+  readonly refused: readonly Refused[];
   readonly steps: readonly StepReport[];
 }
 interface OverchargeReport {

@@ -76,6 +76,17 @@ interface Checks {
 interface JudgedChecks extends Omit<Checks, "judge"> {
   readonly judge: ChatJudge;
 }
+interface Blind {
+  readonly notBlack: "audio";
+  readonly notFrozen: "audio" | "image";
+  readonly notSilent: "image";
+  readonly seconds: "image";
+  readonly size: "audio";
+  readonly speech: "image";
+  readonly judge: "audio";
+}
+type LookedAt<C> = Exclude<MediaKind, { [N in keyof C & keyof Blind]-?: [Extract<C[N], false | undefined>] extends [never] ? Blind[N] : never }[keyof C & keyof Blind]>;
+type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 declare class FilmError extends Error {
   readonly code: "FFMPEG_MISSING" | "CLIP_DAMAGED" | "FFMPEG_FAILED" | "FFMPEG_TIMEOUT" | "FFMPEG_TOO_LARGE" | "FFMPEG_STOPPED" | "FILM_INPUT";
@@ -131,9 +142,9 @@ declare function caption(task: Task, name: string, film: Media<"video">, options
   vtt: OutputHandle<"text">;
   value: ValueHandle<Captioned>;
 };
-declare function inspector(checks: Checks | JudgedChecks): Inspector;
-declare function inspect<H extends Media<MediaKind>>(choose: ChooseMethod, name: string, media: H, checks: Checks): Chosen<H>;
-declare function inspect<H extends Media<"image" | "video">>(steps: InspectingSteps, name: string, media: H, checks: Checks | JudgedChecks): Chosen<H>;
+declare function inspector<const C extends Checks | JudgedChecks>(checks: C & Known<C>): Inspector<LookedAt<C>>;
+declare function inspect<H extends Media<LookedAt<C>>, const C extends Checks>(choose: ChooseMethod, name: string, media: H, checks: C & Known<C>): Chosen<H>;
+declare function inspect<H extends Media<LookedAt<C>>, const C extends Checks | JudgedChecks>(steps: InspectingSteps, name: string, media: H, checks: C & Known<C>): Chosen<H>;
 interface JoinOptions extends StepFields {
   readonly size?: Size;
   readonly format?: Format;
