@@ -2,6 +2,7 @@ import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Captioned } from "../../src/film/steps/caption.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli } from "./support/cli.ts";
@@ -9,11 +10,17 @@ import { otioTimelineSchema } from "./support/otio-schema.ts";
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
+/** What `caption` yields. */
+const cues: Captioned["cues"] = [
+  { start: 0, end: 1.5, text: "A\nboat.", words: [] },
+  { start: 1.5, end: 2, text: "It sails.", words: [] },
+];
+
 const PIPELINE = `import { copyFileSync } from "node:fs";
 import { pipeline } from "showrunner";
 import { z } from "zod";
 
-const cues = [{ from: 0, to: 1.5, text: "A boat." }, { from: 1.5, to: 2, text: "It sails." }];
+const cues = ${JSON.stringify(cues)};
 
 export default pipeline("film", {
   input: z.object({}),
@@ -81,9 +88,13 @@ describe("a run as a timeline", () => {
       ["voice", "Audio", true, [["voice", ["DEFAULT_MEDIA"]]]],
       ["finished", "Video", false, [["captioned", ["DEFAULT_MEDIA"]]]],
     ]);
-    expect(tracks.markers.map(({ comment, marked_range }) => [comment, marked_range.duration.value])).toEqual([
-      ["A boat.", 38],
-      ["It sails.", 12],
+    expect(
+      tracks.markers.map(({ name, comment, marked_range: { start_time, duration } }) => {
+        return [name, comment, start_time.value, duration.value];
+      }),
+    ).toEqual([
+      ["A boat.", "A\nboat.", 0, 38],
+      ["It sails.", "It sails.", 38, 12],
     ]);
   });
 

@@ -24,13 +24,13 @@ export function otioTimeline(
     ...list.sounds.map((sound) => track(sound.name, "Audio", [clipOf(sound)])),
     ...(list.finished === null ? [] : [track("finished", kindOf(list.finished), [clipOf(list.finished)], false)]),
   ];
-  const markers = list.captions.map(({ from, to, text }) => ({
+  const markers = list.captions.map(({ start, end, text }) => ({
     OTIO_SCHEMA: "Marker.2",
     metadata: {},
-    name: text.slice(0, 80),
+    name: text.replaceAll("\n", " ").slice(0, 80),
     color: "YELLOW",
     comment: text,
-    marked_range: range(from, to),
+    marked_range: range(start, end),
   }));
   return {
     OTIO_SCHEMA: "Timeline.1",

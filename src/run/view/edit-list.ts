@@ -17,8 +17,8 @@ export interface EditClip {
 
 /** A line that is shown, seconds of the film. */
 export interface EditCaption {
-  readonly from: number;
-  readonly to: number;
+  readonly start: number;
+  readonly end: number;
   readonly text: string;
 }
 
@@ -120,14 +120,14 @@ function isMedia({ output }: ProducedOutput): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
 
-/** Lines that a function gave as its value: `{ cues: [{ from, to, text }] }`, as `caption` does. */
+/** Lines that a function gave as its value: `{ cues: [{ start, end, text }] }`, as `caption` does. */
 function captionsIn(value: unknown): readonly EditCaption[] {
   const cues = typeof value === "object" && value !== null && "cues" in value ? value.cues : null;
   if (!Array.isArray(cues)) return [];
   return cues.flatMap((cue: unknown): readonly EditCaption[] => {
-    if (typeof cue !== "object" || cue === null || !("from" in cue && "to" in cue && "text" in cue)) return [];
-    const { from, to, text } = cue;
-    const isLine = typeof from === "number" && typeof to === "number" && to >= from && typeof text === "string";
-    return isLine ? [{ from, to, text }] : [];
+    if (typeof cue !== "object" || cue === null || !("start" in cue && "end" in cue && "text" in cue)) return [];
+    const { start, end, text } = cue;
+    const isLine = typeof start === "number" && typeof end === "number" && end >= start && typeof text === "string";
+    return isLine ? [{ start, end, text }] : [];
   });
 }
