@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { type FolderLock, holderOf, lockFolder } from "../folder-lock.ts";
 import { LocalServiceError, systemCode } from "./errors.ts";
 
 /** Two hex digits of a random id: shards files into 256 folders. */
@@ -9,8 +9,14 @@ function shard(id: string): string {
   return id.slice(id.indexOf("_") + 1).slice(0, 2);
 }
 
+const INCOMING = "incoming";
+/** As the service names what comes in: an id of its own, and one more while it is being rendered. */
+const LEFTOVER = /^(?:file_|asset_|render-)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f-]{36}\.part)?$/;
+
+/** The folder may be one that somebody keeps files in: nothing else goes. */
 function removeLeftovers(folder: string): void {
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+  for (const found of readdirSync(folder, { withFileTypes: true }))
+    if (found.isFile() && LEFTOVER.test(found.name)) rmSync(join(folder, found.name), { force: true });
 }
 
 /**
@@ -18,13 +24,15 @@ function removeLeftovers(folder: string): void {
  * database are relative to it.
  */
 export function openDataDir(root: string) {
-  const incoming = join(root, "incoming");
+  const incoming = join(root, INCOMING);
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   removeLeftovers(incoming);
   return {
     /** Path of an asset's bytes, relative to the root. */
     assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
+    /** Where a file of a new id is written before it is moved to its path; removed at the next start if it never is. */
+    incoming: (id: string) => join(incoming, id),
     absolute: (relative: string) => join(root, relative),
     /** Moves a file to its path; creates the folder when needed. */
     async moveTo(relative: string, from: string): Promise<void> {
@@ -42,8 +50,7 @@ export function openDataDir(root: string) {
 
 export type DataDir = ReturnType<typeof openDataDir>;
 
-const NOTE = "service.json";
-const GUARD = "service.lock";
+const LOCK = "service";
 
 /** The running service that holds a data folder. */
 export interface RunningService {
@@ -57,84 +64,27 @@ export interface RunningService {
   readonly startedAt: string;
 }
 
-function isRunningService(value: unknown): value is RunningService {
-  if (typeof value !== "object" || value === null) return false;
-  return "pid" in value && typeof value.pid === "number" && "baseUrl" in value && typeof value.baseUrl === "string";
-}
-
 /** The live service on this folder, if any. */
 export function findLocalService(dataDir: string): RunningService | null {
-  try {
-    const note: unknown = JSON.parse(readFileSync(join(dataDir, NOTE), "utf8"));
-    return isRunningService(note) && isLocked(dataDir) ? note : null;
-  } catch {
-    return null;
-  }
+  const holder = holderOf(dataDir, LOCK);
+  return holder !== null && "baseUrl" in holder && typeof holder.baseUrl === "string"
+    ? (holder as RunningService)
+    : null;
 }
 
-/** A process's lock on a data folder. */
-export interface DataDirLock {
-  /** Publishes the service's address for other processes. */
-  announce(service: Omit<RunningService, "pid">): void;
-  release(): void;
-}
-
-/**
- * Locks the folder for this process. The kernel releases the lock when its holder dies, however it dies, so a dead
- * holder never blocks others; the note beside it is for people and for second processes.
- * @throws LocalServiceError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`
- */
-export function lockDataDir(dataDir: string): DataDirLock {
-  const guard = openGuard(dataDir);
-  const note = join(dataDir, NOTE);
-  try {
-    // The lock database never holds data, so it needs no fsync.
-    guard.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
-    guard.exec("BEGIN EXCLUSIVE");
-  } catch (cause) {
-    guard.close();
-    throw inUse(dataDir, cause);
-  }
-  return {
-    announce(service) {
-      const text = JSON.stringify({ pid: process.pid, ...service });
-      writeFileSync(`${note}.new`, text, { mode: 0o600 });
-      renameSync(`${note}.new`, note);
-    },
-    release() {
-      rmSync(note, { force: true });
-      guard.close();
-    },
-  };
-}
-
-/** Whether a live process holds the folder; a note of a dead one stays behind. */
-function isLocked(dataDir: string): boolean {
-  const guard = new DatabaseSync(join(dataDir, GUARD));
-  try {
-    guard.exec("BEGIN EXCLUSIVE");
-    return false;
-  } catch {
-    return true;
-  } finally {
-    guard.close();
-  }
-}
-
-function openGuard(dataDir: string): DatabaseSync {
+/** Locks the folder for this process. @throws LocalServiceError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE` */
+export function lockDataDir(dataDir: string): FolderLock {
+  let lock: FolderLock | null;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    // Another process may look for a moment whether it is locked.
-    return new DatabaseSync(join(dataDir, GUARD), { timeout: 200 });
+    lock = lockFolder(dataDir, LOCK);
   } catch (cause) {
     const message = `${dataDir} cannot be used as a data folder (${String(cause)}). Choose one that can be written.`;
     throw new LocalServiceError("DATA_DIR_UNUSABLE", message, { cause });
   }
-}
-
-function inUse(dataDir: string, cause: unknown): LocalServiceError {
+  if (lock !== null) return lock;
   const holder = findLocalService(dataDir);
   const who = holder ? `Process ${holder.pid} serves it on ${holder.baseUrl}` : "Another process is starting on it";
   const message = `${dataDir} is in use. ${who}. Use that service, stop it, or choose another data folder.`;
-  return new LocalServiceError("DATA_DIR_IN_USE", message, { cause });
+  throw new LocalServiceError("DATA_DIR_IN_USE", message);
 }

@@ -4,8 +4,9 @@ import type { Hono } from "hono";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { chatEndpoints } from "./chat/endpoints.ts";
+import type { FolderLock } from "../folder-lock.ts";
 import type { ClockControl } from "./clock/clock.ts";
-import { type DataDirLock, lockDataDir } from "./data-dir.ts";
+import { lockDataDir } from "./data-dir.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";
 import { type FaultRule, loadFaults } from "./faults/rules.ts";
 import { type Endpoint, endpoint } from "./http/call.ts";
@@ -99,7 +100,7 @@ async function shutDown(service: ServiceContext, stopListening: () => Promise<vo
   service.store.close();
 }
 
-async function run(options: NormalOptions, lock: DataDirLock): Promise<LocalService> {
+async function run(options: NormalOptions, lock: FolderLock): Promise<LocalService> {
   const { service, apiKey, setOrigin } = await openService(options);
   const server = await listen(createServiceApp(service), options).catch((error: unknown) => {
     service.store.close();

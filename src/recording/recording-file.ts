@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
+import { type FolderLock, holderOf, lockFolder } from "../folder-lock.ts";
 import { RECORDING_FILE, RECORDING_VERSION } from "../recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
 
@@ -38,9 +39,12 @@ const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_n
 /** More would no longer be read. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** The file that a recording is appended to, a line an answer. */
+const LOCK = "recorder";
+
+/** The file that a recording is appended to, a line an answer; one process at a time has it open. */
 export class RecordingFile {
   readonly #file: FileHandle;
+  #lock: FolderLock | null = null;
   readonly #startedAt: number;
   #sizeBytes: number;
   /** The last answer to each request: the same one again is not written. */
@@ -61,7 +65,20 @@ export class RecordingFile {
   /** Begins a recording, or continues one of the same service. @throws RecordingError */
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const path = join(folder, RECORDING_FILE);
+    const lock = lockFolder(folder, LOCK);
+    if (lock === null) throw inUse(folder);
+    try {
+      lock.announce({});
+      const recording = await RecordingFile.#open(join(folder, RECORDING_FILE), service, now);
+      recording.#lock = lock;
+      return recording;
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  static async #open(path: string, service: string, now: number): Promise<RecordingFile> {
     const found = await lstat(path).catch(() => null);
     if (found !== null && !found.isFile()) throw new RecordingError(`${path} is no plain file.`);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
@@ -128,8 +145,12 @@ export class RecordingFile {
 
   async close(): Promise<void> {
     await this.#writing;
-    await this.#file.sync();
-    await this.#file.close();
+    try {
+      await this.#file.sync();
+    } finally {
+      await this.#file.close();
+      this.#lock?.release();
+    }
   }
 
   #isKnown(line: Omit<RecordedLine, "at_ms">): boolean {
@@ -164,6 +185,12 @@ export class RecordingFile {
     });
     return done;
   }
+}
+
+function inUse(folder: string): RecordingError {
+  const holder = holderOf(folder, LOCK);
+  const who = holder === null ? "Another process" : `Process ${holder.pid}`;
+  return new RecordingError(`${who} records into ${folder} (${LOCK}.lock): end that one, or record into another folder.`);
 }
 
 /** The job that an acknowledged submit made; null for anything else. */

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, statSync } from "node:fs";
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
@@ -104,7 +105,8 @@ describe("killed with SIGKILL", () => {
     const { job_id } = await submit(first, "image-1", { prompt: "x" });
     for (;;) if ((await get(first, `/jobs/${job_id}`)).body.status === "IN_PROGRESS") break;
     await kill(child);
-    await writeFile(join(folder, "incoming", "half-an-upload"), "x");
+    const half = `file_${randomUUID()}`;
+    for (const name of [half, `${half}.${randomUUID()}.part`]) await writeFile(join(folder, "incoming", name), "x");
     const second = await start({ dataDir: folder });
     const events = (await frames(second, job_id))
       .filter((frame) => frame.event === "log")

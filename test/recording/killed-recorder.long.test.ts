@@ -13,6 +13,21 @@ const paths = ["/balance", "/models", "/models/image-1", "/jobs/job_1"];
 const bench = new Bench();
 afterEach(() => bench.end());
 
+/** A recorder in a process of its own, once it listens. */
+async function recorderProcess(folder: string, baseUrl: string) {
+  const fixture = join(import.meta.dirname, "fixtures/recorder-process.ts");
+  const child = spawn(process.execPath, [fixture, folder, baseUrl], { stdio: ["ignore", "pipe", "inherit"] });
+  bench.later(() => child.kill("SIGKILL"));
+  const [address] = (await once(child.stdout, "data")) as [Buffer];
+  return { child, ask: asker(address.toString().trim(), "k:recorded-0123456789") };
+}
+
+async function answersIn(folder: string, count: number): Promise<void> {
+  const written = () => readFileSync(join(folder, "recording.jsonl"), "utf8").split("\n").length;
+  // The head, a line an answer, and what is behind the last line break.
+  while (written() < count + 2) await new Promise((resolve) => setImmediate(resolve));
+}
+
 test("a recorder killed within an answer leaves a folder that replays what was whole, and is continued", async () => {
   const folder = await bench.folder();
   let halfSent: (outgoing: ServerResponse) => void = () => {};
@@ -24,17 +39,11 @@ test("a recorder killed within an answer leaves a folder that replays what was w
     outgoing.writeHead(200, { "content-type": "text/event-stream" });
     outgoing.write("event: status\ndata: {}\n\nevent: sta", () => halfSent(outgoing));
   });
-  const fixture = join(import.meta.dirname, "fixtures/recorder-process.ts");
-  const child = spawn(process.execPath, [fixture, folder, baseUrl], { stdio: ["ignore", "pipe", "inherit"] });
-  bench.later(() => child.kill("SIGKILL"));
-  const [address] = (await once(child.stdout, "data")) as [Buffer];
-  const ask = asker(address.toString().trim(), "k:recorded-0123456789");
+  const { child, ask } = await recorderProcess(folder, baseUrl);
   for (const path of paths) await ask(path);
   const reading = ask("/jobs/job_1/stream").catch(() => null);
   await half;
-  const written = () => readFileSync(join(folder, "recording.jsonl"), "utf8").split("\n").length;
-  // The head, a line an answer, and what is behind the last line break.
-  while (written() < paths.length + 2) await new Promise((resolve) => setImmediate(resolve));
+  await answersIn(folder, paths.length);
   const exited = once(child, "exit");
   child.kill("SIGKILL");
   await Promise.all([exited, reading]);
@@ -46,6 +55,27 @@ test("a recorder killed within an answer leaves a folder that replays what was w
   const { ask: continued } = await bench.replay(folder);
   expect((await continued("/models")).status).toBe(200);
   expect((await continued("/usage")).status).toBe(200);
+});
+
+test("a folder has one recorder: a second is refused by name, and a killed one stands in nobody's way", async () => {
+  const folder = await bench.folder();
+  const baseUrl = await bench.service(({ url }, outgoing) => answer(outgoing, 200, { said: url }));
+  const { child, ask } = await recorderProcess(folder, baseUrl);
+  await ask("/balance");
+  await answersIn(folder, 1);
+  const before = readFileSync(join(folder, "recording.jsonl"));
+  const second = () => bench.record(folder, baseUrl, (again) => again("/usage"));
+  await expect(second()).rejects.toThrow(`Process ${child.pid} records into ${folder}`);
+  expect(readFileSync(join(folder, "recording.jsonl")).equals(before)).toBe(true);
+  await ask("/models");
+  await answersIn(folder, 2);
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+  await second();
+  await second();
+  const { ask: replayed } = await bench.replay(folder);
+  for (const path of ["/balance", "/models", "/usage"]) expect((await replayed(path)).status).toBe(200);
 });
 
 test("wherever a kill tears the file, whole lines are read and a next recorder goes on behind them", async () => {

@@ -87,7 +87,7 @@ export function uploadHandler(service: ServiceContext) {
 
   return async (call: Call): Promise<Answer> => {
     const fileId = newFileId();
-    const incoming = dataDir.absolute(`incoming/${fileId}`);
+    const incoming = dataDir.incoming(fileId);
     try {
       const { sizeBytes } = await receive(call.incoming, incoming, service.options.maxUploadBytes);
       const probed = await probe(incoming);

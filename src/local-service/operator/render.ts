@@ -14,7 +14,7 @@ import type { ServiceContext } from "../service-context.ts";
 export function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
   return async (call: Call): Promise<Answer> => {
     const request = parseBody(renderBody, await call.json());
-    const outPath = dataDir.absolute(`incoming/render-${randomUUID()}`);
+    const outPath = dataDir.incoming(`render-${randomUUID()}`);
     try {
       const { contentType } = await renderer.render({ ...request, media: {}, voice: null, outPath });
       const data = (await readFile(outPath)).toString("base64");

@@ -85,7 +85,7 @@ export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel 
   async function renderOne(index: number): Promise<Rendered> {
     const assetId = assetIdOf(ports.secret, job.jobId, index);
     const { dataDir, renderer } = ports;
-    const outPath = dataDir.absolute(`incoming/${assetId}`);
+    const outPath = dataDir.incoming(assetId);
     try {
       if (broken !== null) throw inputError(broken.field, broken.fault);
       const request = { kind, index, seed: job.seed, input, media, voice, outPath };
