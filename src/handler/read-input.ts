@@ -7,6 +7,13 @@ import { boundsOf, formBody, jsonBody } from "./read-body.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
+interface ReadInput {
+  readonly input: unknown;
+  readonly body: Body;
+  /** Where the files are that this request sent. */
+  readonly sent: ReadonlySet<string>;
+}
+
 /** How long a file at a URL may take to come, milliseconds. */
 const FETCH_MS = 60_000;
 const MOST_FILES = 100;
@@ -28,20 +35,23 @@ export async function readInput(
   context: Context,
   { pipeline }: Endpoint,
   request: Request,
-): Promise<{ readonly input: unknown; readonly body: Body }> {
+): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(request), "multipart/form-data");
   const body = isForm ? await formFields(context, request) : await jsonBody(request);
   const { input = {} } = body;
   refusePaths(input, "input");
+  const sent = new Set<string>();
   let files = 0;
   const left = { bytes: context.mostBytes };
   const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
     files += 1;
     if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
-    return keptFile(context, value, field, left);
+    const path = await keptFile(context, value, field, left);
+    sent.add(path);
+    return path;
   });
   refuseStray(given, "input");
-  return { input: given, body };
+  return { input: given, body, sent };
 }
 
 /** `input` as JSON, and one part for each file, named after the field that it is for: `photo`, `shots.0.image`. */
@@ -76,7 +86,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
 }
 
 /** `left`: what all files of the input may still hold. */
-async function keptFile(context: Context, value: unknown, field: string, left: { bytes: number }): Promise<unknown> {
+async function keptFile(context: Context, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { filesDir: folder, mostBytes } = context;
   const kept = (bytes: AsyncIterable<Uint8Array>, name: string) => {
     const tooMuch = () => tooLarge(boundsOf(mostBytes));

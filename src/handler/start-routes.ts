@@ -24,11 +24,11 @@ interface Priced {
 async function priced({ context, params, request }: Call): Promise<Priced> {
   const endpoint = context.endpoints.get(params.endpoint!);
   if (endpoint === undefined) throw notFound("This pipeline");
-  const { input, body } = await readInput(context, endpoint, request);
+  const { input, body, sent } = await readInput(context, endpoint, request);
   const { maxUnquoted } = endpoint;
   const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted });
   if (!quoted.ok) throw new Unplannable(quoted.problems);
-  refuseNamedFiles(quoted.plan!, input, context.filesDir);
+  refuseNamedFiles(quoted.plan!, input, sent);
   return { endpoint, input, body, quote: quoted };
 }
 
@@ -93,10 +93,10 @@ function budgetOf({ caller }: Call, body: Priced["body"]) {
   return { budget };
 }
 
-/** A text of the input that the pipeline's code would open as a file. @throws Refusal 400 */
-function refuseNamedFiles({ steps }: Plan, input: unknown, filesDir: string): void {
+/** A text of the input that the pipeline's code would open as a file, also one that another caller sent. @throws Refusal 400 */
+function refuseNamedFiles({ steps }: Plan, input: unknown, sent: ReadonlySet<string>): void {
   const opened = steps.flatMap((step) => (step.kind === "upload" ? [resolve(step.file.path)] : []));
-  const foreign = new Set(opened.filter((path) => !path.startsWith(`${resolve(filesDir)}/`)));
+  const foreign = new Set(opened.filter((path) => !sent.has(path)));
   if (foreign.size === 0) return;
   for (const text of textsIn(input)) {
     if (!foreign.has(resolve(text))) continue;

@@ -33,7 +33,7 @@ export {
   withEdits,
   withOverlay,
 } from "./profile.ts";
-export { isReference, referencesOf, resolveInput } from "./references.ts";
+export { isOwnSource, isReference, referencesOf, resolveInput } from "./references.ts";
 export {
   CANNOT_BE_MADE,
   hasNext,

@@ -8,6 +8,11 @@ export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
+/** Whether a field of an input for the service says what only we say: `{ source: "upload", sha256 }` is a file that is sent. */
+export function isOwnSource(name: string, value: unknown): value is string {
+  return name === "source" && typeof value === "string" && /^\$*upload$/.test(value);
+}
+
 /** Every reference in a planned input, in order of occurrence. */
 export function referencesOf(input: Json): readonly Ref[] {
   const found: Ref[] = [];

@@ -2,7 +2,7 @@ import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type
 import { isReference, traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
-import { guarded } from "./foreign-names.ts";
+import { guarded, guardedSources } from "./foreign-names.ts";
 
 type Ref = Reference["$ref"];
 
@@ -179,7 +179,7 @@ export function isLocallyAvailable(state: RunState, ref: Ref): boolean {
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const found = referencedValue(state, ref);
-    const value = found === undefined || reader === "service" ? found : guarded(found);
+    const value = found === undefined ? found : reader === "service" ? guardedSources(found) : guarded(found);
     return ref.output === "all" && value !== undefined && !Array.isArray(value) ? [value] : value;
   }
   const upload = chosenUpload(state, state.steps[ref.step]!);

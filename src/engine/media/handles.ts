@@ -2,6 +2,7 @@ import PQueue from "p-queue";
 import type { Client } from "../../api/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
+import { plainSource } from "../../run/foreign-names.ts";
 import type { MediaStore } from "./media-store.ts";
 
 /** Each has a file and a connection open. */
@@ -59,7 +60,7 @@ export class UploadHandles {
     }
     const entries = Object.entries(record).map(async ([key, value]) => [
       key,
-      await this.resolveUploads(value, options),
+      await this.resolveUploads(plainSource(key, value), options),
     ]);
     return Object.fromEntries(await Promise.all(entries));
   }

@@ -2,7 +2,7 @@ import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "
 import type { DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
 import type { JobStep, Json } from "../plan.ts";
-import { referencesOf } from "../references.ts";
+import { isOwnSource, referencesOf } from "../references.ts";
 import { type SchemaLocation, schemaLocation } from "../schema/field.ts";
 import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
 import { didYouMean, suggest } from "../suggest.ts";
@@ -242,6 +242,10 @@ function placeRecord(
   const input: [string, Json][] = [];
   const sample: [string, Sample][] = [];
   for (const [key, value] of Object.entries(record)) {
+    if (isOwnSource(key, value)) {
+      const message = `"${value}" stands for a file that was sent; pass upload("name", file) instead`;
+      planning.report("reserved-field", `${location.field}.${key}`, message);
+    }
     const inner = { ...location, field: `${location.field}.${key}`, schema: location.schema?.property(key) ?? null };
     const bound = bindValue(value, inner, planning);
     input.push([key, bound.input]);
