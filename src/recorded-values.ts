@@ -34,11 +34,15 @@ export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "web
 const REDACTED = "[redacted]";
 const SECRET_NAME =
   /secret|passw|authorization|cookie|signature|credential|session|(?:api|access|private|signing)_?key|(?:^|_)token$/i;
+/**
+ * Texts are megabytes long: an alternative begins at most once in a run of characters that it may go through, and how long the run
+ * is at least is looked at before, as a count above three would be kept for each character.
+ */
 const SECRET_TEXT = new RegExp(
   [
-    String.raw`(?:\b(?:bearer|basic|key)\s+(?=\S*[\d:=])[\w.~+/:-]{12,}=*)`,
-    String.raw`(?:\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)`,
-    String.raw`(?:\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{16,})`,
+    String.raw`(?:\b(?:bearer|basic|key)\s+(?=\S*[\d:=])(?=[\w.~+/:-]{12})[\w.~+/:-]*=*)`,
+    String.raw`(?:(?<![\w-])(?=[\w-]+\.(?=[\w-]{8})[\w-]+\.)(?:[\w-]*?-)?eyJ(?=[\w-]{8})[\w-]+\.[\w-]+\.[\w-]*)`,
+    String.raw`(?:\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_](?=[\w-]{16})[\w-]*)`,
     String.raw`(?:\bAKIA[0-9A-Z]{16}\b)`,
   ].join("|"),
   "gi",

@@ -31,11 +31,7 @@ class SentFile {
  * The body of a quote or start, with its input as the pipeline takes it: files that were sent, and those at URLs, are on this
  * machine by then. A path is no file: callers name nothing of this machine. @throws Refusal
  */
-export async function readInput(
-  context: Context,
-  { pipeline }: Endpoint,
-  request: Request,
-): Promise<ReadInput> {
+export async function readInput(context: Context, { pipeline }: Endpoint, request: Request): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(request), "multipart/form-data");
   const body = isForm ? await formFields(context, request) : await jsonBody(request);
   const { input = {} } = body;

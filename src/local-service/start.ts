@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
+import type { FolderLock } from "../folder-lock.ts";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { chatEndpoints } from "./chat/endpoints.ts";
-import type { FolderLock } from "../folder-lock.ts";
 import type { ClockControl } from "./clock/clock.ts";
 import { lockDataDir } from "./data-dir.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";

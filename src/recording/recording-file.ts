@@ -190,7 +190,9 @@ export class RecordingFile {
 function inUse(folder: string): RecordingError {
   const holder = holderOf(folder, LOCK);
   const who = holder === null ? "Another process" : `Process ${holder.pid}`;
-  return new RecordingError(`${who} records into ${folder} (${LOCK}.lock): end that one, or record into another folder.`);
+  return new RecordingError(
+    `${who} records into ${folder} (${LOCK}.lock): end that one, or record into another folder.`,
+  );
 }
 
 /** The job that an acknowledged submit made; null for anything else. */
