@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from "../internal.ts";
-import { notFound, Refusal } from "../served/index.ts";
+import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
 
 /** Tag of every run that is started here: the endpoint that it was started at. */
@@ -27,8 +27,7 @@ export function budgetTag({ tags }: Caller): string {
 /** What is left of the caller's budget, micro-dollars; null without one. */
 export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
   if (caller.budget === undefined) return null;
-  const { spentMicros, heldMicros } = await show.spending({ tag: budgetTag(caller) });
-  return Math.max(0, parseUsd(caller.budget)! - spentMicros - heldMicros);
+  return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
 }
 
 export function overBudget(expectedMicros: number, left: number): Refusal {

@@ -13,6 +13,7 @@ import {
   type Showrunner,
   type WaitingDecision,
 } from "../internal.ts";
+import { leftOfBudget } from "../served/index.ts";
 import { checkFiles } from "./check-files.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -41,8 +42,13 @@ export interface McpOptions {
   readonly pipelines: readonly AgentPipeline[];
   /** The folder that files named by an input must lie in. */
   readonly filesDir: string;
-  /** The most that runs may cost that agents start while this server runs, micro-dollars; null: none may be started. `show` has it as a cap on their tag. */
+  /**
+   * The most that runs may cost that agents start while this server runs, micro-dollars; null: none may be started. `show` has it
+   * as a cap on their tag, with what they had cost before.
+   */
   readonly budgetMicros: number | null;
+  /** What runs of agents had cost before. Default 0. */
+  readonly beforeMicros?: number | undefined;
   /** The most that one of them may cost; null: its quote. */
   readonly runBudgetMicros: number | null;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
@@ -215,10 +221,11 @@ export class AgentSession {
     }
   }
 
-  /** What is left of the cap over the runs of agents; null without a budget. */
+  /** What is left of the budget over the runs of agents; null without one. */
   async remainingMicros(): Promise<number | null> {
-    const cap = (await this.options.show.spending()).caps.find(({ tag }) => tag === AGENT_TAG);
-    return cap === undefined ? null : Math.max(0, cap.capMicros - cap.spentMicros - cap.heldMicros);
+    const { show, budgetMicros, beforeMicros = 0 } = this.options;
+    if (budgetMicros === null) return null;
+    return leftOfBudget(show, { tag: AGENT_TAG, budgetMicros: beforeMicros + budgetMicros });
   }
 
   /** Runs that are being driven here. */

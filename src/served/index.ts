@@ -15,3 +15,4 @@ export {
 export { isOfType, jsonObject, readJson } from "./read-json.ts";
 export { badRequest, notFound, Refusal } from "./refusal.ts";
 export { isSame } from "./same-secret.ts";
+export { committedMicros, leftOfBudget } from "./shared-budget.ts";

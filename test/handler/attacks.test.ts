@@ -184,58 +184,6 @@ test("of 2,000 random attacks none gets through", async () => {
   expect(spent.heldMicros).toBe(0);
 }, 120_000);
 
-test("starts, decisions and repeats, many at once and by many servers, stay within the caller's budget", async () => {
-  let callers = 0;
-  const call = fc.record({
-    key: fc.constantFrom("a", "b", "c", "d"),
-    at: fc.constantFrom("still", "picked"),
-    server: fc.nat(1),
-    pick: fc.nat(2),
-  });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(call, { minLength: 4, maxLength: 12 }),
-      fc.integer({ min: 1, max: 9 }),
-      async (calls, cents) => {
-        callers += 1;
-        const as = `spender-${callers}`;
-        const budget = `0.0${cents}`;
-        const authorize = () => ({ tags: { customer: as }, budget });
-        const servers = [0, 1].map(() => serve(world.show, join(world.folder, "sent"), { authorize }));
-        const ids = new Set<string>();
-        await Promise.all(
-          calls.map(async ({ key, at, server, pick }) => {
-            const api = servers[server]!;
-            const headers = { "Idempotency-Key": key };
-            const body = { input: { prompt: `${as} ${key}` } };
-            const response = await api.post(`/api/${at}/runs`, body, { as, headers });
-            if (!response.ok) return expect([402, 409, 422]).toContain(response.status);
-            const { id } = (await response.json()) as { readonly id: string };
-            ids.add(id);
-            const { status } = await api.post(
-              `/api/runs/${id}/decisions`,
-              { step: "look/pick", approve: true, pick },
-              { as },
-            );
-            expect([200, 400, 402, 409]).toContain(status);
-          }),
-        );
-        for (const id of ids) await world.show.follow(id).then((handle) => handle.result());
-        for (const id of ids) {
-          const { waiting } = await servers[0]!.until(id);
-          for (const { step } of waiting)
-            await servers[1]!.post(`/api/runs/${id}/decisions`, { step, approve: true, pick: 0 }, { as });
-          await world.show.follow(id).then((handle) => handle.result());
-        }
-        const { spentMicros, heldMicros } = await world.show.spending({ tag: `customer=${as}` });
-        expect(spentMicros + heldMicros).toBeLessThanOrEqual(cents * 10_000);
-        expect(servers.flatMap(({ defects }) => defects)).toEqual([]);
-      },
-    ),
-    { numRuns: 25 },
-  );
-}, 120_000);
-
 test("a part of a form makes no list of billions of holes", async () => {
   for (const at of ["length", "4294967294", "1e9", "-1", "101"]) {
     const form = new FormData();

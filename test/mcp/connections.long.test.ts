@@ -173,6 +173,21 @@ describe("what is not an agent's", () => {
     expect(service.stats().requests["POST /files"] ?? {}).toEqual({});
   });
 
+  test("a budget is beside caps of the person's on the same tag, and beside what agents spent before", async () => {
+    const cwd = mkdtempSync(join(tmpdir(), "showrunner-mcp-budget-"));
+    const caps = ["--cap", "started-by=agent:9", "--cap", "started-by=agent:8/day"];
+    await using one = await agent(["--budget", "1", ...caps], { cwd });
+    expect((await one.call("list_pipelines")).json).toMatchObject({ budget_usd: "1.00", left_usd: "1.00" });
+    await one.call("run_pipeline", kite);
+    const { json } = await one.call("wait_for_run", { run: "agent-kite", timeout_seconds: 40 });
+    expect(json).toMatchObject({ status: "succeeded", cost_usd: "0.02" });
+    await one.hangUp();
+    await using next = await agent(["--budget", "0.03", ...caps], { cwd });
+    expect((await next.call("list_pipelines")).json).toMatchObject({ left_usd: "0.03" });
+    const copies = { ...kite, name: "more", input: { subject: "more", copies: 2 } };
+    expect((await next.call("run_pipeline", copies)).text).toContain("at most 0.03 dollars are left");
+  });
+
   test("runs of people are neither shown nor changed", async () => {
     await using one = await agent(["--budget", "1", "--allow-approve"]);
     const show = await openShowrunner({

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import type { Showrunner } from "../../internal.ts";
 import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
 import { formatUsd, parseUsd } from "../../money.ts";
+import { committedMicros } from "../../served/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
@@ -48,7 +49,9 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   await mkdir(journalFolder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
   const { AGENT_TAG, AgentSession, serveStdio, startHttp } = await import("../../mcp/index.ts");
-  const capped = { ...flags, files: filesDir, cap: await withBudget(AGENT_TAG, flags) };
+  const [budgetMicros, beforeMicros] = [micros(flags.budget), await spentBefore(AGENT_TAG, flags)];
+  const budget = budgetMicros === null ? [] : [`${AGENT_TAG}:${formatUsd(beforeMicros + budgetMicros)}`];
+  const capped = { ...flags, files: filesDir, cap: [...(flags.cap ?? []), ...budget] };
   const serve = async (show: Showrunner) => {
     sayWhere(show, context);
     const session = new AgentSession({
@@ -57,7 +60,8 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
       media: await openMediaStore(join(journalFolder, "media")),
       pipelines,
       filesDir,
-      budgetMicros: micros(flags.budget),
+      budgetMicros,
+      beforeMicros,
       runBudgetMicros: micros(flags.runBudget),
       maxUnquoted: flags.maxUnquoted,
       allowApprove: flags.allowApprove === true,
@@ -88,13 +92,10 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   return ExitCode.done;
 }
 
-/** The budget as a cap over the runs of agents: what they have spent and reserved until now, and so much more. */
-async function withBudget(tag: string, { budget, ...flags }: McpFlags): Promise<readonly string[] | undefined> {
-  const { cap = [] } = flags;
-  if (budget === undefined) return flags.cap;
-  const { caps } = await withShowrunner({ ...flags, cap: [`${tag}:0`] }, (show) => show.spending());
-  const before = caps.reduce((sum, one) => sum + (one.tag === tag ? one.spentMicros + one.heldMicros : 0), 0);
-  return [...cap, `${tag}:${formatUsd(before + parseUsd(budget)!)}`];
+/** What runs of agents have cost and hold, which a budget of this server leaves out. */
+async function spentBefore(tag: string, { budget, ...flags }: McpFlags): Promise<number> {
+  if (budget === undefined) return 0;
+  return withShowrunner(flags, (show) => committedMicros(show, tag));
 }
 
 function micros(text: string | undefined): number | null {
