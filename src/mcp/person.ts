@@ -1,5 +1,10 @@
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { type ElicitRequestFormParams, RELATED_TASK_META_KEY } from "@modelcontextprotocol/sdk/types.js";
+import {
+  type ElicitRequestFormParams,
+  ErrorCode,
+  McpError,
+  RELATED_TASK_META_KEY,
+} from "@modelcontextprotocol/sdk/types.js";
 import { cleanText } from "../clean-text.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -40,10 +45,14 @@ export function personAt(
           "propose something plain and shorter, or have them decide in the terminal or the dashboard",
         );
       const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
-      const answer = await server.elicitInput(
+      const asked = server.elicitInput(
         { mode: "form", message, requestedSchema, ...(how.taskId !== undefined && { _meta: ofTask(how.taskId) }) },
         { signal: how.signal, timeout: TIMEOUT_MS, relatedRequestId: how.requestId },
       );
+      const answer = await asked.catch((error: unknown) => {
+        const isLate = error instanceof McpError && error.code === ErrorCode.RequestTimeout;
+        throw isLate ? notAnswered() : error;
+      });
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;
       throw new ToolError(
         "The person was asked and did not agree",
@@ -51,4 +60,11 @@ export function personAt(
       );
     },
   };
+}
+
+function notAnswered(): ToolError {
+  return new ToolError(
+    `The person was asked and did not answer within ${TIMEOUT_MS / 60_000} minutes`,
+    "tell them what waits, and ask again once they are there; it can be decided in the terminal or the dashboard too",
+  );
 }

@@ -1,6 +1,6 @@
 import { CallToolResultSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { clientOf, decide, rawClient, type SessionWorld, sessionWorld } from "./support/in-memory.ts";
 
 let world: SessionWorld;
@@ -55,6 +55,29 @@ describe("an answer of the person decides nothing and buys nothing", () => {
     raw.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "a" } });
     await raw.until(({ method }) => method === "notifications/cancelled");
     raw.send({ jsonrpc: "2.0", id, result: accept({ decision: "approve" }) });
+    raw.send({ jsonrpc: "2.0", id: "b", method: "ping" });
+    await raw.until((message) => message.id === "b");
+    await expectUndecided(run);
+  });
+
+  test("that comes after ten minutes, when the agent has been told that none came", async () => {
+    const run = await newFilm();
+    const raw = await rawClient(world.session);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      raw.send(call("a", run));
+      const { id } = await raw.until(isQuestion);
+      let told: unknown;
+      const answered = raw.until((message) => message.id === "a").then((message) => (told = message));
+      await vi.advanceTimersByTimeAsync(10 * 60_000 - 1);
+      expect(told).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(1);
+      const { content, isError } = CallToolResultSchema.parse((await answered).result);
+      expect([isError, JSON.stringify(content)]).toEqual([true, expect.stringContaining("did not answer")]);
+      raw.send({ jsonrpc: "2.0", id, result: accept({ decision: "approve" }) });
+    } finally {
+      vi.useRealTimers();
+    }
     raw.send({ jsonrpc: "2.0", id: "b", method: "ping" });
     await raw.until((message) => message.id === "b");
     await expectUndecided(run);

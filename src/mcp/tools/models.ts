@@ -2,7 +2,8 @@ import { z } from "zod";
 import { modelFacts, modelList } from "./output.ts";
 import { json, tool } from "./tool.ts";
 
-const MOST_MODELS = 200;
+/** Of a catalog; so many are never listed, but counted. */
+const MOST_MODELS = 10_000;
 
 export const modelTools = [
   tool({
@@ -19,7 +20,7 @@ export const modelTools = [
       for await (const { id, modality, name, priceDescription } of session.options.show.client.models()) {
         if (!`${id} ${name ?? ""}`.toLowerCase().includes(wanted)) continue;
         found.push({ id, modality, name, price: priceDescription });
-        if (found.length > MOST_MODELS) break;
+        if (found.length >= MOST_MODELS) break;
       }
       return json({ models: found });
     },
