@@ -53,7 +53,7 @@ test("A job of which nobody knows whether it was made is not said to be there", 
     { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
   ];
   const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
-  expect(text).toMatch(/^asked may be at the service, as its submit was not acknowledged, of up to \$/);
+  expect(text).toMatch(/^asked may be at the service, as its submit was not acknowledged; then it bills up to \$/);
 });
 
 test("A run that is driven lacks nothing that does not come by itself, and one that was interrupted does", () => {

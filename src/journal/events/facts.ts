@@ -25,6 +25,12 @@ export interface Flagged {
   readonly category: CleanText | null;
 }
 
+/** Of which attempt of which step an event is. */
+export interface OfAttempt {
+  readonly step: string;
+  readonly attempt: number;
+}
+
 /** How a price was found. */
 export type PriceBasis = "quoted" | "provisional" | "unquotable";
 

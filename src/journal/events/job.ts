@@ -2,14 +2,9 @@ import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { noteJobCharge } from "../overcharge.ts";
 import type { OutputState } from "../state.ts";
-import type { JournalError, OutputFacts, PriceLearned, StoredCopy } from "./facts.ts";
+import type { JournalError, OfAttempt, OutputFacts, PriceLearned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
-
-interface OfAttempt {
-  readonly step: string;
-  readonly attempt: number;
-}
 
 /** Attempt 0: an output that was reused from an earlier run. */
 interface OfOutput extends OfAttempt {

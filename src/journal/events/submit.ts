@@ -2,14 +2,9 @@ import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { AttemptState, StepState } from "../state.ts";
-import type { JournalError, PriceBasis, UnresolvedCause } from "./facts.ts";
+import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
-
-interface OfAttempt {
-  readonly step: string;
-  readonly attempt: number;
-}
 
 /** A job on its way to the service, from its price to the service's acknowledgement. */
 export type SubmitEvent = OfAttempt &

@@ -1,5 +1,5 @@
 import type { Chosen } from "../../journal/events.ts";
-import { outputsOf, planStep, type RunState } from "../../journal/state.ts";
+import { outputsOf, type RunState } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { NOT_ACCEPTED, type PlanStep, type Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
@@ -32,7 +32,8 @@ export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
 export function refusedBefore(state: RunState, path: string): readonly Refused[] {
   const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
   const found: Refused[] = [];
-  const visited = new Set([planStep(state, path)]);
+  const first = stepNamed(state.planned.plan, path);
+  const visited = new Set(first === undefined ? [] : [first]);
   for (const one of visited) {
     found.push(...refusedBy(state, one));
     if (!standsForOthers(one) || visited.size > MOST_VISITED || found.length >= MOST_REFUSED) continue;

@@ -106,6 +106,10 @@ interface Flagged {
   readonly field: CleanText | null;
   readonly category: CleanText | null;
 }
+interface OfAttempt {
+  readonly step: string;
+  readonly attempt: number;
+}
 type PriceBasis = "quoted" | "provisional" | "unquotable";
 interface OutputFacts {
   readonly index: number;
@@ -374,37 +378,34 @@ type ChatEvent = ({
   readonly type: "chat.abandoned";
   readonly holdMicros: number;
 } & OfChat);
-interface OfAttempt$1 {
-  readonly step: string;
-  readonly attempt: number;
-}
-interface OfOutput extends OfAttempt$1 {
+interface OfOutput extends OfAttempt {
   readonly index: number;
 }
 type JobEvent = ({
   readonly type: "job.started";
-} & OfAttempt$1) | ({
+} & OfAttempt) | ({
   readonly type: "job.completed";
   readonly outputs: readonly OutputFacts[]; 
-  readonly copies?: readonly (StoredCopy | null)[];
-} & OfAttempt$1) | ({
+  readonly copies?: readonly (StoredCopy | null)[]; 
+  readonly unfit?: readonly string[];
+} & OfAttempt) | ({
   readonly type: "job.doubted";
   readonly message: CleanText; 
   readonly isOver?: true;
-} & OfAttempt$1) | ({
+} & OfAttempt) | ({
   readonly type: "job.failed";
   readonly error: JournalError;
-} & OfAttempt$1) | ({
+} & OfAttempt) | ({
   readonly type: "job.hold.raised";
   readonly holdMicros: number;
-} & OfAttempt$1) | PriceLearned | ({
+} & OfAttempt) | PriceLearned | ({
   readonly type: "job.settled";
   readonly costMicros: number; 
   readonly isUnconfirmed?: true;
-} & OfAttempt$1) | ({
+} & OfAttempt) | ({
   readonly type: "job.bill.impossible";
   readonly said: CleanText;
-} & OfAttempt$1) | ({
+} & OfAttempt) | ({
   readonly type: "output.downloaded";
 } & OfOutput & StoredCopy) | ({
   readonly type: "output.uncopied";
@@ -545,10 +546,6 @@ type StepEvent = {
   readonly file: string; 
   readonly manifest?: string;
 };
-interface OfAttempt {
-  readonly step: string;
-  readonly attempt: number;
-}
 type SubmitEvent = OfAttempt & ({
   readonly type: "job.quoted";
   readonly costMicros: number | null;
@@ -580,7 +577,8 @@ type SubmitEvent = OfAttempt & ({
   readonly message: CleanText;
   readonly cause: UnresolvedCause; 
   readonly jobId?: string;
-  readonly clockOffsetMs?: number;
+  readonly clockOffsetMs?: number; 
+  readonly unfit?: readonly string[];
 } | {
   readonly type: "job.found";
 } | {
@@ -942,7 +940,8 @@ type WorkMessage = {
   readonly type: "hint";
   readonly step: string;
   readonly attempt: number;
-} | {
+}
+| {
   readonly type: "performed";
   readonly step: string;
   readonly command: string;
