@@ -46,10 +46,10 @@ export function isSince({ sinceAt }: SpendingScope, { slot }: LedgerEntry): bool
 }
 
 function belowFloor({ wallet }: SpendingGuard, ledger: readonly LedgerChange[], money: AccountMoney): Refusal | null {
-  const elsewhere = heldElsewhereBy(ledger);
-  const requested = heldBy(ledger) - elsewhere;
+  const requested = heldBy(ledger) - heldElsewhereBy(ledger);
   if (wallet === null || requested === 0) return null;
-  const unseen = money.unseenMicros(wallet.mark) - elsewhere;
+  // What is held at a provider is in it only of a balance that was read before: then it is read anew.
+  const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - requested;
   const headroomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);

@@ -161,24 +161,6 @@ test("An output that was there and vanishes from a later answer is recorded, and
   expect((await life.journal.read("x")).filter(({ event }) => event.type === "output.expired")).toEqual([]);
 });
 
-test("An output that vanishes for a moment has not expired because the clock was set on meanwhile", async () => {
-  const paidService = new FakePaidService({ catalog: builtInCatalog() });
-  const client = paidService.client();
-  let reads = 0;
-  paidService.client = () => ({
-    ...client,
-    download: async (source, path, options) => {
-      reads += 1;
-      if (reads > 3) return client.download(source, path, options);
-      throw new DownloadError("job_1 has no such output; there is nothing to download.", { reason: "expired" });
-    },
-  });
-  const life = await openFakeShow({ paidService });
-  const right = life.clock.now.bind(life.clock);
-  life.clock.now = () => right() + reads * 90 * 60_000;
-  expect(whole(await start(life))).toEqual(["succeeded", 2]);
-});
-
 test("In slices a half answer is read again by time, too, and pauses the run when it stays", async () => {
   let isHalf = true;
   const life = await world(() => () => (isHalf ? { outputs: [] } : {}));

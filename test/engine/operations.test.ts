@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
@@ -123,41 +123,4 @@ test("a request that is sent again takes the only slot that there is", async () 
   const result = await ran(await openFakeShow(), film(provider), { concurrency: 1 });
   expect(result).toMatchObject({ status: "succeeded" });
   expect(provider.requests).toHaveLength(2);
-});
-
-describe("an error of a moment is not believed for the time that the clock says has passed since another one", () => {
-  const error = { status: "error", error: "Cannot connect to API" };
-
-  test("where the clock is set on by hours between two answers", async () => {
-    const provider = new MockProvider();
-    const world = await openFakeShow();
-    const right = world.clock.now.bind(world.clock);
-    let aheadMs = 0;
-    world.clock.now = () => right() + aheadMs;
-    provider.status = () => {
-      if (provider.asked === 1) return error;
-      aheadMs += 90 * 60_000;
-      if (provider.asked === 3) provider.status = null;
-      return error;
-    };
-    expect(await ran(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
-    expect(provider.made).toBe(1);
-  });
-
-  test("where the run was stopped for hours between them", async () => {
-    const provider = new MockProvider();
-    const world = await openFakeShow();
-    provider.status = () => error;
-    const first = await world.show.run(film(provider), {}, { id: "x", outDir: world.outDir });
-    while (provider.asked === 0) await world.clock.advance(250);
-    await first.stop();
-    expect(await during(world.clock, first.result())).toMatchObject({ status: "paused" });
-    await world.clock.advance(90 * 60_000);
-    const asked = provider.asked;
-    provider.status = () => {
-      if (provider.asked > asked) provider.status = null;
-      return error;
-    };
-    expect(await resumed(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
-  });
 });

@@ -2,8 +2,6 @@ import { decidedText, type RunReport, type Showrunner } from "../../internal.ts"
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
-import { planOf } from "../input/stored-run.ts";
-import { refusedFiles, refusedText, reviewFiles } from "../report/offered-takes.ts";
 import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -72,6 +70,8 @@ async function refusedTexts(
   flags: ServiceFlags,
 ): Promise<readonly string[]> {
   if (report.refused.length === 0) return [];
+  const { planOf } = await import("../input/stored-run.ts");
+  const { refusedFiles, refusedText, reviewFiles } = await import("../report/offered-takes.ts");
   const [plan, review] = await Promise.all([planOf(runner, report.id), reviewFiles(context, flags)]);
   const found = await refusedFiles(report.refused.slice(0, MOST_REFUSED), { plan, report, review });
   return ["", ...found.map(refusedText)];

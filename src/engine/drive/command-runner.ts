@@ -184,7 +184,6 @@ export class CommandRunner {
       if (result.serviceFailure !== null) wait(this.recordOutage(id, result.serviceFailure));
       return;
     }
-    if (result.end !== "refused") service.agreed(id);
     this.#on.answer(usesService.has(command.type) ? service.answered(watchId(id)) : service.passed(watchId(id)));
     switch (result.end) {
       case "done":

@@ -92,7 +92,7 @@ export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /** Of a submit: no send of it in this drive left this machine. Retried likewise; null: it was stopped before. */
   | { readonly end: "unsent"; readonly serviceFailure: ServiceFailure | null }
-  /** A read was refused, or said what may be so for a moment: retried for two minutes, then `otherwise` applies and it is left. */
+  /** The service refused a read: retried for two minutes, then `otherwise` applies and it is left. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
   /** Something outside the run is wrong: it stops, keeps the events, and the caller is notified. */
   | { readonly end: "failed"; readonly failure: Error }

@@ -15,7 +15,7 @@ import {
 } from "../generate/keep-answer.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
-import { isNewDoubt } from "../service/service-answers.ts";
+import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
 import { done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
 import { modelOf } from "./generate.ts";
 
@@ -100,6 +100,7 @@ function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
   return now() - (submittedAt ?? now());
 }
 
+/** A doubt of a moment is no part of a later one, which then lasts for as long before it is believed. */
 function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
   if (doubt === undefined) return [];
   return [
@@ -124,16 +125,21 @@ function doubted(
 ): EffectResult {
   const target = { step: command.step, attempt: command.attempt };
   if (attempt.phase === "unresolved") return left();
-  const events = noteDoubt(command, attempt, message, context);
-  const refused = (...otherwise: readonly RunEvent[]) => ({ end: "refused", events, otherwise }) as const;
-  if (said === undefined) return refused(unresolvedEvent(command, sentence`it was made, and ${message}`, kept?.unfit));
+  if (attempt.doubt?.message.startsWith(UNASKED) === true) {
+    const events: readonly RunEvent[] = [...noMoreDoubt(command, attempt), { type: "job.doubted", ...target, message }];
+    return { end: "again", inMs: lookAgainMs(0)!, events };
+  }
+  const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
+  const inMs = lookAgainMs(sinceMs);
+  if (inMs !== null) return { end: "again", inMs, events: noted };
+  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept?.unfit);
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
-  if (ageOf(attempt, context) > LONGEST_MS) return refused(unresolvedEvent(command, message));
+  if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
   const error = said.status === "error" ? asModerated(failed, said.error, null) : failed;
   const { holdMicros } = attempt;
   const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
-  return refused({ type: "job.failed", ...target, error }, bill);
+  return done({ type: "job.failed", ...target, error }, bill);
 }
 
 /** A provider that is away for a while loses nothing: what it accepted is asked for until it answers. */
@@ -146,32 +152,31 @@ function askAgain(
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return unresolved(command, attempt, message);
   }
-  const { doubt } = attempt;
-  const sinceMs = Math.max(0, context.now() - (doubt?.since ?? context.now()));
-  const events = noteDoubt(command, attempt, message, context);
-  return { end: "again", inMs: Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2))), events };
+  const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
+  return { end: "again", inMs: Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2))), events: noted };
 }
 
-/** Written down once for each message. */
+/** Written down once for each message, with how long it has been so. */
 function noteDoubt(
-  { step, attempt }: Operation,
+  { step, attempt: n }: Operation,
   { doubt }: AttemptState,
   message: ReturnType<typeof cleanText>,
   { now }: EffectContext,
-): readonly RunEvent[] {
-  return isNewDoubt(doubt, message, now()) ? [{ type: "job.doubted", step, attempt, message }] : [];
+): { readonly noted: readonly RunEvent[]; readonly sinceMs: number } {
+  const at = now();
+  const isNews = isNewDoubt(doubt, message, at);
+  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt: n, message }] : [];
+  return { noted, sinceMs: Math.max(0, at - (doubt?.since ?? at)) };
 }
 
 /** Left to a person; of what is left to one already, nothing new. */
-function unresolved(command: Operation, { phase }: AttemptState, message: ReturnType<typeof cleanText>): EffectResult {
-  return phase === "unresolved" ? left() : left(unresolvedEvent(command, message));
-}
-
-function unresolvedEvent(
+function unresolved(
   { step, attempt }: Operation,
+  { phase }: AttemptState,
   message: ReturnType<typeof cleanText>,
   unfit?: readonly string[],
-): RunEvent {
+): EffectResult {
+  if (phase === "unresolved") return left();
   const kept = unfit !== undefined && { unfit };
-  return { type: "job.unresolved", step, attempt, message, cause: "no answer", ...kept };
+  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...kept });
 }

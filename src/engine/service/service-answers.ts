@@ -97,10 +97,8 @@ export interface ServiceFailure {
 
 /** How long a run bears with a service that is away before it pauses, milliseconds. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long an answer that may be of a moment is looked for again, milliseconds: what a service lists may lag behind what it did. */
+/** How long a read that the service refuses is sent again, milliseconds: what it lists may lag behind what it did. */
 const DOUBT_MS = 120_000;
-/** As long as that lie so many refusals in a row apart: a clock may be set meanwhile, and a process be frozen. */
-const MOST_REFUSALS = 6;
 
 /** Milliseconds until what lacks in an answer is looked for again, ever further apart; null once that took long enough. */
 export function lookAgainMs(waitedMs: number): number | null {
@@ -200,13 +198,9 @@ export class ServiceWatch {
 
   /** The service itself refused a read: when to send it again; null once that took long enough. */
   refused(id: string): number | null {
-    const { failures } = count(this.#refused, id, this.#now());
-    return failures < MOST_REFUSALS ? outageDelayMs(failures) : null;
-  }
-
-  /** What refusals came before is no part of those that may follow. */
-  agreed(id: string): void {
-    this.#refused.delete(id);
+    const now = this.#now();
+    const { since, failures } = count(this.#refused, id, now);
+    return now - since < DOUBT_MS ? outageDelayMs(failures) : null;
   }
 
   #pause({ pause: reason, message }: ServiceFailure): RunEvent {
