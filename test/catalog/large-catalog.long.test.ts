@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { cli } from "../cli/support/cli.ts";
 import { startService } from "../cli/support/service.ts";
 import { breaking, largeCatalog, tableText } from "../support/large-catalog/index.ts";
@@ -54,6 +54,9 @@ test("a newcomer pulls it, compiles against it, is shown tables in full and plan
     join(cwd, "wrong.ts"),
     `import { pipeline } from "showrunner";
 import { z } from "zod";
+
+// Two compiles of every model, and processes one after the other.
+vi.setConfig({ testTimeout: 180_000 });
 export default pipeline("wrong", { input: z.object({}), build: ({ job }) => ({ made: job("made", ${JSON.stringify(twoWays.id)}, ${JSON.stringify(wrong)}) }) });`,
   );
   const planned = await run("plan", "wrong.ts");
