@@ -7,6 +7,9 @@ import { startService } from "../cli/support/service.ts";
 import { breaking, largeCatalog, tableText } from "../support/large-catalog/index.ts";
 import { typeCheck } from "../support/type-check.ts";
 
+// Two compiles of every model, and processes one after the other.
+vi.setConfig({ testTimeout: 180_000 });
+
 const { entries, models } = largeCatalog();
 const levels = models[0]!;
 const twoWays = models.find(({ rows }) => rows.length === 2)!;
@@ -54,9 +57,6 @@ test("a newcomer pulls it, compiles against it, is shown tables in full and plan
     join(cwd, "wrong.ts"),
     `import { pipeline } from "showrunner";
 import { z } from "zod";
-
-// Two compiles of every model, and processes one after the other.
-vi.setConfig({ testTimeout: 180_000 });
 export default pipeline("wrong", { input: z.object({}), build: ({ job }) => ({ made: job("made", ${JSON.stringify(twoWays.id)}, ${JSON.stringify(wrong)}) }) });`,
   );
   const planned = await run("plan", "wrong.ts");
