@@ -31,15 +31,24 @@ export async function fetchCatalog(
   ids?: readonly string[],
   chats: readonly string[] = [],
 ): Promise<Catalog> {
+  const looks = chats.map((id) => lookForChat(client, id));
+  return readCatalog(client, ids, looks);
+}
+
+/** {@link fetchCatalog} with what was asked of chat models by whoever keeps their answers. */
+export async function readCatalog(
+  client: CatalogClient,
+  ids: readonly string[] | undefined,
+  looks: readonly Promise<ChatLook>[],
+): Promise<Catalog> {
   const requested = [...new Set(ids ?? (await listedIds(client)))];
-  const spoken = Promise.all(chats.map((id) => lookForChat(client, id)));
   const advice = new Map<string, string>();
   const found = await Promise.all(requested.map((id) => fetchModel(client, id, (said) => void advice.set(id, said))));
   const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
   const others = models.length < requested.length ? await listedIds(client).catch(() => []) : [];
   const lacking = new Set<string>();
-  for (const one of await spoken) {
+  for (const one of await Promise.all(looks)) {
     if (one.model !== null) models.push(one.model);
     else if (one.isLacking) lacking.add(one.id);
   }
@@ -50,7 +59,14 @@ export async function fetchCatalog(
 }
 
 /** A model of that id that makes media; else whether the service says that it has none at all. */
-async function lookForChat(client: CatalogClient, id: string) {
+export interface ChatLook {
+  readonly id: string;
+  readonly model: CatalogModel | null;
+  readonly isLacking: boolean;
+}
+
+/** Sends two reads. What cannot be learnt throws nothing. */
+export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
   const model = await fetchModel(client, id).catch(() => null);
   if (model !== null || client.modelJobs === undefined) return { id, model, isLacking: false };
   try {

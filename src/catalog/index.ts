@@ -3,6 +3,6 @@ export { catalogOf, withFamilies } from "./catalog.ts";
 export { generateModels } from "./codegen/generate.ts";
 export { type Combination, combinationTable } from "./combination-table.ts";
 export { type CatalogChange, diffCatalogs } from "./diff.ts";
-export { fetchCatalog, pullCatalog } from "./fetch.ts";
+export { type ChatLook, fetchCatalog, lookForChat, pullCatalog, readCatalog } from "./fetch.ts";
 export { parseSnapshot, readSnapshot, snapshotText, writeSnapshot } from "./snapshot.ts";
 export { validateInput, valueProblems } from "./validate/validate.ts";

@@ -16,8 +16,8 @@ export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
 export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
   const { status, skippedByCondition, pruned } = steps[step.path]!;
   if (status === "failed") return step;
+  if (status !== "skipped" || skippedByCondition || pruned) return null;
   const parts = isSecondChoice(step) ? step.second.options : partsOf(step);
-  if (parts.length === 0 || status !== "skipped" || skippedByCondition || pruned) return null;
   return plan.steps.find(({ path }) => steps[path]?.status === "failed" && isWithin(path, parts)) ?? null;
 }
 

@@ -56,3 +56,21 @@ test("Of a service that is not ours it is a warning: whether it shows its chat m
   expect(quote.problems).toEqual([]);
   expect(quote.warnings).toMatchObject([{ code: "unlisted-chat", step: "chat-9" }]);
 });
+
+test("Whether a chat model exists is asked once, however many rows are planned with it", async () => {
+  const service = await startLocalService({ renderer: "stub" });
+  const { baseUrl, apiKey } = service;
+  const show = await openShowrunner({ baseUrl, apiKey, journal });
+  onTestFinished(async () => {
+    await show.close();
+    await service.close();
+  });
+  const row = pipeline("row", {
+    input: z.object({ about: z.string() }),
+    build: ({ chat, input }) => ({ said: chat("said", "chat-1", { prompt: input.about }) }),
+  });
+  await show.quote(row, { about: "a boat" }, { maxUnquoted: "0.01" });
+  const before = structuredClone(service.stats().requests);
+  for (const about of ["a bridge", "a barge"]) await show.quote(row, { about }, { maxUnquoted: "0.01" });
+  expect(service.stats().requests).toEqual(before);
+});

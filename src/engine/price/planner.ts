@@ -1,5 +1,5 @@
 import type { Client } from "../../api/index.ts";
-import { type Catalog, fetchCatalog, withFamilies } from "../../catalog/index.ts";
+import { type Catalog, type ChatLook, lookForChat, readCatalog, withFamilies } from "../../catalog/index.ts";
 import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
 import { LongWork } from "../../long-work.ts";
@@ -93,11 +93,17 @@ export interface PricingOptions {
   readonly isForecast?: boolean | undefined;
 }
 
+interface Kept<T> {
+  readonly at: number;
+  readonly answer: Promise<T>;
+}
+
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
 export class Planner {
   readonly estimates: EstimateCache;
   readonly #parts: PlannerParts;
-  readonly #models = new Map<string, { readonly at: number; readonly answer: ReturnType<Client["model"]> }>();
+  readonly #models = new Map<string, Kept<Awaited<ReturnType<Client["model"]>>>>();
+  readonly #chats = new Map<string, Kept<ChatLook>>();
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
@@ -270,16 +276,20 @@ export class Planner {
 
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */
   async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
-    const { client, now, families } = this.#parts;
-    const model = (id: string) => {
-      const stored = this.#models.get(id);
-      if (stored !== undefined && now() - stored.at < CACHE_MS) return stored.answer;
-      const answer = client.model(id);
-      this.#models.set(id, { at: now(), answer });
-      answer.catch(() => this.#models.delete(id));
-      return answer;
-    };
+    const { client, families } = this.#parts;
+    const model = (id: string) => this.#once(this.#models, id, () => client.model(id));
     const asked = { models: () => client.models(), model, modelJobs: (id: string) => client.modelJobs(id) };
-    return withFamilies(await fetchCatalog(asked, ids, chats), families);
+    const looks = chats.map((id) => this.#once(this.#chats, id, () => lookForChat(asked, id)));
+    return withFamilies(await readCatalog(asked, ids, looks), families);
+  }
+
+  #once<T>(kept: Map<string, Kept<T>>, id: string, ask: () => Promise<T>): Promise<T> {
+    const { now } = this.#parts;
+    const stored = kept.get(id);
+    if (stored !== undefined && now() - stored.at < CACHE_MS) return stored.answer;
+    const answer = ask();
+    kept.set(id, { at: now(), answer });
+    answer.catch(() => kept.delete(id));
+    return answer;
   }
 }
