@@ -115,7 +115,10 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 }
 
 function buildFailed(error: unknown): Problem {
-  return { code: "build", step: null, field: null, message: `build threw: ${errorText(error)}` };
+  // Some providers of AI SDK read their key as soon as a model is named.
+  const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
+  const hint = isKey ? "; a rehearsal with --local needs none that is valid: any text will do" : "";
+  return { code: "build", step: null, field: null, message: `build threw: ${errorText(error)}${hint}` };
 }
 
 function readReturns(returned: unknown, recorder: Recorder): DraftJson {

@@ -134,10 +134,7 @@ const NO_MODEL = { model: "none", provider: "none", yields: "image", isFindable:
 function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
   const yields = kindOf(model);
   if (yields === null) {
-    const next =
-      "give an image, video or speech model of AI SDK's specification v4, such as fal.image(…) of @ai-sdk/fal 3, or use job(…) for models of the service";
-    const message = `${describe(model)} is no such model; ${next}`;
-    report({ code: "not-a-model", step, field: "model", message });
+    report({ code: "not-a-model", step, field: "model", message: noModel(model) });
     return NO_MODEL;
   }
   const { provider, modelId } = model;
@@ -176,12 +173,26 @@ function mostOf(model: ImageModel | VideoModel): number | null {
   }
 }
 
-function describe(model: unknown): string {
-  if (typeof model === "string") return `the text ${JSON.stringify(model)}`;
-  if (typeof model !== "object" || model === null) return String(model);
-  const version = "specificationVersion" in model ? String(model.specificationVersion) : null;
-  return version === null || version === "v4" ? "what is given" : `a model of specification ${version}`;
+function noModel(model: unknown): string {
+  const version =
+    typeof model === "object" && model && "specificationVersion" in model ? model.specificationVersion : "v4";
+  if (version !== "v4")
+    return `AI SDK's specification ${String(version)} is another than v4, which this asks; ${NEWER}`;
+  const given =
+    typeof model === "object" && model
+      ? "what is given"
+      : typeof model === "string"
+        ? `the text ${JSON.stringify(model)}`
+        : String(model);
+  return `${given} is no such model; ${GIVE_A_MODEL}`;
 }
+
+const GIVE_A_MODEL =
+  "give an image, video or speech model of AI SDK's specification v4, such as fal.image(…) of @ai-sdk/fal, or use job(…) for models of the service";
+
+/** Without a tag, npm prefers a release whose `engines` fit the Node that it runs under. */
+const NEWER =
+  "install its provider's newest release by name, such as npm i @ai-sdk/fal@latest (without @latest, npm under Node 20 takes an older one)";
 
 /** What the author's function says; null where there is none, or where it looked at what does not exist yet. */
 function priceOf(
