@@ -82,6 +82,9 @@ export interface AttemptState {
     readonly message: string;
     /** A person takes what the job has as its result. */
     readonly isAccepted?: true;
+    /** Of an operation: so long it has been said while it was asked for, milliseconds, and when it was said last. */
+    readonly saidForMs?: number;
+    readonly saidAt?: number;
   };
   /** The provider that it is sent to; absent: the service. */
   provider?: string;

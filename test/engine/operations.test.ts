@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
@@ -123,4 +123,97 @@ test("a request that is sent again takes the only slot that there is", async () 
   const result = await ran(await openFakeShow(), film(provider), { concurrency: 1 });
   expect(result).toMatchObject({ status: "succeeded" });
   expect(provider.requests).toHaveLength(2);
+});
+
+describe("an error of a moment is not believed for the time that the clock says has passed since another one", () => {
+  const error = { status: "error", error: "Cannot connect to API" };
+  const HOURS_MS = 90 * 60_000;
+
+  test("where the clock is set on by hours between two answers", async () => {
+    const provider = new MockProvider();
+    const world = await openFakeShow();
+    const right = world.clock.now.bind(world.clock);
+    let aheadMs = 0;
+    world.clock.now = () => right() + aheadMs;
+    provider.status = () => {
+      if (provider.asked === 1) return error;
+      aheadMs += HOURS_MS;
+      if (provider.asked === 3) provider.status = null;
+      return error;
+    };
+    expect(await ran(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
+    expect(provider.made).toBe(1);
+  });
+
+  test("where the run was stopped for hours between them", async () => {
+    const provider = new MockProvider();
+    const world = await openFakeShow();
+    provider.status = () => error;
+    const first = await world.show.run(film(provider), {}, { id: "x", outDir: world.outDir });
+    while (provider.asked === 0) await world.clock.advance(250);
+    await first.stop();
+    expect(await during(world.clock, first.result())).toMatchObject({ status: "paused" });
+    await world.clock.advance(HOURS_MS);
+    const asked = provider.asked;
+    provider.status = () => {
+      if (provider.asked > asked) provider.status = null;
+      return error;
+    };
+    expect(await resumed(world, film(provider))).toMatchObject({ status: "succeeded", report: { cost: "0.50" } });
+  });
+
+  /** Slices, each of them `lateMs` after it was due; whether `anew`, as by a worker that knows nothing of the last one. */
+  async function sliced(provider: MockProvider, { lateMs = 0, anew = false }) {
+    const world = await openFakeShow();
+    await world.show.start(film(provider), {}, { id: "x", outDir: world.outDir });
+    for (let slices = 0; slices < 100; slices++) {
+      const slice = world.show.engine.slice("x", { findPipeline: async () => film(provider), anew });
+      const { status, wakeAt } = await during(world.clock, slice);
+      if (status !== "running") return { status, world };
+      await world.clock.advance(Math.max(0, (wakeAt ?? 0) - world.clock.now()) + lateMs);
+    }
+    throw new Error("It was asked for ever.");
+  }
+
+  test("where hours lie between two slices", async () => {
+    const provider = new MockProvider();
+    provider.status = () => {
+      if (provider.asked === 3) provider.status = null;
+      return error;
+    };
+    expect(await sliced(provider, { lateMs: HOURS_MS })).toMatchObject({ status: "succeeded" });
+    expect(provider.made).toBe(1);
+  });
+
+  test.each([
+    ["in slices", {}],
+    ["in slices that come late", { lateMs: 10 * 60_000 }],
+    ["in slices that know nothing of each other", { anew: true }],
+  ])("and one that stays is believed %s", async (_, how) => {
+    const provider = new MockProvider();
+    provider.status = () => error;
+    const { status, world } = await sliced(provider, how);
+    expect(status).toBe("failed");
+    expect(provider.asked).toBeLessThan(20);
+    const doubts = (await world.journal.read("x")).filter(({ event }) => event.type === "job.doubted");
+    expect(doubts.length).toBeLessThan(12);
+  });
+
+  test("and one that stays is believed where each process asks once an hour", async () => {
+    const provider = new MockProvider();
+    provider.status = () => error;
+    const world = await openFakeShow();
+    const { clock, show } = world;
+    let run = await show.run(film(provider), {}, { id: "x", outDir: world.outDir });
+    let [ended, stops] = ["", 0];
+    while (ended !== "failed" && stops++ < 20) {
+      const { asked } = provider;
+      while (provider.asked === asked) await clock.advance(250);
+      await run.stop();
+      ended = (await during(clock, run.result())).status;
+      await clock.advance(60 * 60_000);
+      if (ended !== "failed") run = await show.resume("x", { pipeline: film(provider) });
+    }
+    expect([ended, stops > 3]).toEqual(["failed", true]);
+  });
 });

@@ -240,6 +240,12 @@ test("a failure that nothing is tried again after is said once live, by its step
   expect([failed(true), failed(false)]).toEqual(["face: job failed: out of memory", null]);
 });
 
+test("what an operation says again and again is said to people once", () => {
+  const said = (saidForMs: number) => ({ type: "job.doubted", ...at, message: "no", saidForMs }) as RunEvent;
+  expect([liveText(said(0)), liveText(said(2_000))]).toEqual(["face: reading its job again: no", null]);
+  expect(specOf(said(2_000)).incident?.(said(2_000), state())).toBeNull();
+});
+
 test("the live output of a run shows what is no detail, after the name of its step", () => {
   for (const [said, line] of told) {
     const event = said as RunEvent;

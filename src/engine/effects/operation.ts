@@ -126,12 +126,12 @@ function doubted(
   const target = { step: command.step, attempt: command.attempt };
   if (attempt.phase === "unresolved") return left();
   if (attempt.doubt?.message.startsWith(UNASKED) === true) {
-    const events: readonly RunEvent[] = [...noMoreDoubt(command, attempt), { type: "job.doubted", ...target, message }];
-    return { end: "again", inMs: lookAgainMs(0)!, events };
+    const first: RunEvent = { type: "job.doubted", ...target, message, saidForMs: 0 };
+    return { end: "again", inMs: lookAgainMs(0)!, events: [...noMoreDoubt(command, attempt), first] };
   }
-  const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
-  const inMs = lookAgainMs(sinceMs);
-  if (inMs !== null) return { end: "again", inMs, events: noted };
+  const saidForMs = saidFor(attempt.doubt, context.now());
+  const inMs = lookAgainMs(saidForMs);
+  if (inMs !== null) return { end: "again", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
   if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept?.unfit);
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
@@ -140,6 +140,16 @@ function doubted(
   const { holdMicros } = attempt;
   const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
   return done({ type: "job.failed", ...target, error }, bill);
+}
+
+/**
+ * Milliseconds for which it has been said, as far as it was asked for: between two answers no more passes than the wait for
+ * the second one. A clock that is set, a laptop that sleeps and a resume a day later would make hours of two answers.
+ */
+function saidFor(doubt: AttemptState["doubt"], now: number): number {
+  const { saidForMs, saidAt } = doubt ?? {};
+  if (saidForMs === undefined || saidAt === undefined) return 0;
+  return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
 /** A provider that is away for a while loses nothing: what it accepted is asked for until it answers. */

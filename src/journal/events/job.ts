@@ -22,10 +22,15 @@ export type JobEvent =
       /** Hashes of what came with it and is no such media: it was paid for, and is kept. */
       readonly unfit?: readonly string[];
     } & OfAttempt)
-  /** An answer that lacks something, or says less than an earlier one, which stands; reported once for each message. */
+  /**
+   * An answer that lacks something, or says less than an earlier one, which stands; reported once for each message, of an
+   * operation each time.
+   */
   | ({
       readonly type: "job.doubted";
       readonly message: CleanText;
+      /** Of an operation: so long it has been said while it was asked for, milliseconds. */
+      readonly saidForMs?: number;
       /** It is under way after all: what was doubted before counts no more. */
       readonly isOver?: true;
     } & OfAttempt)
@@ -78,12 +83,19 @@ export const jobEvents: EventTable<JobEvent> = {
       if (event.isOver === true) return void delete attempt.doubt;
       // A clock that was ahead, and is not any more, would have it last for as long as that.
       const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
-      attempt.doubt = { ...attempt.doubt, since, message: event.message };
+      const { message, saidForMs } = event;
+      attempt.doubt = {
+        ...attempt.doubt,
+        since,
+        message,
+        ...(saidForMs !== undefined && { saidForMs, saidAt: fold.at }),
+      };
     },
     changes: "step",
-    line: ({ message, isOver }) => line(isOver === true ? message : `reading its job again: ${message}`),
-    incident: ({ message, isOver }) =>
-      isOver === true ? null : { what: "an answer that cannot be all", why: message },
+    line: ({ message, isOver, saidForMs = 0 }) =>
+      (saidForMs > 0 ? detail : line)(isOver === true ? message : `reading its job again: ${message}`),
+    incident: ({ message, isOver, saidForMs = 0 }) =>
+      isOver === true || saidForMs > 0 ? null : { what: "an answer that cannot be all", why: message },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "job.failed": {

@@ -260,7 +260,9 @@ interface AttemptState {
   doubt?: {
 readonly since: number; 
     readonly message: string; 
-    readonly isAccepted?: true;
+    readonly isAccepted?: true; 
+    readonly saidForMs?: number;
+    readonly saidAt?: number;
   };
   provider?: string;
   operation?: Json;
@@ -388,9 +390,11 @@ type JobEvent = ({
   readonly outputs: readonly OutputFacts[]; 
   readonly copies?: readonly (StoredCopy | null)[]; 
   readonly unfit?: readonly string[];
-} & OfAttempt) | ({
+} & OfAttempt)
+| ({
   readonly type: "job.doubted";
   readonly message: CleanText; 
+  readonly saidForMs?: number; 
   readonly isOver?: true;
 } & OfAttempt) | ({
   readonly type: "job.failed";
