@@ -234,6 +234,14 @@ test("a worker without the code sends nothing, and leaves the request to one tha
   const slice = (of: Pipeline | null) =>
     during(world.clock, world.show.engine.slice("x", { findPipeline: async () => of, anew: true }));
   expect(await slice(null)).toMatchObject({ status: "left" });
+  const other = pipeline("still", {
+    input: nothing,
+    build: ({ generate }) => ({
+      still: generate("still", provider.image("another"), { prompt: "a red boat" }, { maxCost: "0.05" }),
+    }),
+  });
+  const said = "still was planned with mock.image:painter, and the code has mock.image:another";
+  expect(await slice(other)).toMatchObject({ status: "left", message: expect.stringContaining(said) });
   let ended = await slice(still(provider));
   while (ended.status === "running") ended = await slice(still(provider));
   expect(ended).toMatchObject({ status: "succeeded" });

@@ -1,6 +1,7 @@
 import { type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
+import type { GenerateModel } from "../../plan/generate-model.ts";
 import { type Draft, traitsOf } from "../../plan/index.ts";
 import type { PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
@@ -80,12 +81,19 @@ class BoundFunctions implements StepFunctions {
   }
 }
 
-/** A function of another version would make something else than what was planned. */
+/** A function of another version, or another model, would make something else than what was planned. */
 function otherVersion({ planned }: RunState, code: LocalFunction, path: string): string | null {
+  if (code.kind === "generate") return otherModel(stepNamed(planned.plan, path), code.model);
   if (!("version" in code)) return null;
   const { version: is } = code;
   const plan = stepNamed(planned.plan, path);
   const was = plan !== undefined && "version" in plan ? plan.version : null;
   if (was === is) return null;
   return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to run that version`;
+}
+
+function otherModel(plan: PlanStep | undefined, { provider, modelId }: GenerateModel): string | null {
+  const is = `${provider}:${modelId}`;
+  if (plan?.kind !== "generate" || plan.model === is) return null;
+  return `${plan.path} was planned with ${plan.model}, and the code has ${is}; accept the changes to use that model`;
 }

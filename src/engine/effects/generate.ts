@@ -188,19 +188,11 @@ function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): Effec
   return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
 }
 
-/** The model of the step in the code, which has to be the one that was planned. */
+/** The model of the step in the code. */
 export function modelOf(
   { step }: { readonly step: string },
   context: EffectContext,
 ): { readonly model: GenerateModel } | { readonly without: EffectResult } {
   const found = localCode(context, step, "generate");
-  if ("without" in found) return found;
-  const { model } = found.code;
-  const plan = planStep(context.state, step) as GenerateStep;
-  const is = `${model.provider}:${model.modelId}`;
-  if (is === plan.model) return { model };
-  const message = ownText(
-    `${step} was planned with ${plan.model}, and the code has ${is}; accept the changes to use that model`,
-  );
-  return { without: { end: "left", events: [{ type: "run.paused", reason: "code", message }] } };
+  return "without" in found ? found : { model: found.code.model };
 }

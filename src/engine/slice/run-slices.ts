@@ -217,12 +217,13 @@ function fundsLookedAt(
   return status === "paused" && now < updatedAt + waitForFundsMs ? now + FUNDS_EVERY_MS : null;
 }
 
-/** Steps whose code is not here are no reason to pause: another worker may have it. */
+/** Steps whose code is not here are no reason to pause: another worker may have it. What is left to a person waits for none. */
 function leavingCode(deps: DriveDependencies, { runId }: RunState): DriveDependencies {
   const functions: StepFunctions = {
     find(state, path) {
       const found = deps.functions.find(state, path);
-      if ("missing" in found) throw new CodeElsewhereError(runId, found.missing);
+      const isWithPerson = state.steps[path]?.attempts.at(-1)?.phase === "unresolved";
+      if ("missing" in found && !isWithPerson) throw new CodeElsewhereError(runId, found.missing);
       return found;
     },
   };
