@@ -30,6 +30,8 @@ export class CommandRunner {
   readonly #on: Listener;
   /** Ids of commands under way, here or in other jobs of an engine. */
   readonly active = new Set<string>();
+  /** Ids of commands that a stop broke off. */
+  readonly brokenOff = new Set<string>();
   readonly memory: DriveMemory;
   /** Commands that were performed elsewhere before it was known here that they are. */
   readonly #performed = new Set<string>();
@@ -153,7 +155,7 @@ export class CommandRunner {
   }
 
   #threw(command: Command, error: unknown): void {
-    if (this.#interrupt.signal.aborted) return;
+    if (this.#interrupt.signal.aborted) return void this.brokenOff.add(commandId(command));
     const serviceFailure = bucketAway(error);
     if (serviceFailure !== null) this.#ended(command, { end: "unreachable", events: [], serviceFailure });
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);

@@ -30,6 +30,8 @@ interface Surroundings {
   readonly active: ReadonlySet<string>;
   readonly notBefore: ReadonlyMap<string, number>;
   readonly unsent: ReadonlySet<string>;
+  /** Commands that a stop broke off: the next drive performs them. */
+  readonly brokenOff: ReadonlySet<string>;
   readonly now: number;
   /** Of the plan as it is then: a decision may change it. */
   order(): readonly PlanStep[];
@@ -85,7 +87,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     for (const command of decision.commands) commands.set(commandId(command), command);
     if (decision.events.length === 0) {
       const stopping = around.stopIfRequested();
-      const isPerformed = (command: Command) => !stopping || command.type === "place";
+      const isPerformed = ({ type }: Command) => !stopping || (type === "place" && !around.brokenOff.has("place"));
       const all = [...commands.values()];
       // Still due: else the next decision would take the run for one that lacks nothing.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);

@@ -232,6 +232,7 @@ class Driver {
       active: this.#commands.active,
       notBefore: this.#commands.memory.notBefore,
       unsent: this.#commands.memory.unsent,
+      brokenOff: this.#commands.brokenOff,
       now: this.#deps.now(),
       order: () => this.#schedule().order,
       clockOffsetMs: this.#deps.client.clockOffsetMs(),
