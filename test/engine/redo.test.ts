@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import type { StepMethods } from "../../src/define/index.ts";
 import { type Pipeline, pipeline, type ResumeOptions } from "../../src/index.ts";
+import { apiError } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** Of every kind that can be asked for again: a job, a chat, takes and what an expansion led to. */
@@ -132,4 +134,70 @@ test("a `revise` that is no function is a problem of the plan", async () => {
   });
   const { problems } = await show.quote(wrong, {});
   expect(problems).toContainEqual(expect.objectContaining({ step: "a", field: "revise" }));
+});
+
+describe("a note on what a choice came to", () => {
+  const revise = (input: { readonly prompt: string }, note: string) => ({ prompt: `${input.prompt}, ${note}` });
+  const rewrite = { model: "chat-1", maxCost: "0.02" } as const;
+  const duel = (more: object): Pipeline =>
+    pipeline("duel", {
+      input: z.object({}),
+      build({ job, approve }) {
+        const input = { prompt: "a duel" };
+        const still = job("still", models.image, input, { onModerated: "rewrite", rewrite, ...more });
+        return { fine: approve("fine", still) };
+      },
+    });
+  const either = (more: object): Pipeline =>
+    pipeline("either", {
+      input: z.object({}),
+      build({ firstOf, approve }) {
+        const words = ["a duel", "a dance"];
+        const options = words.map((prompt) => (b: StepMethods) => b.job("made", models.image, { prompt }, more));
+        return { fine: approve("fine", firstOf("still", options, { onModerated: "next" })) };
+      },
+    });
+
+  async function shown(of: Pipeline, isFlagged: boolean) {
+    const sent: string[] = [];
+    const world = await openFakeShow({
+      refuses: (_, body) => {
+        sent.push((body as { readonly prompt: string }).prompt);
+        const isHarsh = isFlagged && sent.at(-1)!.startsWith("a duel");
+        return isHarsh ? apiError(422, "MODERATION_FAILED", { param: "input.prompt" }) : null;
+      },
+      says: () => "a dance",
+    });
+    const { clock, show, outDir, paidService } = world;
+    const run = await during(clock, show.run(of, {}, { id: "x", outDir }));
+    expect((await during(clock, run.result())).pause?.reason).toBe("approval");
+    const how = await show.redo("x", "fine", "warmer", of);
+    sent.length = 0;
+    const again = await during(clock, show.resume("x", { pipeline: of, acceptChanges: true, ...how }));
+    expect((await during(clock, again.result())).pause?.reason).toBe("approval");
+    return { how, sent, chats: paidService.chats.size };
+  }
+
+  test.each([
+    ["the milder prompt", duel, "still/2/again", 1],
+    ["the next option", either, "still/2/made", 0],
+  ])("is about %s where moderation refused the first, which is not asked for again", async (_, of, path, chats) => {
+    const { how, ...made } = await shown(of({}), true);
+    expect(how).toEqual({ rerun: [path], note: "warmer" });
+    expect(made).toEqual({ sent: ["a dance"], chats });
+  });
+
+  test("is told to `revise` of the option that was made alone", async () => {
+    const next = await shown(either({ revise }), true);
+    expect(next.how.edit).toEqual({ "still/2/made": { prompt: "a dance, warmer" } });
+    expect(next.sent).toEqual(["a dance, warmer"]);
+    const first = await shown(either({ revise }), false);
+    expect(first.how.edit).toEqual({ "still/1/made": { prompt: "a duel, warmer" } });
+    expect(first.sent).toEqual(["a duel, warmer"]);
+  });
+
+  test("is about the first prompt where that was made", async () => {
+    const { how, sent } = await shown(duel({}), false);
+    expect([how.rerun, sent]).toEqual([["still/1/first"], ["a duel"]]);
+  });
 });

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Pipeline } from "../../define/index.ts";
 import { isStepFinal, planStep, type RunState } from "../../journal/state.ts";
 import { own } from "../../own.ts";
-import { traitsOf } from "../../plan/index.ts";
+import { isSecondChoice, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
+import { missingReason } from "../../run/resolve.ts";
 import { functionsFor, type StepFunctions } from "../effects/functions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
@@ -43,11 +44,13 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   return edits.length === 0 ? { rerun: made, note } : { edit: Object.fromEntries(edits), note };
 }
 
-/** The paid steps whose results a step passes on, or itself. */
+/** The paid steps whose results a step passes on, or itself; of a choice, those of the option that was made. */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
   if ("model" in plan) return [path];
   const passed: readonly Reference[] = state.steps[path]!.expanded ?? traitsOf(plan).standsFor;
+  const made = isSecondChoice(plan) ? passed.find(({ $ref }) => missingReason(state, $ref) === null) : undefined;
+  if (made !== undefined) return madeFor(state, made.$ref.step);
   return passed.flatMap(({ $ref }) => madeFor(state, $ref.step));
 }
 
