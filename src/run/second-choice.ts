@@ -52,8 +52,14 @@ function notFlagged(steps: readonly StepState[]): OptionEnd {
   return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
 }
 
-function whyStopped(step: StepState, { paid, cause }: StepFailure, { choice, at }: Option): string | null {
-  if (choice.second.rewrites === true && at === 0) {
+/** Whether it is the prompt as it was written, of one that may be rewritten: that may be out before anything is made. */
+function isAsWritten({ choice: { second }, at }: Option): boolean {
+  return second.rewrites === true && at + second.out.length === 0;
+}
+
+function whyStopped(step: StepState, { paid, cause }: StepFailure, option: Option): string | null {
+  const { choice } = option;
+  if (isAsWritten(option)) {
     if (cause !== "moderated") return `${step.path}: ${step.reason}`;
     // Its price counts what this one may have cost.
     if (paid === "maybe") return null;
@@ -157,7 +163,7 @@ export function isMadeUpFor(state: RunState, path: string): boolean {
 export function madeAgainFor(state: RunState, path: string): string | null {
   const [option] = optionsAround(state.planned.plan, path);
   if (option?.choice.second.rewrites !== true) return path;
-  if (option.at === 0) return endOf(state, option).is === "out" ? null : path;
+  if (isAsWritten(option)) return endOf(state, option).is === "out" ? null : path;
   const plan = option.steps.find((step) => step.path === path)!;
   return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
 }

@@ -254,3 +254,59 @@ describe("a request to a provider whose prompt may be rewritten", () => {
     expect(result.cost.micros).toBeLessThanOrEqual(quote.totalMicros.max!);
   });
 });
+
+describe("a prompt that moderation refuses in its estimate already", () => {
+  /** A world whose estimates refuse the first prompt; `again` says what becomes of the milder one. */
+  async function worldOf(again: FakeServiceOptions["fails"]) {
+    const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "a dance", fails: again });
+    const client = paidService.client();
+    const estimate: typeof client.estimate = async (...asked) => {
+      if (isHarsh(asked)) throw apiError(422, "MODERATION_FAILED");
+      return client.estimate(...asked);
+    };
+    paidService.client = () => ({ ...client, estimate });
+    return openFakeShow({ paidService });
+  }
+  const only = pipeline("only", {
+    input: z.object({}),
+    build: ({ job }) => ({
+      still: job("still", models.image, { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
+    }),
+  });
+  const refusedOnce = { code: "MODERATION_FAILED", retryable: false };
+
+  test("is rewritten at once, and that is said", async () => {
+    const result = await ran(await worldOf(() => null), only);
+    expect(result.status).toBe("succeeded");
+    expect(Object.keys(stepsOf(result))).toEqual(["still/2/prompt", "still/2/again", "still/pick"]);
+    expect(stepsOf(result)["still/pick"]).toMatch(
+      /^succeeded: took still\/2: still\/1 was out \(still\/1\/first .*moderation/,
+    );
+  });
+
+  test("has another rewriting made by --rerun-failed where the milder one is refused too", async () => {
+    let isRefused = true;
+    const world = await worldOf(() => (isRefused ? refusedOnce : null));
+    const result = await ran(world, only);
+    expect(result.status).toBe("failed");
+    expect(stepsOf(result)["still/pick"]).toMatch(/still\/1 was out \(.*still\/2\/again: refused by moderation: /);
+    isRefused = false;
+    await world.clock.advance(10 * 60_000);
+    const again = await world.show.resume("x", { rerunFailed: true });
+    expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+    expect(world.paidService.chats.size).toBe(2);
+  });
+
+  test("has the milder one made again by --rerun-failed where that failed for another reason", async () => {
+    let isBroken = true;
+    const world = await worldOf(() => (isBroken ? { code: "INTERNAL", retryable: false } : null));
+    const result = await ran(world, only);
+    expect(result.status).toBe("failed");
+    expect(stepsOf(result)["still/pick"]).toContain("still/2/again: failed at no cost: ");
+    isBroken = false;
+    await world.clock.advance(10 * 60_000);
+    const again = await world.show.resume("x", { rerunFailed: true });
+    expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+    expect(world.paidService.chats.size).toBe(1);
+  });
+});
