@@ -3,8 +3,8 @@ import type { Flagged, JournalError } from "../../journal/events.ts";
 
 /** What providers call a refusal by moderation: OpenAI's `error.code` of images, and the `type` of fal's details. */
 const CODES: ReadonlySet<unknown> = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Replicate names it in the text of a prediction's error. */
-const IN_TEXT = /\bE005\b/;
+/** Replicate ends the text of a prediction's error with it, and perhaps an id; elsewhere it is quoted from the request. */
+const IN_TEXT = /\(E005\)(?: \([\w-]+\))?\.?$/m;
 /** Errors within errors are looked at so far. */
 const MOST_CAUSES = 8;
 /** Longer bodies are no message, characters. */
