@@ -45,7 +45,7 @@ export const outputMachine = setup({
  *
  * ```
  * phase: planned → priced → submitting(sent ⇄ unknown) → inQueue → inProgress → completed | failed
- *                              ├→ refused | unfunded→priced | unresolved → inQueue (acknowledged, found, adopted) | lost
+ *                              ├→ refused | unfunded→priced | unresolved → inQueue (acknowledged, found, adopted) | refused | lost
  * money: none → held → settled | released
  * ```
  */
@@ -73,6 +73,8 @@ export const jobMachine = setup({
   guards: {
     isPriced: stateIn({ phase: "priced" }),
     isSubmitting: stateIn({ phase: "submitting" }),
+    // A refusal may come after it was left to a person.
+    isUnanswered: or([stateIn({ phase: "submitting" }), stateIn({ phase: "unresolved" })]),
     isUnresolved: stateIn({ phase: "unresolved" }),
     // A charge is only ever learnt of a job that the service acknowledged.
     isAcknowledged: or([
@@ -118,10 +120,16 @@ export const jobMachine = setup({
           tags: ["open", "inFlight", "accepted"],
           on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" },
         },
-        // A last resort that can be left again: by an acknowledgement of its key, by a read that finds the job, by a person.
+        // A last resort that can be left again: by a late answer to its send, by a read that finds the job, by a person.
         unresolved: {
           tags: "open",
-          on: { "job.submitted": "inQueue", "job.found": "inQueue", "job.adopted": "inQueue", "job.lost": "lost" },
+          on: {
+            "job.submitted": "inQueue",
+            "job.submit.refused": "refused",
+            "job.found": "inQueue",
+            "job.adopted": "inQueue",
+            "job.lost": "lost",
+          },
         },
         completed: { type: "final" },
         failed: { type: "final" },
@@ -137,7 +145,7 @@ export const jobMachine = setup({
           on: {
             "job.hold.raised": "held",
             "job.settled": { target: "settled", guard: "isAcknowledged" },
-            "job.submit.refused": { target: "released", guard: "isSubmitting" },
+            "job.submit.refused": { target: "released", guard: "isUnanswered" },
             "job.submit.withdrawn": { target: "none", guard: "isSubmitting" },
             "job.lost": { target: "released", guard: "isUnresolved" },
           },

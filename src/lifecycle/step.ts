@@ -29,6 +29,7 @@ export const stepMachine = setup({
       | { type: "step.reset" }
       | { type: "job.unresolved" }
       | { type: "job.submitted" }
+      | { type: "job.submit.refused" }
       | { type: "job.found" }
       | { type: "job.adopted" }
       | { type: "job.lost" },
@@ -62,6 +63,7 @@ export const stepMachine = setup({
     unresolved: {
       on: {
         "job.submitted": "running",
+        "job.submit.refused": "running",
         "job.found": "running",
         "job.adopted": "running",
         "job.lost": "running",

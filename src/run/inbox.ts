@@ -72,11 +72,13 @@ function givenEvents(
 }
 
 /** Whether it is the answer to a request of an earlier holder of the run that nobody can ask for: under a key, its answer comes again. */
-function isOwed(state: RunState, { step, of }: InboxMessage & { readonly type: "performed" }): boolean {
+function isOwed(state: RunState, { step, of, events }: InboxMessage & { readonly type: "performed" }): boolean {
   const plan = planStep(state, step);
   const attempt = lastAttempt(state.steps[step]!);
   if (isRunFinal(state.status) || plan.kind !== "generate" || attempt?.key !== of) return false;
   const { phase, operation } = attempt;
+  // What refuses one send of a key says nothing of another.
+  if (plan.promise === "keyed" && events.some(({ type }) => type === "job.submit.refused")) return false;
   return phase === "unresolved" ? operation === undefined : jobPhases.submitting.has(phase) && plan.promise !== "keyed";
 }
 

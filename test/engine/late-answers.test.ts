@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type JournalStore, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { greyPng } from "../../src/placeholder-media.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
-import { MockProvider } from "../support/mock-models.ts";
+import { apiCallError, MockProvider } from "../support/mock-models.ts";
 import type { SimulatedClock } from "../support/simulated-clock.ts";
 
 const LEASE_MS = 30_000;
@@ -30,7 +30,9 @@ class SlowProvider extends MockProvider {
 
   #late<Options, Answer>(ask: (options: Options) => PromiseLike<Answer>) {
     return async (options: Options): Promise<Answer> => {
-      const answer = await ask(options);
+      const asked = ask(options);
+      const answer = Promise.resolve(asked);
+      answer.catch(() => {});
       await this.#answers.promise;
       return answer;
     };
@@ -116,6 +118,61 @@ describe("an answer of a provider that comes after its process lost the run", ()
     const result = await resumed(late, of(provider));
     expect(result).toMatchObject({ status: "succeeded", report: { cost, held: "0.00" } });
     expect([provider.requests.length, provider.made]).toEqual([1, 1]);
+  });
+
+  describe("and refuses the request", () => {
+    const refusing = (status: number) =>
+      new SlowProvider("mock", [{ throws: apiCallError(status, "no such size", { prompt: "a boat" }) }, "made"]);
+
+    test("settles the step, and its hold is free again without a person", async () => {
+      const provider = refusing(400);
+      const late = await takenOver(provider, pictureOf);
+      expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "paused", report: { held: "0.05" } });
+      await late.answered();
+      const result = await resumed(late, pictureOf(provider));
+      expect(result).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
+      expect(provider.requests).toHaveLength(1);
+    });
+
+    test("is followed by another request where it was only busy", async () => {
+      const provider = refusing(429);
+      const late = await takenOver(provider, pictureOf);
+      await resumed(late, pictureOf(provider));
+      await late.answered();
+      const result = await resumed(late, pictureOf(provider));
+      expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+      expect([provider.requests.length, provider.made]).toEqual([2, 1]);
+    });
+
+    test("proves nothing of a key that was sent again meanwhile", async () => {
+      const provider = new SlowProvider("gateway", [{ throws: apiCallError(400, "no", { prompt: "a boat" }) }, "made"]);
+      const late = await takenOver(provider, filmOf);
+      const second = resumed(late, filmOf(provider));
+      while (provider.requests.length < 2) await late.clock.advance(250);
+      await late.answered();
+      expect(await second).toMatchObject({ status: "succeeded", report: { cost: "0.50", held: "0.00" } });
+      expect([provider.requests.length, provider.made]).toEqual([2, 1]);
+    });
+
+    test("leaves it to a person where the answer proves nothing", async () => {
+      const provider = refusing(500);
+      const late = await takenOver(provider, pictureOf);
+      await resumed(late, pictureOf(provider));
+      await late.answered();
+      const result = await resumed(late, pictureOf(provider));
+      expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
+    });
+
+    test("changes nothing where a person has said meanwhile what came of it", async () => {
+      const provider = refusing(429);
+      const late = await takenOver(provider, pictureOf);
+      await resumed(late, pictureOf(provider));
+      await late.second.show.adopt("x", "made", null);
+      expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "failed" });
+      await late.answered();
+      expect(await resumed(late, pictureOf(provider))).toMatchObject({ status: "failed", report: { held: "0.00" } });
+      expect(provider.requests).toHaveLength(1);
+    });
   });
 
   test("counts before a person's word, not yet read, that nothing was made", async () => {

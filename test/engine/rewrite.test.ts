@@ -257,7 +257,7 @@ describe("a request to a provider whose prompt may be rewritten", () => {
 
 describe("a prompt that moderation refuses in its estimate already", () => {
   /** A world whose estimates refuse the first prompt; `again` says what becomes of the milder one. */
-  async function worldOf(again: FakeServiceOptions["fails"]) {
+  async function worldOf(again: NonNullable<FakeServiceOptions["fails"]>) {
     const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "a dance", fails: again });
     const client = paidService.client();
     const estimate: typeof client.estimate = async (...asked) => {

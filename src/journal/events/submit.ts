@@ -153,6 +153,8 @@ export const submitEvents: EventTable<SubmitEvent> = {
       const attempt = fold.attempt(event);
       fold.moveJob(attempt);
       attempt.error = event.error;
+      const step = fold.step(event.step);
+      if (step.status === "unresolved") resolve(fold, step, attempt);
     },
     changes: "step",
     ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),

@@ -75,6 +75,9 @@ declare const jobMachine: import("xstate").StateMachine<import("xstate").Machine
   type: "isSubmitting";
   params: import("xstate").NonReducibleUnknown;
 } | {
+  type: "isUnanswered";
+  params: unknown;
+} | {
   type: "isUnresolved";
   params: import("xstate").NonReducibleUnknown;
 }, never, {
@@ -160,6 +163,8 @@ declare const stepMachine: import("xstate").StateMachine<import("xstate").Machin
   type: "job.unresolved";
 } | {
   type: "job.submitted";
+} | {
+  type: "job.submit.refused";
 } | {
   type: "job.found";
 } | {
