@@ -18,21 +18,28 @@ function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolea
   );
 }
 
-/** Work that continues, and bills, at the service although nobody here watches it. */
+/** Work that continues, and bills, at the service or a provider although nobody here watches it. */
 export interface OpenJob {
   readonly step: string;
   /** Null while no acknowledgement came, or ever will. */
   readonly jobId: string | null;
   /** Reserved for it, micro-dollars: what it costs at most, as far as the service keeps to its quote. */
   readonly holdMicros: number;
+  /** Where it was sent; absent: to the service. */
+  readonly provider?: string;
+  /** Whether it was made at all is not known, and a person decides. */
+  readonly isUnresolved?: true;
 }
 
-/** What was sent to the service and has not come to its end, as far as the journal knows. */
+/** What was sent and has not come to its end, as far as the journal knows. */
 export function openJobs(state: RunState): readonly OpenJob[] {
   const open: OpenJob[] = [];
   for (const { path: step, attempts, chats } of Object.values(state.steps)) {
-    for (const { phase, jobId, holdMicros } of attempts)
-      if (jobPhases.open.has(phase)) open.push({ step, jobId, holdMicros });
+    for (const { phase, jobId, holdMicros, provider } of attempts) {
+      if (!jobPhases.open.has(phase)) continue;
+      const isUnresolved = phase === "unresolved" && { isUnresolved: true as const };
+      open.push({ step, jobId, holdMicros, ...(provider !== undefined && { provider }), ...isUnresolved });
+    }
     for (const { phase, jobId, holdMicros } of chats) if (phase === "sent") open.push({ step, jobId, holdMicros });
   }
   return open;

@@ -56,6 +56,20 @@ test("A job of which nobody knows whether it was made is not said to be there", 
   expect(text).toMatch(/^asked may be at the service, as its submit was not acknowledged; then it bills up to \$/);
 });
 
+test.each([
+  ["inProgress", "film still renders at mock and bills up to $0.02 (resume asks for it)"],
+  ["submitting.sent", "film may be made at mock, as no answer came; then it bills up to $0.02"],
+])("A request to a provider that is %s is not said to be at the service", (phase, text) => {
+  const film = [
+    job("film"),
+    {
+      status: "running",
+      attempts: [attempt(1, { phase, jobId: "gen_1", provider: "mock", money: "held", holdMicros: 20_000 } as object)],
+    },
+  ];
+  expect(runReport(runningState([film] as never, { status: "paused" })).missing).toMatchObject([{ text }]);
+});
+
 test("A run that is driven lacks nothing that does not come by itself, and one that was interrupted does", () => {
   const state = runningState(plan as never, { status: "running" });
   expect(runReport(state).missing).toEqual([]);

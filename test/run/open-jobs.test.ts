@@ -66,3 +66,12 @@ test("what goes on at the service, and bills, is listed with what is reserved fo
     { step: "talk", jobId: "c2", holdMicros: 5 },
   ]);
 });
+
+test("what may go on there only, or at a provider, says so", () => {
+  const state = withAttempt({ phase: "unresolved", jobId: null });
+  state.steps.b!.attempts.push({ phase: "inQueue", jobId: "gen_1", provider: "mock", holdMicros: 3 } as never);
+  expect(openJobs(state)).toEqual([
+    { step: "a", jobId: null, holdMicros: 7, isUnresolved: true },
+    { step: "b", jobId: "gen_1", holdMicros: 3, provider: "mock" },
+  ]);
+});

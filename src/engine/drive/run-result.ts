@@ -82,7 +82,7 @@ interface AnyRun {
   readonly report: RunReport;
   /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
   readonly drift: Drift | null;
-  /** Jobs that continue, and bill, at the service although this run stopped watching. */
+  /** Jobs that continue, and bill, although this run stopped watching; `isUnresolved`: that may. */
   readonly openJobs: readonly OpenJob[];
 }
 

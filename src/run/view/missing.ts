@@ -1,4 +1,5 @@
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../../journal/state.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
@@ -45,17 +46,25 @@ function ofStep(plan: PlanStep, step: StepState): readonly Missing[] {
 }
 
 function jobs(state: RunState): readonly Missing[] {
-  return openJobs(state).map(({ step, jobId, holdMicros }) => {
+  return openJobs(state).map(({ step, jobId, holdMicros, provider }) => {
     const own = state.steps[step]!;
     const what = "job" as const;
     if (own.status === "unresolved") {
       return { step, output: null, what, until: iso(expiryOf(own)), text: unresolvedText(state, own) };
     }
+    const most = `bills up to $${formatUsd(holdMicros)}`;
+    if (provider !== undefined) {
+      const isAccepted = jobPhases.accepted.has(lastAttempt(own)!.phase);
+      const text = isAccepted
+        ? `${step} still renders at ${provider} and ${most} (resume asks for it)`
+        : `${step} may be made at ${provider}, as no answer came; then it ${most}`;
+      return { step, output: null, what, until: null, text };
+    }
     const where =
       jobId === null
         ? "may be at the service, as its submit was not acknowledged; then it"
         : `still renders at the service as ${jobId} and`;
-    const text = `${step} ${where} bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`;
+    const text = `${step} ${where} ${most} (it cannot be cancelled; resume collects it)`;
     return { step, output: null, what, until: null, text };
   });
 }

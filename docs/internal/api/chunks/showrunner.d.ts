@@ -1560,6 +1560,8 @@ interface OpenJob {
   readonly step: string;
   readonly jobId: string | null;
   readonly holdMicros: number;
+  readonly provider?: string;
+  readonly isUnresolved?: true;
 }
 type RunUpdate = StoredEvent | ({
   readonly type: "progress";
