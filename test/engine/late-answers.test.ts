@@ -2,11 +2,12 @@ import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type JournalStore, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
+import { createMemoryJournal, type JournalStore, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
+import { JournalDiskFullError, JournalRecordError } from "../../src/journal/errors.ts";
 import { greyPng } from "../../src/placeholder-media.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../support/mock-models.ts";
-import type { SimulatedClock } from "../support/simulated-clock.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
 
 const LEASE_MS = 30_000;
 
@@ -225,5 +226,73 @@ describe("an answer of a provider that comes after its process lost the run", ()
     expect(await second.journal.dueRuns({ account, at: clock.now(), limit: 1 })).toHaveLength(1);
     expect(await slice()).toMatchObject({ status: "succeeded" });
     expect(provider.requests).toHaveLength(1);
+  });
+});
+
+/** A journal that takes nothing while it fails. */
+function failingJournal(inner: JournalStore) {
+  const writes: ReadonlySet<unknown> = new Set(["commit", "send", "takeLease", "renewLease", "releaseLease"]);
+  const failing = { error: null as Error | null, left: 0 };
+  const journal = new Proxy(inner, {
+    get(target, name) {
+      const member = Reflect.get(target, name, target) as unknown;
+      if (typeof member !== "function") return member;
+      const method = member.bind(target) as (...given: unknown[]) => unknown;
+      return (...given: unknown[]) => {
+        if (failing.error === null || !writes.has(name)) return method(...given);
+        if (name === "send") failing.left++;
+        return Promise.reject(failing.error);
+      };
+    },
+  });
+  return { journal, failing };
+}
+
+describe("an answer of a provider that comes while the journal takes nothing", () => {
+  async function answeredInto(error: Error) {
+    const clock = new SimulatedClock();
+    const { journal, failing } = failingJournal(createMemoryJournal({ now: () => clock.now() }));
+    const world = await openFakeShow({ journal, clock });
+    const provider = new SlowProvider();
+    const stop = new AbortController();
+    const { outDir, show } = world;
+    const handle = await show.run(pictureOf(provider), {}, { id: "x", outDir, signal: stop.signal });
+    const ended = handle.result().catch((thrown: unknown) => thrown);
+    await clock.advance(1_000);
+    failing.error = error;
+    provider.answer();
+    return { world, provider, failing, ended, stop };
+  }
+
+  test("is held on to until there is space again", async () => {
+    const { world, provider, failing, ended } = await answeredInto(new JournalDiskFullError("x", "No space is left."));
+    const { clock, show } = world;
+    await clock.advance(120_000);
+    failing.error = null;
+    expect(await during(clock, ended)).toMatchObject({ code: "JOURNAL_DISK_FULL" });
+    const result = await during(
+      clock,
+      show.resume("x", { pipeline: pictureOf(provider) }).then((handle) => handle.result()),
+    );
+    expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+    expect(provider.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["some ten minutes", new JournalDiskFullError("x", "No space is left."), 41],
+    ["not at all where that cannot help", new JournalRecordError("It cannot be stored."), 1],
+  ])("is held on to for %s", async (_, error, times) => {
+    const { world, failing, ended } = await answeredInto(error);
+    await during(world.clock, ended);
+    expect(failing.left).toBe(times);
+  });
+
+  test("is let go where a person stops the run", async () => {
+    const { world, failing, ended, stop } = await answeredInto(new JournalDiskFullError("x", "No space is left."));
+    const { clock } = world;
+    while (failing.left < 4) await clock.advance(1_000);
+    stop.abort();
+    await during(clock, ended);
+    expect(failing.left).toBe(5);
   });
 });

@@ -287,7 +287,8 @@ class Driver {
     await this.#untilIdle();
     const isOurs = !(failure instanceof RunTakenOverError);
     const written = isOurs ? this.#commitAnswers() : Promise.reject(failure);
-    await written.catch(() => leaveToNext(this.#deps, this.#state, this.#answers)).catch(() => {});
+    const { stop } = this.#options;
+    await written.catch(() => leaveToNext({ ...this.#deps, stop }, this.#state, this.#answers)).catch(() => {});
     if (isOurs) await this.#deps.store.releaseLease(this.#writer.lease).catch(() => {});
     throw failure;
   }

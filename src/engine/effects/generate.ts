@@ -1,5 +1,5 @@
 import { sleep } from "../../api/index.ts";
-import { cleanText, ownText } from "../../clean-text.ts";
+import { type cleanText, ownText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
@@ -9,9 +9,9 @@ import type { Command } from "../../run/command.ts";
 import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
 import { callOptions } from "../generate/call-options.ts";
 import type { Call } from "../generate/first-request.ts";
-import { completedEvents, keepOutputs, type Made, madeOf, UnfetchedError } from "../generate/keep-answer.ts";
+import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
-import { isStoreError } from "../media/media-errors.ts";
+import type { StoredMedia } from "../media/media-store.ts";
 import { beforeSending } from "./before-sending.ts";
 import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
@@ -24,7 +24,7 @@ const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 }
 const MOST_OPERATION_BYTES = 64 * 1024;
 /** Between tries to fetch what an answer named, milliseconds. */
 const FETCH_WAITS_MS = [1_000, 4_000, 15_000];
-/** Tries to keep what was made where the media folder or its bucket fails: some ten minutes. */
+/** Tries to keep what was made where something of ours fails, such as the media folder or its bucket: some ten minutes. */
 const MOST_KEEPS = 40;
 const KEY_AGAIN_MS = 15_000;
 
@@ -123,18 +123,18 @@ async function answered(
   const made = mediaOf(answer);
   if (made === null) return unknown(command, plan, ownText("it answered without any media"), context);
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const known = new Map<number, StoredMedia>();
   for (let tries = 0; ; tries += 1) {
     try {
-      const kept = await keepOutputs(plan, made, context);
+      const kept = await keepOutputs(plan, made, context, known);
       const metadata = answer.providerMetadata;
       return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {
-      // A full disk or a bucket that is away: these bytes are nowhere else, so that they are held on to for longer.
-      const isStore = isStoreError(error);
-      if (!isStore && !(error instanceof UnfetchedError)) throw error;
-      const isPatient = isStore && tries < MOST_KEEPS && !context.signal.aborted;
+      if (!(error instanceof UnkeptError)) throw error;
+      // A full disk, a bucket that is away: these bytes are nowhere else, so that they are held on to for longer.
+      const isPatient = !error.isUnfetched && tries < MOST_KEEPS && !context.signal.aborted;
       const waitMs = FETCH_WAITS_MS[tries] ?? (isPatient ? FETCH_WAITS_MS.at(-1)! : null);
-      if (waitMs === null) return unknown(command, plan, cleanText((error as Error).message), context);
+      if (waitMs === null) return unkept(command, plan, error, context);
       await sleep(context.clock, waitMs).catch(() => {});
     }
   }
@@ -166,6 +166,17 @@ function failed(
   return unknown(command, plan, saidBy(error), context);
 }
 
+/** It was made and charged, and not all of it is here. */
+function unkept(
+  { step, attempt: n }: Generate,
+  plan: GenerateStep,
+  { said: why, kept }: UnkeptError,
+  { state }: EffectContext,
+) {
+  const attempt = state.steps[step]!.attempts[n - 1]!;
+  return done(...lostAnswer(plan, attempt, { why, kept }));
+}
+
 /** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */
 function unknown(
   command: Generate,
@@ -179,7 +190,7 @@ function unknown(
     return { end: "again", inMs: KEY_AGAIN_MS, events: noted };
   }
   const attempt = state.steps[step]!.attempts[n - 1]!;
-  return done(...lostAnswer(plan, attempt, why));
+  return done(...lostAnswer(plan, attempt, { why }));
 }
 
 /** Nothing left this machine: the hold is released, and what hinders it is said. */

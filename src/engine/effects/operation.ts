@@ -5,14 +5,7 @@ import { type AttemptState, planStep } from "../../journal/state.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
-import {
-  completedEvents,
-  type Kept,
-  keepOutputs,
-  madeOf,
-  settledEvent,
-  UnfetchedError,
-} from "../generate/keep-answer.ts";
+import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
@@ -73,11 +66,17 @@ async function ended(
         const [bad] = kept.outputs;
         const isNothing = kept.copies.every((copy) => copy === null);
         if (isNothing)
-          return doubted(command, { plan, attempt, kept }, bad?.error?.message ?? ownText("it is empty"), context);
+          return doubted(
+            command,
+            { plan, attempt, kept: kept.unfit },
+            bad?.error?.message ?? ownText("it is empty"),
+            context,
+          );
         return done(...found, ...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
       } catch (error) {
-        if (!(error instanceof UnfetchedError)) throw error;
-        return doubted(command, { plan, attempt }, cleanText(error.message), context);
+        if (!(error instanceof UnkeptError)) throw error;
+        if (!error.isUnfetched) throw error.cause;
+        return doubted(command, { plan, attempt, kept: error.kept }, error.said, context);
       }
     case "error":
       return doubted(
@@ -119,7 +118,12 @@ function nextAskMs(ageMs: number): number {
  */
 function doubted(
   command: Operation,
-  { plan, attempt, said, kept }: About & { readonly said?: StatusAnswer; readonly kept?: Kept },
+  {
+    plan,
+    attempt,
+    said,
+    kept,
+  }: About & { readonly said?: StatusAnswer; readonly kept?: readonly string[] | undefined },
   message: ReturnType<typeof cleanText>,
   context: EffectContext,
 ): EffectResult {
@@ -132,7 +136,7 @@ function doubted(
   const saidForMs = saidFor(attempt.doubt, context.now());
   const inMs = lookAgainMs(saidForMs);
   if (inMs !== null) return { end: "again", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
-  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept?.unfit);
+  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept);
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
@@ -184,9 +188,9 @@ function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,
   message: ReturnType<typeof cleanText>,
-  unfit?: readonly string[],
+  kept: readonly string[] = [],
 ): EffectResult {
   if (phase === "unresolved") return left();
-  const kept = unfit !== undefined && { unfit };
-  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...kept });
+  const unfit = kept.length > 0 && { unfit: kept };
+  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...unfit });
 }

@@ -1,4 +1,4 @@
-import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import { type CleanText, cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { OutputFacts, RunEvent, StoredCopy } from "../../journal/events.ts";
 import type { VideoData } from "../../plan/generate-model.ts";
 import type { GenerateStep, MediaKind } from "../../plan/plan.ts";
@@ -22,7 +22,27 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
 }
 
 /** What was made is at an address, and could not be fetched from there just now. */
-export class UnfetchedError extends Error {}
+class UnfetchedError extends Error {}
+
+/** Not all of an answer could be kept. */
+export class UnkeptError extends Error {
+  /** Hashes of what was. */
+  readonly kept: readonly string[];
+  /** Nothing of ours failed, such as a disk. */
+  readonly isUnfetched: boolean;
+
+  constructor(cause: unknown, kept: readonly string[]) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.kept = kept;
+    this.isUnfetched = cause instanceof UnfetchedError;
+  }
+
+  /** For people. */
+  get said(): CleanText {
+    const said = cleanText(this.message);
+    return this.kept.length === 0 ? said : sentence`${said}; the rest ${whereKept(this.kept)}`;
+  }
+}
 
 interface Keeping {
   readonly media: MediaStore;
@@ -41,15 +61,29 @@ type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, nu
 
 /**
  * Takes the media of an answer into the store, measured and checked as any others are. One that is no such media is an output
- * that failed, as is one that was asked for and is not there. @throws UnfetchedError
+ * that failed, as is one that was asked for and is not there. What cannot be kept hinders nothing else of the answer.
+ * `known`: what an earlier try of the same answer stored, by position; what this one stores is added. @throws UnkeptError
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
   made: readonly Made[],
   keeping: Keeping,
+  known = new Map<number, StoredMedia>(),
 ): Promise<Kept> {
   const kept: One[] = [];
-  for (const [index, one] of made.entries()) kept.push(await keepOne(index, one, yields, keeping));
+  const failures: unknown[] = [];
+  for (const [index, one] of made.entries()) {
+    try {
+      kept.push(await keepOne(index, one, yields, { ...keeping, known }));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) {
+    // What is wrong here passes sooner than an address of others.
+    const worst = failures.find((error) => !(error instanceof UnfetchedError)) ?? failures[0];
+    throw new UnkeptError(worst, [...new Set([...known.values()].map(({ sha256 }) => sha256))]);
+  }
   for (let index = made.length; index < asked; index += 1) {
     kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
   }
@@ -58,21 +92,34 @@ export async function keepOutputs(
   return { outputs, copies: kept.map(([, copy]) => copy), ...(unfit.length > 0 && { unfit }) };
 }
 
-async function keepOne(index: number, made: Made, kind: MediaKind, keeping: Keeping): Promise<One> {
+async function keepOne(
+  index: number,
+  made: Made,
+  kind: MediaKind,
+  { known, ...keeping }: Keeping & { readonly known: Map<number, StoredMedia> },
+): Promise<One> {
   const { media } = keeping;
   if (made instanceof Uint8Array && made.length === 0) {
     return [failedOutput(index, ownText("its provider gave nothing")), null];
   }
-  const stored = made instanceof Uint8Array ? await media.put({ bytes: made }) : await fetched(made.url, keeping);
+  const stored = known.get(index) ?? (await storedFrom(made, keeping));
+  known.set(index, stored);
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
   if ("fault" in facts) {
-    const message = cleanText(
-      `it should be ${kind}, and ${facts.fault}; it is in the media folder as ${stored.sha256}`,
-    );
+    const message = cleanText(`it should be ${kind}, and ${facts.fault}; it ${whereKept([stored.sha256])}`);
     return [failedOutput(index, message), null, stored.sha256];
   }
   return produced(index, facts, stored);
+}
+
+/** Where a person finds bytes that are no output of any step. */
+function whereKept(hashes: readonly string[]): CleanText {
+  return ownText(`is in the media folder as ${hashes.join(", ")}`);
+}
+
+async function storedFrom(made: Made, keeping: Keeping): Promise<StoredMedia> {
+  return made instanceof Uint8Array ? keeping.media.put({ bytes: made }) : fetched(made.url, keeping);
 }
 
 async function fetched(url: string, { media, inside }: Keeping): Promise<StoredMedia> {

@@ -34,7 +34,12 @@ export type JobEvent =
       /** It is under way after all: what was doubted before counts no more. */
       readonly isOver?: true;
     } & OfAttempt)
-  | ({ readonly type: "job.failed"; readonly error: JournalError } & OfAttempt)
+  | ({
+      readonly type: "job.failed";
+      readonly error: JournalError;
+      /** Hashes of what came of an answer that is not all here: it was paid for, and is kept. */
+      readonly unfit?: readonly string[];
+    } & OfAttempt)
   /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
   | PriceLearned
@@ -106,13 +111,14 @@ export const jobEvents: EventTable<JobEvent> = {
       attempt.error = event.error;
     },
     changes: "step",
+    media: ({ unfit = [] }) => unfit,
     timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
     // What cannot pass fails the step, which says why.
     line: ({ error }) => (error.retryable ? line : detail)(`job failed: ${error.message}`),
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
     },
-    ...ignoredBy("ledger", "media", "notice"),
+    ...ignoredBy("ledger", "notice"),
   },
   "job.hold.raised": {
     apply: (fold, event) => {

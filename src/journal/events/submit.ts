@@ -41,7 +41,7 @@ export type SubmitEvent = OfAttempt &
         /** The job that the service named when the key was sent. */
         readonly jobId?: string;
         readonly clockOffsetMs?: number;
-        /** Hashes of what its provider gave last and is no such media: it was paid for, and is kept. */
+        /** Hashes of what its provider gave last and is no output: no such media, or not all of it. It was paid for, and is kept. */
         readonly unfit?: readonly string[];
       }
     /** The service shows the job of an unresolved attempt again. */

@@ -106,17 +106,18 @@ function unanswered(plan: GenerateStep, attempt: AttemptState, builder: Decision
     if (!builder.dueOrWake(`generate:${plan.path}#${attempt.n}`)) return builder.watch();
     return builder.issue({ type: "generate", ...target, key: key!, model: model!, input: input!, mayExist: true });
   }
-  builder.events.push(...lostAnswer(plan, attempt, null));
+  builder.events.push(...lostAnswer(plan, attempt, { why: null }));
 }
 
 /**
  * What follows from an answer that never came: the hold stays and a person decides, or, where the author allows another
- * request, it counts as spent. `why`: what came instead; null: its process ended before.
+ * request, it counts as spent. `why`: what came instead; null: its process ended before. `kept`: hashes of what did come of an
+ * answer that is not all here.
  */
 export function lostAnswer(
   { path: step, model, provider, promise, repeatable }: GenerateStep,
   { n: attempt, key, holdMicros }: Pick<AttemptState, "n" | "key" | "holdMicros">,
-  why: CleanText | null,
+  { why, kept }: { readonly why: CleanText | null; readonly kept?: readonly string[] },
 ): readonly RunEvent[] {
   const target = { step, attempt };
   const isKeyed = promise === "keyed";
@@ -124,12 +125,14 @@ export function lostAnswer(
   const sent = sentence`${times} to ${ownText(provider)} (${ownText(model)})`;
   const ended = isKeyed ? "its key is too old to be sent again" : "the process ended before an answer came";
   const cause = why ?? ownText(ended);
-  const message = sentence`${sent}, and whether it was made and charged is not known: ${cause}`;
-  if (repeatable !== true) return [{ type: "job.unresolved", ...target, message, cause: "no answer" }];
+  const known = ownText(kept === undefined ? "whether it was made and charged is not known" : "it was made");
+  const message = sentence`${sent}, and ${known}: ${cause}`;
+  const unfit = kept !== undefined && kept.length > 0 && { unfit: kept };
+  if (repeatable !== true) return [{ type: "job.unresolved", ...target, message, cause: "no answer", ...unfit }];
   const error = { code: ownText(UNANSWERED), message, retryable: true };
   return [
     { type: "job.submitted", ...target, jobId: generationId(key!), model, replayed: false, provider },
-    { type: "job.failed", ...target, error },
+    { type: "job.failed", ...target, error, ...unfit },
     { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true },
   ];
 }
