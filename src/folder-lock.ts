@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
+const BUSY = 5;
 /** Another process may look for a moment whether it is locked. */
 const LOOK_MS = 200;
 
@@ -15,7 +16,7 @@ export interface FolderLock {
 /**
  * Locks a folder that is there by `<name>.lock`; null while another process holds it. The kernel releases the lock when its
  * holder dies, however it dies, so a dead one never blocks others; `<name>.json` beside it is for people and for second processes.
- * @throws the system's error
+ * @throws Error what hinders it, with the file: it cannot be written, or is none of ours
  */
 export function lockFolder(folder: string, name: string): FolderLock | null {
   const guard = openGuard(folder, name);
@@ -24,8 +25,10 @@ export function lockFolder(folder: string, name: string): FolderLock | null {
     // The lock database never holds data, so it needs no fsync.
     guard.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
     guard.exec("BEGIN EXCLUSIVE");
-  } catch {
+  } catch (error) {
     guard.close();
+    // A file that is no lock is nobody's, and would else be waited for forever.
+    if (!isBusy(error)) throw unusable(folder, name, error);
     return null;
   }
   return {
@@ -57,13 +60,30 @@ function isLocked(folder: string, name: string): boolean {
   try {
     guard.exec("BEGIN EXCLUSIVE");
     return false;
-  } catch {
-    return true;
+  } catch (error) {
+    return isBusy(error);
   } finally {
     guard.close();
   }
 }
 
-const openGuard = (folder: string, name: string, timeout = LOOK_MS) =>
-  new DatabaseSync(join(folder, `${name}.lock`), { timeout });
+function openGuard(folder: string, name: string, timeout = LOOK_MS): DatabaseSync {
+  try {
+    return new DatabaseSync(lockOf(folder, name), { timeout });
+  } catch (error) {
+    throw unusable(folder, name, error);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const { errcode } = error as { readonly errcode?: unknown };
+  // The lowest byte is the kind; what is above says more.
+  return typeof errcode === "number" && (errcode & 0xff) === BUSY;
+}
+
+function unusable(folder: string, name: string, cause: unknown): Error {
+  return new Error(`${lockOf(folder, name)}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+}
+
+const lockOf = (folder: string, name: string) => join(folder, `${name}.lock`);
 const noteOf = (folder: string, name: string) => join(folder, `${name}.json`);

@@ -65,8 +65,7 @@ export class RecordingFile {
   /** Begins a recording, or continues one of the same service. @throws RecordingError */
   static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const lock = lockFolder(folder, LOCK);
-    if (lock === null) throw inUse(folder);
+    const lock = lockedFor(folder);
     try {
       lock.announce({});
       const recording = await RecordingFile.#open(join(folder, RECORDING_FILE), service, now);
@@ -185,6 +184,19 @@ export class RecordingFile {
     });
     return done;
   }
+}
+
+/** @throws RecordingError */
+function lockedFor(folder: string): FolderLock {
+  let lock: FolderLock | null;
+  try {
+    lock = lockFolder(folder, LOCK);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new RecordingError(`Nothing can be recorded into ${folder} (${why}): record into another folder.`, { cause });
+  }
+  if (lock === null) throw inUse(folder);
+  return lock;
 }
 
 function inUse(folder: string): RecordingError {
