@@ -135,7 +135,7 @@ export class AgentSession {
     this.#refuseWithoutBudget();
     const state = await this.state(runId);
     if (this.#driven.has(runId) || FINAL.has(state.status)) return;
-    this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
+    await this.#refuseToGoOn(runId);
     const { show, pipelines } = this.options;
     const code = pipelines.find(({ pipeline }) => pipeline.name === state.planned.plan.pipeline);
     const handle = await show.resume(runId, { ...(code !== undefined && { pipeline: code.pipeline }) });
@@ -247,7 +247,8 @@ export class AgentSession {
 
   /** The library compares pipeline and input with those of the run, and refuses others. */
   async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
-    await this.state(id);
+    const { status } = await this.state(id);
+    if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
     const handle = await this.options.show.run(pipeline, input, { id, tags });
     if (!this.#driven.has(id)) this.#drive(id, handle.result());
     else handle.result().catch(() => {});
@@ -265,6 +266,11 @@ export class AgentSession {
       `The run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
       "ask for less, or ask the person who started this server for a larger --budget; it cannot be raised from here",
     );
+  }
+
+  /** A run that was begun under other limits is continued within those of now. @throws ToolError */
+  async #refuseToGoOn(runId: string): Promise<void> {
+    this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
   }
 
   #refuseAboveRunBudget(runId: string, projectedMicros: number): void {

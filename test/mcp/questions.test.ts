@@ -210,6 +210,19 @@ describe("an agent's own decision", () => {
     await expectUndecided(run);
   });
 
+  test("is not made up for by starting the same run again, once a person decided in the terminal", async () => {
+    const run = await newFilm();
+    const small = world.sessionWith({ ...own, runBudgetMicros: 30_000 });
+    const client = await clientOf(small);
+    await world.show.approve(run, "ok");
+    const name = run.replace("agent-", "");
+    const again = { pipeline: "film", name, input: { name } };
+    const started = await client.callTool({ name: "run_pipeline", arguments: again });
+    await small.idle();
+    expect(JSON.stringify(started.content)).toContain("one run may cost 0.03");
+    expect((await world.show.show(run)).cost).toBe("0.02");
+  });
+
   test("is not recorded where what it leads to is more than is left of the budget; a rejection is", async () => {
     await using small = await sessionWorld(50_000, own);
     const first = await small.waitingFilm("first");
