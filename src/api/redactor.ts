@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { redactUrls } from "../clean-text.ts";
+import { BEGINNING, type SecretForm } from "./secret-search.ts";
 
 /** Takes the client's own credential out of what others say, before anything else reads it. */
 export interface Redactor {
@@ -9,16 +10,20 @@ export interface Redactor {
   headers(said: IncomingHttpHeaders): IncomingHttpHeaders;
 }
 
-const REMOVED = "[redacted]";
+export const REMOVED = "[redacted]";
 /** A shorter secret protects nothing, and would be found in any text. */
-const SHORTEST_SECRET = 8;
+const SHORTEST_SECRET = BEGINNING;
 /** Nothing that is meant to be read lies deeper. */
 const MOST_DEPTH = 500;
 
-/** Knows the credential whole and its secret alone: as they are, escaped for JSON, in percent, in Base64 and in hex. */
-export function createRedactor(apiKey: string): Redactor {
+/** The credential whole and its secret alone: as they are, escaped for JSON, in percent, in Base64 and in hex. */
+export function formsOf(apiKey: string): readonly SecretForm[] {
   const secret = apiKey.slice(apiKey.indexOf(":") + 1);
-  const forms = [apiKey, secret].filter((form) => form.length >= SHORTEST_SECRET).flatMap(formsOf);
+  return [...new Set([apiKey, secret])].filter((text) => text.length >= SHORTEST_SECRET).flatMap(formsOfText);
+}
+
+export function createRedactor(apiKey: string): Redactor {
+  const forms = formsOf(apiKey).map(({ source }) => source);
   if (forms.length === 0) forms.push("(?!)");
   const pattern = new RegExp(forms.join("|"), "gi");
   const text = (said: string) => (said.length < SHORTEST_SECRET ? said : said.replace(pattern, REMOVED));
@@ -52,12 +57,13 @@ function withTexts(value: unknown, change: (text: string) => string, depth = MOS
   return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
 }
 
-/** Expressions for each way to write a text of printable ASCII. */
-function formsOf(form: string): readonly string[] {
-  const bytes = Buffer.from(form, "latin1");
+/** Each way to write a text of printable ASCII. */
+function formsOfText(text: string): readonly SecretForm[] {
+  const bytes = Buffer.from(text, "latin1");
+  const hex = bytes.toString("hex");
   return [
-    [...form].map(written).join(""),
-    bytes.toString("hex"),
+    { begins: text, source: [...text].map(written).join("") },
+    { begins: hex, source: hex },
     // In Base64 a text looks different at each of three offsets; characters that its neighbours share are left out.
     ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
   ];
@@ -69,11 +75,12 @@ function written(character: string): string {
   return `(?:\\x${hex}|%${hex}|\\\\(?:u00${hex}|\\x${hex}))`;
 }
 
-function base64At(bytes: Buffer, offset: number): string {
+function base64At(bytes: Buffer, offset: number): SecretForm {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64url");
   const first = Math.ceil((offset * 8) / 6);
   const last = Math.floor(((offset + bytes.length) * 8) / 6);
-  return encoded.slice(first, last).replaceAll("-", "[-+]").replaceAll("_", "[_/]");
+  const begins = encoded.slice(first, last);
+  return { begins, source: begins.replaceAll("-", "[-+]").replaceAll("_", "[_/]") };
 }
 
 /** Where the client writes what it does. The shape of pino and of most loggers: fields first, then the text. */

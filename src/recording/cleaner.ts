@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { createRedactor, type Redactor } from "../api/redactor.ts";
+import { formsOf, REMOVED } from "../api/redactor.ts";
+import { SecretSearch } from "../api/secret-search.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, withoutSecrets, withoutSendersOwn } from "../recorded-values.ts";
 
 /** Headers whose values are secrets, in either direction. */
@@ -15,7 +16,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** What a recording may hold of an exchange: every text passes here, and none of its secrets gets through. */
 export class Cleaner {
-  readonly #redactors = new Map<string, Redactor>();
+  readonly #secrets = new Set<string>();
+  readonly #search = new SecretSearch();
   /** Marks of uploads, by the hash of the handle that the service gave for them. */
   readonly #uploads: Map<string, string>;
 
@@ -30,7 +32,7 @@ export class Cleaner {
       for (const value of [headers[name] ?? []].flat()) this.#learnSecret(value.replace(/^\w+\s+/, ""));
     }
     // A service that sets a new cookie with each answer must not displace what credentials there are.
-    if (this.#redactors.size >= MOST_SECRETS.credentials) return;
+    if (this.#secrets.size >= MOST_SECRETS.credentials) return;
     const cookies = COOKIE_HEADERS.flatMap((name) => headers[name] ?? []).flatMap((value) => value.split(/;\s*/));
     for (const pair of cookies) this.#learnSecret(pair.replace(/^[^=]*=/, ""));
   }
@@ -76,14 +78,13 @@ export class Cleaner {
   }
 
   #redacted(text: string): string {
-    let said = text;
-    for (const redactor of this.#redactors.values()) said = redactor.text(said);
-    return said;
+    return this.#search.replace(text, REMOVED);
   }
 
   #learnSecret(secret: string): void {
-    if (secret === "" || this.#redactors.has(secret) || this.#redactors.size >= MOST_SECRETS.all) return;
-    this.#redactors.set(secret, createRedactor(secret));
+    if (secret === "" || this.#secrets.has(secret) || this.#secrets.size >= MOST_SECRETS.all) return;
+    this.#secrets.add(secret);
+    for (const form of formsOf(secret)) this.#search.add(form);
   }
 }
 
