@@ -42,7 +42,7 @@ const FRAMEWORKS = {
 };
 
 const world = localShow();
-const { code } = codeBlocks().find(({ marks }) => marks.includes("file=poster.tsx"))!;
+const { code } = codeBlocks().find(({ marks }) => marks.includes("file=order.tsx"))!;
 let folder: string;
 let browser: Browser;
 let api: Handler;
@@ -50,7 +50,7 @@ let api: Handler;
 beforeAll(async () => {
   mkdirSync(join(root, ".showrunner"), { recursive: true });
   folder = mkdtempSync(join(root, ".showrunner/frameworks-"));
-  writeFileSync(join(folder, "poster.tsx"), code);
+  writeFileSync(join(folder, "order.tsx"), code);
   const authorize = (request: Request) =>
     request.headers.get("Authorization") === "Bearer token-of-acme"
       ? { tags: { customer: "acme" }, budget: "5" }
@@ -73,7 +73,7 @@ describe.each(Object.entries(FRAMEWORKS))("the page's component in %s", (name, {
   beforeAll(async () => {
     const entry = join(folder, `${name}.tsx`);
     const it = `<Poster order="order-${name}" subject="a kite" />`;
-    writeFileSync(entry, `${main}\nimport { Poster } from "./poster.tsx";\nconst it = ${it};\n${mount};\n`);
+    writeFileSync(entry, `${main}\nimport { Poster } from "./order.tsx";\nconst it = ${it};\n${mount};\n`);
     const script = await builtClient(entry, alias);
     const app = new Hono()
       .all("/api/*", (context) => api(context.req.raw))

@@ -25,6 +25,13 @@ describe("code in the docs", () => {
     expect(typescript.length).toBeGreaterThan(0);
   });
 
+  test("of one page writes no two files whose imports without an ending would be the same", () => {
+    const names = blocks.flatMap(({ document, marks }) =>
+      marks.filter((mark) => mark.startsWith("file=")).map((mark) => `${document} ${mark.replace(/\.\w+$/, "")}`),
+    );
+    expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+  });
+
   test("has the right types", () => {
     copyFileSync(join(root, "recipes/models.ts"), join(folder, "models.ts"));
     for (const block of typescript) {
