@@ -58,6 +58,7 @@ export type { InboxEntry, RunRow } from "./journal/store.ts";
 export { listedTags } from "./journal/tags.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 export {
+  canonicalJson,
   type DiagramOptions,
   diffPlans,
   expectedSpanMs,

@@ -1,3 +1,4 @@
+export { canonicalJson } from "./canonical-json.ts";
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
 export { criticalPath, expectedSpanMs } from "./critical-path.ts";
 export {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import canonicalize from "canonicalize";
+import { canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./plan.ts";
 
 /** A parsed input as JSON, for the journal: dates as ISO text, big integers as digits, what JSON cannot hold left out. */
@@ -52,7 +52,7 @@ export function fingerprint(value: Json): string {
 /** Every step has its fingerprint, and results one more: mostly a copy in order is all that JSON's own writer needs. */
 function canonicalText(value: Json): string {
   const copy = inOrder(value);
-  return (copy === UNORDERED ? canonicalize(value) : JSON.stringify(copy)) ?? "null";
+  return (copy === UNORDERED ? canonicalJson(value) : JSON.stringify(copy)) ?? "null";
 }
 
 const UNORDERED = Symbol("names that objects do not keep in order");

@@ -1,7 +1,6 @@
-import canonicalize from "canonicalize";
 import type { Chosen, DecidedBy, RunEvent } from "../journal/events.ts";
 import { isRunFinal, isStepFinal, planStep, type RunState, type StepState } from "../journal/state.ts";
-import { traitsOf } from "../plan/index.ts";
+import { canonicalJson, traitsOf } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 import { offered } from "./kinds/approve.ts";
 import { resetEvents, staleSteps } from "./rerun.ts";
@@ -26,7 +25,7 @@ export function decisionEvents(state: RunState, { chosen, value, ...decision }: 
   const step = state.steps[path]!;
   const { approval } = step;
   const isSameChoice = chosen?.step === step.chosen?.step && chosen?.index === step.chosen?.index;
-  const isSameValue = canonicalize(value) === canonicalize(step.value);
+  const isSameValue = canonicalJson(value) === canonicalJson(step.value);
   if (approval?.approved === approved && approval.note === note && isSameChoice && isSameValue) return [];
   const again: readonly RunEvent[] = isStepFinal(step.status)
     ? [...resets(state, path), { type: "step.started", step: path }]

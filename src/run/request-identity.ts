@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
-import canonicalize from "canonicalize";
 import { lastAttempt, type RunState } from "../journal/state.ts";
-import { fingerprint, traitsOf } from "../plan/index.ts";
+import { canonicalJson, fingerprint, traitsOf } from "../plan/index.ts";
 import { mapRecord } from "../plan/map-record.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
@@ -19,7 +18,7 @@ export function idempotencyKey(of: {
   readonly model: string;
   readonly input: Json;
 }): string {
-  return `sr1_${hash("sha256", canonicalize([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
+  return `sr1_${hash("sha256", canonicalJson([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
 }
 
 /** Steps whose results are worth reusing: those that cost money or time. */

@@ -212,3 +212,12 @@ test("a form of a million parts is refused before it is parsed", async () => {
   expect(response.status).toBe(400);
   expect(performance.now() - began).toBeLessThan(5_000);
 });
+
+test("a text that ends in the middle of an emoji is priced and made like any other", async () => {
+  const half = "a kite \ud83d";
+  const priced = await api.post("/api/still/quote", { input: { prompt: half } }, { as: "halved" });
+  expect(priced.status).toBe(200);
+  const { id } = await api.start("half", { prompt: half }, { as: "halved" });
+  expect((await api.until(id)).status).toBe("succeeded");
+  expect(api.defects).toEqual([]);
+});

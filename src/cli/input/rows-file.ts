@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
-import canonicalize from "canonicalize";
-import { type BulkRow, type RunRow, suggest } from "../../internal.ts";
+import { type BulkRow, canonicalJson, type RunRow, suggest } from "../../internal.ts";
 import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
@@ -255,7 +254,7 @@ function rowsOf(path: string, { headerLine, records, mistakes }: Records, of: Ro
     const own = wrong.length > others ? { line } : {};
     const content = { pipeline: of.pipeline, profile: of.profile ?? null, input, tags, notes, ...own };
     const hash = createHash("sha256")
-      .update(canonicalize(content) ?? "")
+      .update(canonicalJson(content) ?? "")
       .digest("hex")
       .slice(0, 12);
     const title = titleOf(cells.find(({ column }) => column === titled));

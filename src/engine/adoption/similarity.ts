@@ -1,4 +1,4 @@
-import canonicalize from "canonicalize";
+import { canonicalJson } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 
 /** An unresolved step as it is distinguished from others. */
@@ -52,7 +52,7 @@ function candidatesOf(similarResults: readonly OpenQuestion[]): OpenQuestion["ca
 }
 
 function areTheSame(similarResults: readonly OpenQuestion[]): boolean {
-  return new Set(similarResults.map(({ input }) => canonicalize(input))).size === 1;
+  return new Set(similarResults.map(({ input }) => canonicalJson(input))).size === 1;
 }
 
 /**

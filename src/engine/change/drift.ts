@@ -1,9 +1,8 @@
-import canonicalize from "canonicalize";
 import type { Pipeline } from "../../define/index.ts";
 import type { RerunRequest, RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { own } from "../../own.ts";
-import { type PlanDiff, traitsOf } from "../../plan/index.ts";
+import { canonicalJson, type PlanDiff, traitsOf } from "../../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
@@ -160,7 +159,7 @@ export function changedRoots({ changed, added }: PlanDiff): RerunRoots {
 export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
   const { changed, added, removed, renamed } = diff;
   const steps = changed.length + added.length + removed.length + renamed.length;
-  return steps === 0 && canonicalize(before.returns) === canonicalize(after.returns);
+  return steps === 0 && canonicalJson(before.returns) === canonicalJson(after.returns);
 }
 
 /** A message with the differences, their price and the next command. */

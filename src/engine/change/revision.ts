@@ -1,8 +1,7 @@
-import canonicalize from "canonicalize";
 import type { Pipeline } from "../../define/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
-import { fingerprint, traitsOf } from "../../plan/index.ts";
+import { canonicalJson, fingerprint, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { committedMicros } from "../../run/headroom.ts";
@@ -136,7 +135,7 @@ export async function revise(
 
 /** Whether it is another plan, or of another input, than the run has. */
 function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
-  return canonicalize({ plan, input }) !== canonicalize({ plan: planned.plan, input: planned.input });
+  return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
 function replannedOf(

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import canonicalize from "canonicalize";
 import { ApiError, type CallOptions, type Client } from "../../api/index.ts";
+import { canonicalJson } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { stopWaiting } from "../media/handles.ts";
 
@@ -63,7 +63,7 @@ export class EstimateCache {
     resolveUploads: () => Promise<Json>,
     options?: CallOptions,
   ): Promise<Estimated> {
-    const key = hash("sha256", canonicalize([model, input]) ?? "");
+    const key = hash("sha256", canonicalJson([model, input]) ?? "");
     for (;;) {
       const known = this.#fresh(key) ?? this.#begin(key, model, resolveUploads, options);
       try {
