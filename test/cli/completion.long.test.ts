@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
+import { compileCache } from "../support/compile-cache.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
@@ -18,7 +19,7 @@ async function offered(line: string, cwd = emptyFolder()): Promise<readonly stri
   const said = execFileSync("bash", ["--norc", "-c", driver], {
     cwd,
     encoding: "utf8",
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, ...compileCache },
   });
   return said.split("\n").filter(Boolean).sort();
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { compileCache, root } from "./support/cli.ts";
+import { compileCache } from "../support/compile-cache.ts";
+import { root } from "./support/cli.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

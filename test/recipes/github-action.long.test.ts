@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { cli } from "../cli/support/cli.ts";
+import { compileCache } from "../support/compile-cache.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -49,7 +50,9 @@ beforeEach(async () => {
     // What the package's command does, from the sources.
     writeFileSync(
       join(packages, "bin/showrunner.js"),
-      `await import(${JSON.stringify(join(root, "src/cli/main.ts"))});\n`,
+      `import module from "node:module";
+module.enableCompileCache(${JSON.stringify(compileCache.NODE_COMPILE_CACHE)});
+await import(${JSON.stringify(join(root, "src/cli/main.ts"))});\n`,
     );
     writeFileSync(join(packages, "package.json"), '{ "name": "showrunner", "type": "module" }');
     symlinkSync(join(root, "node_modules/zod"), join(folder, side, "node_modules/zod"));

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { compileCache } from "../../support/compile-cache.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
 const main = join(root, "src/cli/main.ts");
-/** Hundreds of processes load the same sources: stripped and compiled once, they start in half the time. */
-export const compileCache = { NODE_COMPILE_CACHE: join(tmpdir(), "showrunner-test-compile-cache") };
 
 export interface CliOptions {
   /** Default: a new empty folder. */

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { RunReport } from "../../../src/index.ts";
+import { compileCache } from "../../support/compile-cache.ts";
 import type { Life } from "../fixtures/one-life.ts";
-import { compileCache, root } from "./cli.ts";
+import { root } from "./cli.ts";
 
 export interface Living {
   readonly child: ChildProcess;

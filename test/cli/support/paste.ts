@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CliEnd, compileCache, root } from "./cli.ts";
+import { compileCache } from "../../support/compile-cache.ts";
+import { type CliEnd, root } from "./cli.ts";
 
 /** A shell in a folder where `showrunner` is on the PATH. */
 export interface Shell {

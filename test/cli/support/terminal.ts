@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { compileCache } from "../../support/compile-cache.ts";
 import { emptyFolder, root } from "./cli.ts";
 
 /** A real terminal, played by tmux. */
@@ -34,9 +35,9 @@ export function openTerminal(args: readonly string[], options: TerminalOptions):
   const quoted = [...(options.program ?? [process.execPath, join(root, "src/cli/main.ts")]), ...args]
     .map((word) => `'${word}'`)
     .join(" ");
-  // Of this process nothing else: what npm sets for its scripts changes what a command advises to type.
+  // Of this process hardly anything else: what npm sets for its scripts changes what a command advises to type.
   const { PATH = "", HOME = "" } = process.env;
-  const variables = Object.entries({ PATH, HOME, TERM: "tmux-256color", ...options.env });
+  const variables = Object.entries({ PATH, HOME, TERM: "tmux-256color", ...compileCache, ...options.env });
   const settings = variables.map(([name, value]) => `${name}='${value}'`).join(" ");
   tmux(
     ...["new-session", "-d", "-x", String(options.columns), "-y", String(options.rows), "-c", options.cwd],

@@ -6,7 +6,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { type CallToolResult, ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
-import { compileCache, root, startCli } from "../../cli/support/cli.ts";
+import { root, startCli } from "../../cli/support/cli.ts";
+import { compileCache } from "../../support/compile-cache.ts";
 
 export const PIPELINES = join(root, "test/mcp/fixtures/pipelines");
 
