@@ -2,10 +2,13 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defaultExclude, defineConfig } from "vitest/config";
 import { filesWithoutProgram } from "./test/support/absent-programs.ts";
+import { compileCache } from "./test/support/compile-cache.ts";
 import { flakyTests } from "./test/support/flaky-tests.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { skippedTests } from "./test/support/skipped-tests.ts";
 
+// For every process that a test starts in this environment.
+Object.assign(process.env, compileCache);
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const absent = filesWithoutProgram();
 /** A test file that changes its process has one of its own; all others share processes, which load `src` once. */
@@ -13,9 +16,9 @@ const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGl
 const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
   (file) => !file.endsWith(".long.test.ts") && !changesItsProcess.test(readFileSync(at(file), "utf8")),
 );
-/** Files that look at a part in the quick command, and at all of it in the second. */
+/** Files that look at a part in the quick command, and at more of it in the second. */
 const sampledFiles = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
-  (file) => !file.endsWith(".long.test.ts") && /support\/(?:sample|runs)\.ts"/.test(readFileSync(at(file), "utf8")),
+  (file) => !file.endsWith(".long.test.ts") && /\bisLong\b/.test(readFileSync(at(file), "utf8")),
 );
 export default defineConfig({
   resolve: {
@@ -50,7 +53,7 @@ export default defineConfig({
           name: "long",
           include: ["test/**/*.long.test.ts", ...sampledFiles],
           exclude: [...defaultExclude, ...absent.keys()],
-          env: { SHOWRUNNER_TEST_WHOLE: "1" },
+          env: { SHOWRUNNER_TEST_LONG: "1" },
         },
       },
     ],

@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { sampled } from "../support/sample.ts";
 import { blocksOf, type CodeBlock, codeBlocks, root } from "./support/code-blocks.ts";
 
 const blocks = codeBlocks();
@@ -60,10 +59,9 @@ describe("code in the docs", () => {
   }, 300_000);
 
   test.each(
-    sampled(
-      typescript.filter(({ marks }) => marks.includes("run")),
-      99,
-    ).map((block) => [`${block.document}:${block.line}`, block] as const),
+    typescript
+      .filter(({ marks }) => marks.includes("run"))
+      .map((block) => [`${block.document}:${block.line}`, block] as const),
   )("%s runs as it stands", (_name, block) => {
     const file = join(folder, `run-${fileName(block)}`);
     writeFileSync(file, block.code);

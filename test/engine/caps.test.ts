@@ -12,7 +12,7 @@ import { checkTags } from "../../src/engine/options/tags.ts";
 import { createMemoryJournal, type OpenOptions, openShowrunner, pipeline, type RunOptions } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
-import { isWhole } from "../support/sample.ts";
+import { isFull } from "../support/sample.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "caps-"));
@@ -184,7 +184,7 @@ describe("A cap of a day", () => {
           expect(paidService.jobs.size).toBe(all.reduce((sum, { count }) => sum + count, 0));
         },
       ),
-      { numRuns: isWhole ? 4 : 1 },
+      { numRuns: isFull ? 4 : 1 },
     );
   }, 300_000);
 });

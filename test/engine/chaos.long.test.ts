@@ -1,3 +1,4 @@
+import { isFull } from "../support/sample.ts";
 import { testChaos } from "./fixtures/chaos-lives.ts";
 
-testChaos(6, Number(process.env.SHOWRUNNER_TEST_RUNS ?? 0) > 0 ? 5000 : 65);
+testChaos(6, isFull ? 5000 : 25);

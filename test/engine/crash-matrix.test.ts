@@ -6,7 +6,7 @@ import { stepKinds } from "../../src/plan/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { points } from "../support/sample.ts";
+import { isLong, points } from "../support/sample.ts";
 import { factsOf, newWorld, runOnFakeService } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
@@ -48,7 +48,8 @@ test("killed at every journal append and every request boundary, a run comes to 
   const { count } = calm.mortal;
   const extra = { chats: 0, calls: 0 };
 
-  for (const point of points(count, 16)) {
+  const chosen = points(count, isLong ? 4 : 32);
+  for (const point of chosen) {
     const { facts, calls, mortal: crashInjector, madeElsewhere } = await lifeWithDeathAt(point);
     const where = `killed at ${point}: ${crashInjector.points[point - 1]}`;
     expect(facts.same, where).toEqual(same);
@@ -65,6 +66,6 @@ test("killed at every journal append and every request boundary, a run comes to 
     }
   }
   console.log(
-    `crash matrix: ${points(count, 16).length} of ${count} points over ${same.steps.length} steps of ${stepKinds.length} kinds, each with the same ${same.jobs} jobs and ${same.files.length} files; ${extra.chats} chats and ${extra.calls} calls of local functions more`,
+    `crash matrix: ${chosen.length} of ${count} points over ${same.steps.length} steps of ${stepKinds.length} kinds, each with the same ${same.jobs} jobs and ${same.files.length} files; ${extra.chats} chats and ${extra.calls} calls of local functions more`,
   );
 }, 300_000);

@@ -7,7 +7,6 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { openShowrunner, pipeline, type RunResult, type Showrunner } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { isWhole } from "../support/sample.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 const folder = mkdtempSync(join(tmpdir(), "sound-copy-"));
@@ -45,7 +44,7 @@ const damages: Readonly<Record<string, (path: string) => void>> = {
   removed: (path) => rmSync(path),
 };
 
-describe.each(Object.entries(damages).slice(isWhole ? 0 : 1))("A copy that is found %s", (damage, harm) => {
+describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm) => {
   // Pictures that differ: copies of equal bytes are one.
   let service: LocalService;
   let show: Showrunner;

@@ -21,7 +21,7 @@ import { describeNeeding } from "../support/absence.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during } from "../support/fake-showrunner.ts";
-import { isWhole, points } from "../support/sample.ts";
+import { isFull, points } from "../support/sample.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 import { fillDisk, noSmallDisk, smallDisk } from "../support/small-disk.ts";
 import { startSpender } from "./fixtures/swapped-disk.ts";
@@ -181,7 +181,7 @@ describe.each([
   ["fails in fsync", "/dev/null", "JOURNAL_IO"],
   ["is full", "/dev/full", "JOURNAL_DISK_FULL"],
 ])("A journal whose disk really %s", (_name, device, code) => {
-  test.each(isWhole ? [2, 9, 20] : [9])(
+  test.each(isFull ? [2, 9, 20] : [9])(
     "from event %i on: the process stops, sends nothing more, and the run is resumed",
     async (event) => {
       const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });

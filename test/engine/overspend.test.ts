@@ -16,14 +16,14 @@ import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { overriding } from "../support/overriding.ts";
-import { isWhole } from "../support/sample.ts";
+import { isFull } from "../support/sample.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "overspend-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const longMs = 300_000;
-const schedules = isWhole ? 100 : 10;
+const schedules = isFull ? 100 : 10;
 const priceMicros = 70_000;
 const affordable = 73;
 const enough = "5.11";

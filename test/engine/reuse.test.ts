@@ -11,7 +11,7 @@ import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
-import { isWhole } from "../support/sample.ts";
+import { isFull } from "../support/sample.ts";
 import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
 
 /** a → b → d, and c beside them; b can be asked for otherwise. */
@@ -220,7 +220,7 @@ describe("a reused result", () => {
     const base = await openFakeShow({ paidService: paidService });
     await run(base, chain, {}, { id: "one" });
     const whole = new CrashInjector(Number.POSITIVE_INFINITY);
-    for (let dieAt = 1, reached = true; reached; dieAt += isWhole ? 1 : 5) {
+    for (let dieAt = 1, reached = true; reached; dieAt += isFull ? 1 : 5) {
       const crashInjector = new CrashInjector(dieAt);
       const id = `run-${dieAt}`;
       const dying = await openFakeShow({

@@ -7,8 +7,9 @@ import { type LocalService, startLocalService } from "../../src/local-service/in
 import { viewJournal } from "../cli/support/journal.ts";
 import { Nursery } from "../cli/support/lives.ts";
 import { chaosProxy, type HttpProxy } from "../support/proxy.ts";
+import { isFull } from "../support/sample.ts";
 
-const LIVES = Number(process.env.SHOWRUNNER_KILLS ?? 24);
+const LIVES = Number(process.env.SHOWRUNNER_KILLS ?? (isFull ? 24 : 10));
 const KILLS_A_RUN = 2;
 
 const folder = mkdtempSync(join(tmpdir(), "rewrites-"));

@@ -6,7 +6,7 @@ import { models } from "../../recipes/models.ts";
 import { pipeline, quoteEach, runEach } from "../../src/index.ts";
 import { wholeCents } from "../../src/money.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
-import { isWhole } from "../support/sample.ts";
+import { isFull } from "../support/sample.ts";
 
 const CENT = 10_000;
 
@@ -97,7 +97,7 @@ test(
           }
         },
       ),
-      { numRuns: isWhole ? 100 : 10 },
+      { numRuns: isFull ? 100 : 10 },
     ),
   240_000,
 );

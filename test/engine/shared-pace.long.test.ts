@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { startLocalService } from "../../src/local-service/index.ts";
 import { chaosProxy } from "../support/proxy.ts";
+import { isFull } from "../support/sample.ts";
 import { mostWithin, Pacers } from "./fixtures/pacers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "shared-pace-"));
@@ -20,7 +21,7 @@ test("Four processes of one key never exceed its limit in any window, and use al
     times.push(performance.now());
     return "none";
   });
-  const [processes, count] = [4, 60];
+  const [processes, count] = [4, 40];
   const told = { baseUrl: proxy.baseUrl, apiKey: service.apiKey, journal: join(folder, "journal.db"), count, limit };
   const script = join(import.meta.dirname, "fixtures/sender.ts");
   const hook = join(import.meta.dirname, "fixtures/same-instance.mjs");
@@ -71,6 +72,6 @@ test("A limit that processes share holds in every window, whoever sends how much
         for (const { pacer } of pacers) pacer.close();
       },
     ),
-    { numRuns: 15 },
+    { numRuns: isFull ? 15 : 5 },
   );
 }, 120_000);

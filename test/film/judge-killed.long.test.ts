@@ -5,8 +5,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { viewJournal } from "../cli/support/journal.ts";
 import { Nursery } from "../cli/support/lives.ts";
+import { isFull } from "../support/sample.ts";
 
-const KILLS = 20;
+const KILLS = isFull ? 20 : 8;
 const folder = mkdtempSync(join(tmpdir(), "judge-killed-"));
 let service: LocalService;
 let nursery: Nursery;

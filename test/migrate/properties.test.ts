@@ -4,7 +4,7 @@ import { generateModels } from "../../src/catalog/index.ts";
 import { type Migration, migrateV2, migrationFiles } from "../../src/migrate/index.ts";
 import { V2_TYPES } from "../../src/migrate/v2-types.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { isWhole } from "../support/sample.ts";
+import { isFull } from "../support/sample.ts";
 import { typeCheck } from "../support/type-check.ts";
 import { anyDocument, bodyOf } from "./support/arbitraries.ts";
 import { coverage, leavesOf } from "./support/leaves.ts";
@@ -15,7 +15,7 @@ const catalogs = { "the built-in models": builtInCatalog(), "models for every ty
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });
 const asked = process.env.SHOWRUNNER_TEST_RUNS;
-const RUNS = Number(asked ?? (isWhole ? 150 : 60));
+const RUNS = Number(asked ?? (isFull ? 150 : 60));
 /** A full check looks at new documents every time; the usual one at the same, so that it says of a change what it did. */
 const SEED = asked === undefined ? { seed: 20_261_121 } : {};
 

@@ -8,11 +8,12 @@ import { viewJournal } from "../cli/support/journal.ts";
 import { Nursery } from "../cli/support/lives.ts";
 import { describeNeeding } from "../support/absence.ts";
 import { chaosProxy, type HttpProxy } from "../support/proxy.ts";
+import { isFull } from "../support/sample.ts";
 import { TINY_MP4 } from "../support/tiny-media.ts";
 import { lacksPackages, Providers } from "./support/providers.ts";
 
 /** CI takes a sample; 300 take a quarter of an hour. */
-const KILLS = Number(process.env.SHOWRUNNER_KILLS ?? 20);
+const KILLS = Number(process.env.SHOWRUNNER_KILLS ?? (isFull ? 40 : 10));
 const KILLS_A_RUN = 4;
 
 /** When something happens to a process, counted from its start. */

@@ -8,7 +8,7 @@ import type { JournalStore } from "../../src/journal/store.ts";
 import { formatCents, invoiced, parseMarkup } from "../../src/run/view/invoice.ts";
 import { holder, nobodyIsDead, planned } from "../journal/samples.ts";
 import * as sample from "../journal/support/folded.ts";
-import { isWhole } from "../support/sample.ts";
+import { isFull } from "../support/sample.ts";
 import { planOf } from "./support/plans.ts";
 
 const YEAR = 2026;
@@ -92,7 +92,7 @@ describe("a statement", () => {
         expect(await parts(clients)).toEqual(whole);
         await journal.close();
       }),
-      { numRuns: isWhole ? 100 : 8 },
+      { numRuns: isFull ? 100 : 8 },
     );
   });
 

@@ -1,16 +1,15 @@
 /**
- * The second command and a full check look at all of it; a quick test, which runs before every commit, at a part. Files that
- * import this run in both.
+ * A quick test, which runs before every commit, looks at a part, and a full check at all of it. Files that name `isLong` run
+ * in the second command too, which looks at more of them.
  */
-export const isWhole =
-  process.env.SHOWRUNNER_TEST_WHOLE !== undefined || process.env.SHOWRUNNER_TEST_RUNS !== undefined;
+export const isLong = process.env.SHOWRUNNER_TEST_LONG !== undefined || process.env.SHOWRUNNER_TEST_RUNS !== undefined;
 
 /** A full check, which takes hours, looks at the most. */
 export const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
 
-/** All of them, or in a quick test every n-th and the last. */
+/** All of them in a full check, else every n-th and the last. */
 export function sampled<T>(all: readonly T[], every: number): readonly T[] {
-  return isWhole ? all : all.filter((_, index) => index % every === 0 || index === all.length - 1);
+  return isFull ? all : all.filter((_, index) => index % every === 0 || index === all.length - 1);
 }
 
 /** Whole numbers from 1 to `last`, sampled alike. */

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { assertPaidOnce } from "../../src/testing/assert-paid-once.ts";
 import { overriding } from "../support/overriding.ts";
-import { isWhole } from "../support/sample.ts";
+import { isLong } from "../support/sample.ts";
 import { ad } from "./fixtures/ad.ts";
 
 const product = { product: "a kettle" };
@@ -231,9 +231,9 @@ describe("the same quote as before", () => {
 });
 
 /** Each takes a life at every boundary. */
-const describeWhole = isWhole ? describe : () => {};
+const describeLong = isLong ? describe : () => {};
 
-describeWhole("kills at every boundary", () => {
+describeLong("kills at every boundary", () => {
   test("each of a small pipeline; one can be repeated by its number", async () => {
     await using studio = await startStudio();
     const report = await studio.assertSurvivesKills(ad, product, { budget: "1" });
