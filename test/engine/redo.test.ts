@@ -196,6 +196,24 @@ describe("a note on what a choice came to", () => {
     expect(first.sent).toEqual(["a duel, warmer"]);
   });
 
+  test("asks for another rewriting where moderation refused the milder prompt too, and not for the first one", async () => {
+    const sent: string[] = [];
+    const world = await openFakeShow({
+      refuses: (_, body) => {
+        sent.push((body as { readonly prompt: string }).prompt);
+        return apiError(422, "MODERATION_FAILED", { param: "input.prompt" });
+      },
+      says: () => "a dance",
+    });
+    const { clock, show, outDir, paidService } = world;
+    const run = await during(clock, show.run(duel({}), {}, { id: "x", outDir }));
+    expect((await during(clock, run.result())).status).toBe("failed");
+    const how = await show.redo("x", "still/pick", "warmer", duel({}));
+    expect(how).toEqual({ rerun: ["still/2/prompt"], note: "warmer" });
+    await during(clock, (await during(clock, show.resume("x", { pipeline: duel({}), ...how }))).result());
+    expect([sent, paidService.chats.size]).toEqual([["a duel", "a dance", "a dance"], 2]);
+  });
+
   test("is about the first prompt where that was made", async () => {
     const { how, sent } = await shown(duel({}), false);
     expect([how.rerun, sent]).toEqual([["still/1/first"], ["a duel"]]);

@@ -6,6 +6,7 @@ import { isSecondChoice, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import { missingReason } from "../../run/resolve.ts";
+import { madeAgainFor } from "../../run/second-choice.ts";
 import { functionsFor, type StepFunctions } from "../effects/functions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
@@ -44,14 +45,16 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   return edits.length === 0 ? { rerun: made, note } : { edit: Object.fromEntries(edits), note };
 }
 
-/** The paid steps whose results a step passes on, or itself; of a choice, those of the option that was made. */
+/** The paid steps whose results a step passes on, or itself; of a choice, those of the option that was made, else those that failed. */
 function madeFor(state: RunState, path: string): readonly string[] {
   const plan = planStep(state, path);
   if ("model" in plan) return [path];
   const passed: readonly Reference[] = state.steps[path]!.expanded ?? traitsOf(plan).standsFor;
-  const made = isSecondChoice(plan) ? passed.find(({ $ref }) => missingReason(state, $ref) === null) : undefined;
+  const all = passed.flatMap(({ $ref }) => madeFor(state, $ref.step));
+  if (!isSecondChoice(plan)) return all;
+  const made = passed.find(({ $ref }) => missingReason(state, $ref) === null);
   if (made !== undefined) return madeFor(state, made.$ref.step);
-  return passed.flatMap(({ $ref }) => madeFor(state, $ref.step));
+  return all.flatMap((one) => (state.steps[one]!.status === "failed" ? (madeAgainFor(state, one) ?? []) : []));
 }
 
 /** The fields that `revise` of a step makes another; null: it has none. What stays the same keeps what it refers to. */
