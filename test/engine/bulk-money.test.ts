@@ -209,3 +209,72 @@ test("random batches, whose processes die: none stuck, nothing paid twice, never
     { numRuns: isFull ? 1000 : isLong ? 35 : 6 },
   );
 }, 3_600_000);
+
+test("a row that was run alone before leaves the others what is left of the budget, whatever they come to", async () => {
+  const { show, clock, paidService, outDir } = await open({ ...SAMPLE, film: 91, texts: [1628, 3587, 1, 1, 1] });
+  const rows = [0, 1].map((n) => ({ id: `row-${n}`, input: { n } }));
+  const alone = show.run(spoken, rows[1]!.input, { id: "row-1", outDir });
+  expect(await during(clock, (async () => (await alone).result())())).toMatchObject({ status: "succeeded" });
+  const quote = await during(clock, quoteEach(show, spoken, rows));
+  if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+  const outcomes = await during(clock, runEach(show, spoken, quote, { budget: formatUsd(quote.mostMicros), outDir }));
+  expect(outcomes.map(({ status }) => status)).toEqual(["paused", "succeeded"]);
+  expect(chargedBy(paidService)).toBeLessThanOrEqual(quote.mostMicros);
+});
+
+/** Rows that were begun before: alone, or as a batch of their own. */
+const begun = fc.constantFrom("alone", "a batch", "not at all");
+
+test("rows of other batches, and those of none, draw on the one budget too", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      batch,
+      fc.array(begun, { minLength: 5, maxLength: 5 }),
+      fc.array(fc.double({ min: 0.3, max: 1, noNaN: true }), { minLength: 5, maxLength: 5 }),
+      async (given, how, shares) => {
+        const world = await open(given);
+        const { show, clock, paidService, outDir } = world;
+        const all = Array.from({ length: given.rows }, (_, n) => ({ id: `row-${n}`, input: { n } }));
+        const quoted = async (rows: typeof all) => {
+          const quote = await during(clock, quoteEach(show, spoken, rows));
+          if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
+          return quote;
+        };
+        for (const [n, row] of all.entries()) {
+          if (how[n] === "not at all") continue;
+          const quote = await quoted([row]);
+          if (how[n] === "a batch") {
+            const budget = formatUsd(quote.mostMicros);
+            await during(clock, runEach(show, spoken, quote, { budget, outDir }));
+            continue;
+          }
+          const run = show.run(spoken, row.input, { id: row.id, budget: formatUsd(quote.mostMicros), outDir });
+          await during(
+            clock,
+            run.then((handle) => handle.result()),
+          );
+        }
+        for (let tries = 0; tries < 5; tries++) {
+          const quote = await quoted(all);
+          const before = chargedBy(paidService);
+          const pot = Math.round(quote.mostMicros * shares[tries]!);
+          const options = { budget: formatUsd(pot), atOnce: given.atOnce, outDir };
+          await during(clock, runEach(show, spoken, quote, options));
+          expect(chargedBy(paidService)).toBeLessThanOrEqual(Math.max(pot, before));
+        }
+        const quote = await quoted(all);
+        for (let tries = 0, budgetMicros = quote.mostMicros; ; tries++) {
+          expect(tries).toBeLessThan(20);
+          const before = chargedBy(paidService);
+          const options = { budget: formatUsd(budgetMicros), atOnce: given.atOnce, outDir };
+          const outcomes = await during(clock, runEach(show, spoken, await quoted(all), options));
+          expect(chargedBy(paidService)).toBeLessThanOrEqual(Math.max(budgetMicros, before));
+          if (outcomes.every(({ status }) => status === "succeeded")) break;
+          budgetMicros = outcomes.reduce((sum, { projectedMicros }) => sum + projectedMicros, 0);
+        }
+        await show.close();
+      },
+    ),
+    { numRuns: isFull ? 1000 : isWhole ? 100 : 6 },
+  );
+}, 3_600_000);

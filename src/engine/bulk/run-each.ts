@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { isShowrunnerError } from "../../errors.ts";
 import { BATCH_TAG, tagText } from "../../journal/tags.ts";
-import { formatUsd } from "../../money.ts";
+import { formatUsd, parseUsd } from "../../money.ts";
 import type { RunResult } from "../drive/run-result.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type RunOptions, usdOption } from "../options/options.ts";
@@ -72,6 +72,12 @@ class Bulk {
   readonly #running = new Set<Promise<void>>();
   /** What the runs that are there, and those that were started, have spent or may still spend. */
   #committedMicros: number;
+  /** The most that each row may come to, as far as is known. */
+  readonly #most: number[];
+  /** The batch that may have what others do not need: that of new rows. Null where there is none. */
+  readonly #main: string | null;
+  /** What runs of other batches that are no rows here have spent and hold, by batch. */
+  readonly #elsewhere = new Map<string, number>();
   /** Positions of rows that paused because the budget of all was short. */
   readonly #short: number[] = [];
   /** The most that a row came to, as a multiple of its quote. */
@@ -86,12 +92,16 @@ class Bulk {
     this.#rows = rows;
     this.#settings = settings;
     this.#outcomes = rows.map(() => undefined);
+    this.#most = rows.map(({ mostMicros }) => mostMicros);
+    const inBatch = rows.filter(({ batch }) => batch !== null);
+    this.#main = (inBatch.find(({ known }) => known === null) ?? inBatch[0])?.batch ?? null;
     const there = rows.filter(({ known }) => known !== null);
     this.#committedMicros = there.reduce((sum, { mostMicros }) => sum + mostMicros, 0);
     for (const one of there) this.#learn(one, one.mostMicros);
   }
 
   async run(): Promise<readonly RowOutcome[]> {
+    if (Number.isFinite(this.#settings.budgetMicros)) await this.#readElsewhere();
     for (const [index, quoted] of this.#rows.entries()) {
       await this.#headroom(quoted);
       if (this.#stopped !== null) break;
@@ -136,6 +146,32 @@ class Bulk {
     }
   }
 
+  async #readElsewhere(): Promise<void> {
+    for (const { row, batch } of this.#rows) {
+      if (batch === null || batch === this.#main) continue;
+      const before = this.#elsewhere.get(batch) ?? (await this.#committedBy(batch));
+      const { cost, held } = await this.#show.show(row.id);
+      this.#elsewhere.set(batch, before - parseUsd(cost)! - parseUsd(held)!);
+    }
+  }
+
+  async #committedBy(batch: string): Promise<number> {
+    const { spentMicros, heldMicros } = await this.#show.spending({ tag: tagText(BATCH_TAG, batch) });
+    return spentMicros + heldMicros;
+  }
+
+  /**
+   * What the run of a row is given: alone, what it may come to; in a batch, what that may, all over. So the rows of every batch
+   * and of none keep to the one budget together.
+   */
+  #budgetOf({ batch, mostMicros }: QuotedRow): number {
+    if (batch === null) return mostMicros;
+    const most = (isCounted: (row: QuotedRow) => boolean) =>
+      this.#rows.reduce((sum, row, index) => sum + (isCounted(row) ? this.#most[index]! : 0), 0);
+    if (batch !== this.#main) return this.#elsewhere.get(batch)! + most((row) => row.batch === batch);
+    return Math.max(0, this.#settings.budgetMicros - most((row) => row.batch !== batch));
+  }
+
   /** Rows that paused while others held more than they were charged: what those left may do. */
   async #again(): Promise<void> {
     for (const index of this.#short.splice(0)) {
@@ -170,7 +206,7 @@ class Bulk {
         outDir: join(outDir, row.id),
         tags: { ...tags, ...row.tags, ...(batch !== null && { [BATCH_TAG]: batch }) },
         ...(batch !== null && { budgetTag: tagText(BATCH_TAG, batch) }),
-        ...(Number.isFinite(budgetMicros) && { budget: formatUsd(batch === null ? mostMicros : budgetMicros) }),
+        ...(Number.isFinite(budgetMicros) && { budget: formatUsd(this.#budgetOf(quoted)) }),
       };
       if (wake !== undefined) {
         await this.#show.start(this.#pipeline, row.input, how);
@@ -182,6 +218,7 @@ class Bulk {
       const result = await handle.result();
       const projectedMicros = mostOf(result.report);
       this.#committedMicros += projectedMicros - mostMicros;
+      this.#most[index] = projectedMicros;
       this.#learn(quoted, projectedMicros);
       const message = result.pause?.message ?? result.report.message;
       const { status, cost, pause } = result;
