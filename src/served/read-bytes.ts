@@ -54,13 +54,13 @@ export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uin
   if (body.declaredBytes > mostBytes) throw tooLarge(bounds);
   const pieces: Uint8Array[] = [];
   const reader = body.bytes?.getReader();
-  if (reader === undefined) return new Uint8Array();
+  if (reader === undefined) return joined(pieces, body);
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(tooSlow(bounds)), LONGEST_BODY_MS);
   try {
     for (let size = 0; ; ) {
       const { done, value } = await Promise.race([reader.read(), late.promise]);
-      if (done) return new Uint8Array(Buffer.concat(pieces));
+      if (done) return joined(pieces, body);
       size += value.length;
       if (size > mostBytes) throw tooLarge(bounds);
       pieces.push(value);
@@ -72,6 +72,14 @@ export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uin
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A start whose input was lost on the way would buy the defaults. @throws Refusal 400 */
+function joined(pieces: readonly Uint8Array[], { declaredBytes }: SentBody): Uint8Array<ArrayBuffer> {
+  if (pieces.length > 0 || !(declaredBytes > 0)) return new Uint8Array(Buffer.concat(pieces));
+  throw badRequest(
+    `Of ${declaredBytes} bytes none came: a body parser read them first. Mount this before any body parser.`,
+  );
 }
 
 export function tooLarge({ mostBytes, instead }: BodyBounds): Refusal {

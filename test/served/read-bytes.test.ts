@@ -85,3 +85,13 @@ test("a body of a server of Node's is read whole, up to its bound, and one that 
   text.end("{}");
   expect(await read(text)).toMatchObject({ status: 415 });
 });
+
+test("a body that another reader has emptied is refused, never taken for one without fields", async () => {
+  const sent = { contentType: "application/json", declaredBytes: 24 };
+  const empty = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
+  for (const bytes of [null, empty]) {
+    const outcome = readJson({ ...sent, bytes }, BOUNDS);
+    await expect(outcome).rejects.toMatchObject({ status: 400, message: expect.stringContaining("body parser") });
+  }
+  expect(await readJson({ ...sent, declaredBytes: 0, bytes: null }, BOUNDS)).toEqual({});
+});
