@@ -72,7 +72,7 @@ async function draw({
   return path;
 }
 
-test(`${runs} sets of clips: as long as they are together, of the size asked for, as loud, and no black that was not there`, async () => {
+test(`${runs} sets of clips: as long as they are together, of the size asked for, as loud, with no black and no silence that was not there`, async () => {
   for (const [index, { clips, ...options }] of fc.sample(set, runs).entries()) {
     const paths: string[] = [];
     for (const one of clips) paths.push(await draw(one));
@@ -105,22 +105,44 @@ test(`${runs} sets of clips: as long as they are together, of the size asked for
     expect(Math.abs(film.seconds - together), `${said}: ${film.seconds} of ${together} s`).toBeLessThan(0.05);
     if (options.size !== undefined) expect(`${film.video!.width}x${film.video!.height}`, said).toBe(options.size);
     if (options.fps !== undefined) expect(film.video!.fps, said).toBeCloseTo(options.fps, 1);
-    const { black } = await gapsOf(file());
+    const { black, silent } = await gapsOf(file());
     expect(black, said).toEqual([]);
     expect(film.audio !== null, said).toBe(clips.some(({ tone }) => tone !== null));
     if (film.audio === null) continue;
     expect(Math.abs(film.audio.seconds - film.seconds), said).toBeLessThan(0.05);
+    expect(
+      silent.filter((gap) => !isWithin(gap, silences(parts))),
+      said,
+    ).toEqual([]);
     await soundsAlike(paths, parts, file(), said);
   }
 }, 3_600_000);
 
+interface Part {
+  readonly seconds: number;
+  readonly audio: unknown;
+}
+
+/** Where clips without sound stand, seconds. */
+function silences(parts: readonly Part[]): readonly (readonly [number, number])[] {
+  const spans: [number, number][] = [];
+  let start = 0;
+  for (const { seconds, audio } of parts) {
+    if (audio === null && spans.at(-1)?.[1] === start) spans.at(-1)![1] = start + seconds;
+    else if (audio === null) spans.push([start, start + seconds]);
+    start += seconds;
+  }
+  return spans;
+}
+
+/** Whether a gap lies where one is due: the ends of sounds are coded in blocks, and those of pictures are whole frames. */
+function isWithin(gap: string, spans: readonly (readonly [number, number])[]): boolean {
+  const [, from, to] = /^(-?[\d.]+)-([\d.]+)$/.exec(gap)!.map(Number);
+  return spans.some(([start, end]) => from! > start - 0.1 && to! < end + 0.1);
+}
+
 /** Each clip's own sound, at its place, as loud as it was within 1 dB; silence where it has none. */
-async function soundsAlike(
-  paths: readonly string[],
-  parts: readonly { readonly seconds: number; readonly audio: unknown }[],
-  film: string,
-  said: string,
-) {
+async function soundsAlike(paths: readonly string[], parts: readonly Part[], film: string, said: string) {
   let start = 0;
   for (const [index, { seconds, audio }] of parts.entries()) {
     const [from, to] = [start + 0.08, start + seconds - 0.08];

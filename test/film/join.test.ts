@@ -51,7 +51,7 @@ describe("clips of any kind become one film", () => {
     const { black, silent } = await gapsOf(file());
     expect(black).toEqual([]);
     expect(silent).toHaveLength(1);
-    expect(Number(silent[0])).toBeCloseTo(0.7, 1);
+    expect(Number.parseFloat(silent[0]!)).toBeCloseTo(0.7, 1);
   });
 
   test("that is silent where all of them are", async () => {
@@ -133,6 +133,7 @@ test("a part of a film is exact to the frame", async () => {
   const probed = await probe(cut.file());
   expect(probed.seconds).toBeCloseTo(0.4, 2);
   expect(probed.audio!.seconds).toBeCloseTo(0.4, 1);
+  expect(cut.value).toEqual({ seconds: 0.4, starts: [-0.2] });
   const none = make(folder, (task) => trim(task, "t", fileOf("video", film), { from: 2 }));
   await expect(none).rejects.toThrow(/nothing is left from 2 s/);
 });

@@ -65,5 +65,5 @@ async function trimFile({ film, from = 0, to }: Given, { signal, progress, file 
     signal,
     onProgress: progress,
   });
-  return { seconds };
+  return { seconds, starts: [0 - first / rate.fps] };
 }

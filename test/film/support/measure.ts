@@ -18,7 +18,9 @@ export async function gapsOf(
   const said = await ffmpeg("-i", path, "-vf", "blackdetect=d=0.05:pix_th=0.05", ...sound, "-f", "null", "-");
   return {
     black: [...said.matchAll(/black_start:(\S+) black_end:(\S+)/g)].map(([, start, end]) => `${start}-${end}`),
-    silent: [...said.matchAll(/silence_start: (\S+)/g)].map(([, start]) => start!),
+    silent: [...said.matchAll(/silence_start: (\S+)[\s\S]*?silence_end: (\S+)/g)].map(
+      ([, start, end]) => `${start}-${end}`,
+    ),
   };
 }
 
