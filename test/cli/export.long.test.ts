@@ -37,7 +37,11 @@ export default pipeline("film", {
       ({ joined }, { file }) => { copyFileSync(joined.path, file("film")); return { cues }; },
       { files: { film: "image" } },
     );
-    return { still: face, film: captioned, text: job("plain", "image-1", { prompt: "plain" }) };
+    const clip = job("clip", "video-1", { prompt: "a boat", resolution: "720p", duration_ms: 3000, aspect_ratio: "16:9" });
+    const branded = task("branded", { film: clip, logo: { picture: face } }, ({ film }, { file }) => copyFileSync(film.path, file("film")), {
+      files: { film: "video" },
+    });
+    return { still: face, film: captioned, branded, text: job("plain", "image-1", { prompt: "plain" }) };
   },
 });
 `;
@@ -119,9 +123,20 @@ describe("a run as a timeline", () => {
     expect(tracks.children[0]!.children[0]!.source_range!.duration).toMatchObject({ rate: 25, value: 125 });
   });
 
+  test("has a picture that is laid over a film beside the clips, switched off", async () => {
+    const { tracks } = await exported("--of", "branded");
+    expect(
+      tracks.children.map(({ name, enabled, children }) => [name, enabled, children.map((clip) => clip.name)]),
+    ).toEqual([
+      ["clips", true, ["clip"]],
+      ["stills", false, ["face/pick"]],
+      ["finished", false, ["branded"]],
+    ]);
+  });
+
   test("says what there is where a name is wrong, or no file is named", async () => {
     const wrong = await here("export", "f", "--otio", "cut.otio", "--of", "flim");
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("it returns still, film, text")]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("it returns branded, still, film, text")]);
     const bare = await here("export", "f");
     expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining("--otio cut.otio")]);
   });

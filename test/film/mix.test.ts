@@ -48,7 +48,7 @@ describe("a mix", () => {
       const measured = await loudnessOf(file());
       expect(Math.abs(measured.integrated - loudness)).toBeLessThan(1);
       expect(measured.truePeak).toBeLessThanOrEqual(-1);
-      expect(value).toMatchObject({ voices: [0], seconds: 6 });
+      expect(value).toMatchObject({ voices: [0], seconds: 6, starts: [0] });
       expect((await probe(file())).seconds).toBeCloseTo(6, 2);
       const packets = (one: string) => ffmpeg("-v", "error", "-i", one, "-map", "0:v", "-c", "copy", "-f", "md5", "-");
       expect(await packets(file())).toBe(await packets(path("silent.mp4")));

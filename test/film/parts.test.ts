@@ -41,6 +41,14 @@ test("a logo and a lower third lie where they belong, and a card comes after the
   const [, during] = await colorAt(made.file(), 0.5, "40:14:22:150");
   expect(during).toBeGreaterThan(before + 20);
   expect((await colorAt(made.file(), 1.8))[2]).toBeGreaterThan(230);
+  expect(made.value).toMatchObject({ seconds: 2, starts: [0] });
+});
+
+test("a card of another shape is whole where that is asked for", async () => {
+  const endCard = { picture: red, seconds: 0.4, fade: 0.1, fit: "pad" } as const;
+  const made = await make(folder, (task) => overlay(task, "o", film, { endCard }));
+  expect((await colorAt(made.file(), 1.4, "160:160:80:10"))[0]).toBeGreaterThan(230);
+  expect((await colorAt(made.file(), 1.4, "50:160:10:10"))[0]).toBeLessThan(20);
 });
 
 test("a film in another shape keeps its length and its sound as they are", async () => {

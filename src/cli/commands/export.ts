@@ -56,7 +56,7 @@ const mediaFolder = (file: string) => join(dirname(file), `${basename(file).repl
 /** Copies of all takes in a folder beside the timeline, by their hash; editing programs want endings, which the store has not. */
 async function placeTakes(list: EditList, file: string, media: MediaStore, { planned }: RunState) {
   const { fileExtension } = await import("../../internal.ts");
-  const clips = [...list.pictures, ...list.sounds, ...(list.finished === null ? [] : [list.finished])];
+  const clips = [...list.pictures, ...list.stills, ...list.sounds, ...(list.finished === null ? [] : [list.finished])];
   const takes = clips.flatMap((clip) => clip.takes);
   const byHash = new Map(takes.map((take) => [take.output.copy!.sha256, take]));
   const copies = [...byHash].map(([sha256, { step, output }]) => {

@@ -8,8 +8,8 @@ const RATE = 25;
 type Take = EditClip["takes"][number];
 
 /**
- * A list as OpenTimelineIO has it: the clips in a row, each with its takes, a track for each sound, captions as markers, and the
- * finished film above them, switched off. `urlOf`: where the bytes of a take lie.
+ * A list as OpenTimelineIO has it: the clips in a row, each with its takes, a track for each sound, captions as markers, and above
+ * them, switched off, the pictures that are laid over a film, and the finished film. `urlOf`: where the bytes of a take lie.
  */
 export function otioTimeline(
   list: EditList,
@@ -22,6 +22,7 @@ export function otioTimeline(
   const tracks = [
     ...(list.pictures.length === 0 ? [] : [track("clips", "Video", list.pictures.map(clipOf))]),
     ...list.sounds.map((sound) => track(sound.name, "Audio", [clipOf(sound)])),
+    ...(list.stills.length === 0 ? [] : [track("stills", "Video", list.stills.map(clipOf), false)]),
     ...(list.finished === null ? [] : [track("finished", kindOf(list.finished), [clipOf(list.finished)], false)]),
   ];
   const markers = list.captions.map(({ start, end, text }) => ({

@@ -37,6 +37,8 @@ export interface MixOptions extends StepFields {
 
 export interface Mixed {
   readonly seconds: number;
+  /** Second at which the film begins. */
+  readonly starts: readonly [0];
   /** Second at which each voice begins. */
   readonly voices: readonly number[];
   /** LUFS of what was made; null for silence, and where none was asked for. */
@@ -122,7 +124,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
       onProgress: (fraction) => context.progress(0.5 + fraction / 2),
     });
   const made = await levelled(mixed, loudness, { write, target, signal });
-  return { seconds, voices, loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
+  return { seconds, starts: [0], voices, loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
 }
 
 /** Every sound of the mix, with the files that they are in; `end`: of the last voice. */

@@ -6,6 +6,7 @@ import {
   any,
   checkBlend,
   checkOptions,
+  fit,
   letterStyle,
   number,
   oneOf,
@@ -18,7 +19,7 @@ import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
-import { fitFilter } from "../graph/fit.ts";
+import { type Fit, fitFilter } from "../graph/fit.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { EARLY, rateOf } from "../graph/rate.ts";
 
@@ -44,8 +45,9 @@ export interface LowerThird {
 }
 
 export interface EndCard {
-  /** Fills the frame, in which it is fitted by `crop`. */
   readonly picture: Media<"image">;
+  /** How it fills a frame of another shape. Default `crop`; what is written on it is whole with `blur` or `pad`. */
+  readonly fit?: Fit;
   /** Default 2. */
   readonly seconds?: number;
   /** Seconds for which the film is blended into it; the film is shorter by so much. Default 0.3. */
@@ -90,7 +92,7 @@ function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>)
   const lower = { title: any, subtitle: any, at: seconds, seconds: someSeconds, style: any };
   checkOptions(`${name}: lowerThird`, lowerThird ?? {}, lower);
   checkOptions(`${name}: lowerThird.style`, lowerThird?.style ?? {}, letterStyle);
-  checkOptions(`${name}: endCard`, endCard ?? {}, { picture: any, seconds: someSeconds, fade: seconds });
+  checkOptions(`${name}: endCard`, endCard ?? {}, { picture: any, fit, seconds: someSeconds, fade: seconds });
   const { fade = SHOWN.fade, seconds: shown = SHOWN.seconds } = endCard ?? {};
   checkBlend(`${name}: endCard`, fade, { length: shown, what: "the card is shown for" });
 }
@@ -124,7 +126,7 @@ async function overlayFile(given: Given, context: TaskContext) {
     cwd: folder,
     isVerbose: true,
   });
-  return { seconds: graph.seconds, fonts: fontsDrawn(said) };
+  return { seconds: graph.seconds, starts: [0], fonts: fontsDrawn(said) };
 }
 
 /** The film with one thing after the other laid over it; `last`: the output of the chain before. */
@@ -174,7 +176,7 @@ async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signa
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
   if (blend >= clip.seconds || blend >= shown)
     throw new FilmError("FILM_INPUT", "the end card's fade is longer than it or the film");
-  const fitted = fitFilter(video, clip.video, { fit: "crop", label: "c" });
+  const fitted = fitFilter(video, clip.video, { fit: card.fit ?? "crop", label: "c" });
   const held = `tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${Math.round(shown * rate.fps)}`;
   const chains = [
     `[${graph.inputs.length}:V:0]fps=${rate.text}:start_time=0,${fitted},format=yuv420p,${held},setpts=PTS-STARTPTS,settb=AVTB[card]`,

@@ -1,8 +1,9 @@
 import { outputsOf, type RunState } from "../../journal/state.ts";
-import { referencesOf, traitsOf } from "../../plan/index.ts";
-import type { PlanStep, Reference } from "../../plan/plan.ts";
+import { isReference, traitsOf } from "../../plan/index.ts";
+import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { type ProducedOutput, referenced, returnedReferences } from "../resolve.ts";
+import { captionsOf, type EditCaption } from "./edit-captions.ts";
 
 type Ref = Reference["$ref"];
 
@@ -15,19 +16,14 @@ export interface EditClip {
   readonly active: number;
 }
 
-/** A line that is shown, seconds of the film. */
-export interface EditCaption {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
 /** What a returned film was put together from, or the result itself where a model made it. */
 export interface EditList {
   /** Its name in what the pipeline returns. */
   readonly name: string;
   /** In the order in which local functions took them. */
   readonly pictures: readonly EditClip[];
+  /** Pictures that functions took beside a film: logos, cards. Where and how long each is shown is not known here. */
+  readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
   /** What came of them; null where that is the one clip itself. */
   readonly finished: EditClip | null;
@@ -48,31 +44,70 @@ const isFilm = ({ finished, pictures }: EditList) =>
   [finished, ...pictures].some((clip) => clip !== null && contentOf(clip).startsWith("video/"));
 
 function editList(state: RunState, name: string, ref: Ref): EditList {
-  const captions: EditCaption[] = [];
-  const clips = partsOf(state, ref, captions, new Set());
+  const { clips, stills, captions } = partsOf(state, ref, new Set());
   const whole = clipOf(state, ref)!;
-  const isWhole = clips.length === 1 && clips[0]!.name === whole.name;
+  const isWhole = clips.length === 1 && stills.length === 0 && clips[0]!.name === whole.name;
+  const sounds = clips.filter((clip) => contentOf(clip).startsWith("audio/"));
   return {
     name,
     pictures: clips.filter((clip) => !contentOf(clip).startsWith("audio/")),
-    sounds: clips.filter((clip) => contentOf(clip).startsWith("audio/")),
+    stills,
+    sounds: [...new Map(sounds.map((sound) => [sound.name, sound])).values()],
     finished: isWhole ? null : whole,
-    captions,
+    captions: captions.toSorted((one, other) => one.start - other.start),
   };
 }
 
+interface Parts {
+  readonly clips: readonly EditClip[];
+  readonly stills: readonly EditClip[];
+  readonly captions: readonly EditCaption[];
+}
+
+const NOTHING: Parts = { clips: [], stills: [], captions: [] };
+
 /** What local functions put a result together from, down to what models made and people gave. */
-function partsOf(state: RunState, ref: Ref, captions: EditCaption[], seen: Set<string>): readonly EditClip[] {
-  const step = stepNamed(state.planned.plan, producerOf(state, ref));
+function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
+  const [made] = referenced(state, ref);
+  const step = stepNamed(state.planned.plan, made?.step ?? ref.step);
   const own = clipOf(state, ref);
-  if (step === undefined || own === null) return [];
-  if (seen.has(step.path)) return [];
-  seen.add(step.path);
-  const media = isLocal(step) ? mediaOf(step) : [];
-  if (media.length === 0) return [own];
-  captions.push(...captionsIn(state.steps[step.path]?.value));
-  const parts = media.flatMap((part) => partsOf(state, part, captions, seen));
-  return parts.length === 0 ? [own] : parts;
+  if (made === undefined || step === undefined || own === null) return NOTHING;
+  const media = isLocal(step) ? mediaIn(state, step) : [];
+  const key = media.length === 0 ? `${step.path} ${made.output.index}` : step.path;
+  if (seen.has(key)) return NOTHING;
+  seen.add(key);
+  if (media.length === 0) return { ...NOTHING, clips: [own] };
+  const films = media.filter(({ contentType }) => contentType.startsWith("video/"));
+  const isStill = ({ contentType, list }: Taken) =>
+    contentType.startsWith("image/") && films.length > 0 && !films.some((film) => list !== null && film.list === list);
+  // A clip that a function takes twice is there twice.
+  const known = new Map<string, Parts>();
+  const parts = media.map((part): Parts & { readonly part: Taken } => {
+    const name = JSON.stringify(part.ref);
+    if (!known.has(name)) known.set(name, isStill(part) ? stillOf(state, part.ref) : partsOf(state, part.ref, seen));
+    return { ...known.get(name)!, part };
+  });
+  const clips = parts.flatMap((one) => one.clips);
+  return {
+    clips: clips.length === 0 ? [own] : clips,
+    stills: parts.flatMap(({ stills }) => stills),
+    captions: captionsOf(state.steps[step.path]?.value, {
+      films: parts.flatMap(({ part, captions }) =>
+        films.includes(part) ? [{ seconds: secondsOf(clipOf(state, part.ref)), captions }] : [],
+      ),
+      seconds: secondsOf(own),
+    }),
+  };
+}
+
+function stillOf(state: RunState, ref: Ref): Parts {
+  const still = clipOf(state, ref);
+  return still === null ? NOTHING : { ...NOTHING, stills: [still] };
+}
+
+function secondsOf(clip: EditClip | null): number | null {
+  const durationMs = clip?.takes[clip.active]?.output.durationMs ?? null;
+  return durationMs === null ? null : durationMs / 1000;
 }
 
 /** A function of the pipeline's own: what it made has parts. */
@@ -81,12 +116,41 @@ function isLocal(step: PlanStep): boolean {
   return needsCode && pricing.by === "nothing" && standsFor.length === 0;
 }
 
-function mediaOf(step: PlanStep): readonly Ref[] {
-  return "input" in step ? referencesOf(step.input).filter(({ as }) => as === "asset" || as === "upload") : [];
+/** One file that a function took. */
+interface Taken {
+  readonly ref: Ref;
+  readonly contentType: string;
+  /** The list of the input that it stands in. */
+  readonly list: object | null;
 }
 
-function producerOf(state: RunState, ref: Ref): string {
-  return referenced(state, ref)[0]?.step ?? ref.step;
+function mediaIn(state: RunState, step: PlanStep): readonly Taken[] {
+  const walk = (value: Json, list: object | null): readonly Taken[] => {
+    if (typeof value !== "object" || value === null) return [];
+    if (!isReference(value))
+      return Object.values(value).flatMap((item) => walk(item, Array.isArray(value) ? value : list));
+    return filesOf(state, value.$ref).flatMap((ref) => {
+      const contentType =
+        referenced(state, ref)[0]?.output.copy?.contentType ?? state.steps[ref.step]?.upload?.contentType;
+      return contentType === undefined ? [] : [{ ref, contentType, list }];
+    });
+  };
+  return "input" in step ? walk(step.input, null) : [];
+}
+
+/** A reference to each file of a reference that may stand for several: of an expansion, of an approval, of all outputs. */
+function filesOf(state: RunState, ref: Ref): readonly Ref[] {
+  const step = state.steps[ref.step];
+  if (step === undefined || (ref.as !== "asset" && ref.as !== "upload")) return [];
+  const plan = stepNamed(state.planned.plan, ref.step);
+  const approved = step.approval?.approved === true && plan !== undefined ? traitsOf(plan).standsFor : null;
+  const parts = step.chosen === null ? (step.expanded ?? approved) : null;
+  if (parts !== null) {
+    const all = parts.flatMap(({ $ref }) => filesOf(state, $ref));
+    return typeof ref.output === "number" ? all.slice(ref.output, ref.output + 1) : all;
+  }
+  if (ref.output !== "all" || step.chosen !== null) return [ref];
+  return referenced(state, ref).map(({ output }) => ({ ...ref, output: output.index }));
 }
 
 /** Null where none of it has a copy here. Of a list it is the first. */
@@ -118,16 +182,4 @@ export function contentOf({ takes, active }: EditClip): string {
 
 function isMedia({ output }: ProducedOutput): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
-}
-
-/** Lines that a function gave as its value: `{ cues: [{ start, end, text }] }`, as `caption` does. */
-function captionsIn(value: unknown): readonly EditCaption[] {
-  const cues = typeof value === "object" && value !== null && "cues" in value ? value.cues : null;
-  if (!Array.isArray(cues)) return [];
-  return cues.flatMap((cue: unknown): readonly EditCaption[] => {
-    if (typeof cue !== "object" || cue === null || !("start" in cue && "end" in cue && "text" in cue)) return [];
-    const { start, end, text } = cue;
-    const isLine = typeof start === "number" && typeof end === "number" && end >= start && typeof text === "string";
-    return isLine ? [{ start, end, text }] : [];
-  });
 }
