@@ -3,7 +3,8 @@ import { FilmError } from "./film-error.ts";
 import { inputArgs, MOST_PIXELS } from "./input-args.ts";
 import { runProgram } from "./run-program.ts";
 
-const TIMEOUT_MS = 5_000;
+/** Milliseconds. It takes a tenth of a second, and seconds where other films are coded on all cores. */
+const TIMEOUT_MS = 30_000;
 
 /** What a file holds, as ffprobe says it. */
 export interface Probed {
