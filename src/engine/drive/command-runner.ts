@@ -7,6 +7,7 @@ import { type EffectContext, type EffectResult, perform, reportsProgress, usesSe
 import { bucketAway } from "../effects/retry-or-pause.ts";
 import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
+import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
 
@@ -57,6 +58,12 @@ export class CommandRunner {
   /** How many commands are performed here, and not by other jobs of an engine. */
   get working(): number {
     return this.active.size - this.memory.delegated.size;
+  }
+
+  /** What the next decision has to know of them. */
+  get known(): Pick<Surroundings, "active" | "brokenOff" | "notBefore" | "unsent"> {
+    const { active, brokenOff, memory } = this;
+    return { active, brokenOff, notBefore: memory.notBefore, unsent: memory.unsent };
   }
 
   get isSubmitting(): boolean {

@@ -22,7 +22,7 @@ export interface KnownHeadroom {
   readonly ownMicros: number;
 }
 
-interface Surroundings {
+export interface Surroundings {
   /** Answers of effects, not yet in the journal. */
   readonly answers: readonly RunEvent[];
   readonly inbox: readonly InboxEntry[];
