@@ -5,6 +5,10 @@ import { ToolError } from "./tool-error.ts";
 
 /** Of a path, in a message. */
 const MOST_CHARACTERS = 300;
+/** No input of a pipeline is nested deeper; what looks at it calls itself for each level. */
+const MOST_LEVELS = 100;
+/** The disk is asked for each, and other calls of the session may wait for that. */
+const MOST_TEXTS = 20_000;
 
 /**
  * Refuses an input with a text in it that names an existing file outside of the folder: code of the pipeline could read it.
@@ -13,7 +17,11 @@ const MOST_CHARACTERS = 300;
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
+  let count = 0;
   for (const text of textsIn(input)) {
+    count += 1;
+    if (count > MOST_TEXTS)
+      throw new ToolError(`The input holds more than ${MOST_TEXTS} texts`, "send less at once, in several runs");
     if (text.trim() === "" || text.includes("\0")) continue;
     const path = resolve(text);
     const exists = await access(path).then(
@@ -24,9 +32,12 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
   }
 }
 
-function* textsIn(value: unknown): Generator<string> {
+function* textsIn(value: unknown, level = 0): Generator<string> {
+  if (level > MOST_LEVELS)
+    throw new ToolError("The input is nested too deeply", "send one that fits the pipeline's schema");
   if (typeof value === "string") yield value;
-  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
+  else if (typeof value === "object" && value !== null)
+    for (const inner of Object.values(value)) yield* textsIn(inner, level + 1);
 }
 
 async function refuseOutside(path: string, given: string, folder: string): Promise<void> {
