@@ -275,6 +275,6 @@ test("rows of other batches, and those of none, draw on the one budget too", asy
         await show.close();
       },
     ),
-    { numRuns: isFull ? 1000 : isWhole ? 100 : 6 },
+    { numRuns: isFull ? 1000 : isLong ? 35 : 6 },
   );
 }, 3_600_000);
