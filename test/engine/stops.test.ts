@@ -6,6 +6,7 @@ import { pipeline, type ResumeOptions } from "../../src/index.ts";
 import { retireHolder } from "../../src/journal/host.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 
 const gates = ["g1", "g2", "g3"] as const;
 
@@ -89,7 +90,7 @@ describe("A stop is meant once", () => {
         }
         expect((await world.show.show("x")).status).toBe("succeeded");
       }),
-      { numRuns: 60 },
+      { numRuns: isFull ? 60 : 25 },
     );
   }, 60_000);
 
