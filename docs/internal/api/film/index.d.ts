@@ -180,6 +180,7 @@ interface MixOptions extends StepFields {
 }
 interface Mixed {
   readonly seconds: number;
+  readonly starts: readonly [0];
   readonly voices: readonly number[];
   readonly loudness: number | null;
   readonly truePeak: number | null;
@@ -203,6 +204,7 @@ interface LowerThird {
 }
 interface EndCard {
   readonly picture: Media<"image">;
+  readonly fit?: Fit;
   readonly seconds?: number;
   readonly fade?: number;
 }
@@ -213,6 +215,7 @@ interface OverlayOptions extends StepFields {
 }
 declare function overlay(task: Task, name: string, film: Media<"video">, options: OverlayOptions): FileTaskHandle<{
   seconds: number;
+  starts: number[];
   fonts: readonly string[];
 }, {
   film: "video";
@@ -247,6 +250,7 @@ interface TrimOptions extends StepFields {
 }
 declare function trim(task: Task, name: string, film: Media<"video">, options: TrimOptions): FileTaskHandle<{
   seconds: number;
+  starts: number[];
 }, {
   film: "video";
 }>;
