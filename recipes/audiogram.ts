@@ -1,10 +1,10 @@
 import { join as path } from "node:path";
 import { file, pipeline } from "showrunner";
-import { audiogram, caption } from "showrunner/film";
+import { audiogram, caption, mix } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A moment of a podcast to post: its wave over a drawn cover, with what is said as captions. */
+/** A moment of a podcast to post: its wave over a drawn cover, with what is said as captions, as loud as podcasts are. */
 export default pipeline("audiogram", {
   input: z.object({
     recording: file("audio").default(path(import.meta.dirname, "assets", "voice-sample.wav")),
@@ -22,7 +22,8 @@ export default pipeline("audiogram", {
     const recording = upload("recording", input.recording);
     const cover = job("cover", cast.image, { prompt: input.cover, aspect_ratio: "1:1" });
     const wave = audiogram(task, "wave", recording, { picture: cover, size: "720p" });
-    const { film, srt, vtt } = caption(task, "captions", wave, {
+    const loud = mix(task, "loud", wave, { loudness: -16 });
+    const { film, srt, vtt } = caption(task, "captions", loud, {
       lines: [{ text: input.script, voice: recording }],
       style: { position: "top", highlight: "#ffd400" },
     });

@@ -1,9 +1,12 @@
 import { pipeline } from "showrunner";
-import { caption, named } from "showrunner/film";
+import { caption, mix, named } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
-/** A presenter who says the same in four languages, each with its subtitles in the picture and as files to hand over. */
+/**
+ * A presenter who says the same in four languages, each as loud as the others, with its subtitles in the picture and as files
+ * to hand over.
+ */
 export default pipeline("avatar-languages", {
   input: z.object({
     look: z
@@ -18,12 +21,14 @@ export default pipeline("avatar-languages", {
       es: "Bienvenidos al museo. La visita empieza al mediodía.",
     }),
     voice: z.string().min(1).default(cast.voice),
+    /** Another voice for a language, by its tag: one that speaks it as its own. */
+    voices: z.record(z.string(), z.string().min(1)).default({}),
   }),
   onFailure: "continue",
   build({ input, job, task }) {
     const face = job("face", cast.image, { prompt: input.look, aspect_ratio: "9:16" });
     const captioned = Object.entries(input.lines).map(([language, text]) => {
-      const audio = job(`speech-${language}`, cast.speech, { text, voice_id: input.voice });
+      const audio = job(`speech-${language}`, cast.speech, { text, voice_id: input.voices[language] ?? input.voice });
       const video = job(`video-${language}`, cast.avatar, {
         start_image: face,
         audio,
@@ -31,7 +36,8 @@ export default pipeline("avatar-languages", {
         aspect_ratio: "9:16",
         ...cast.portrait,
       });
-      return [language, caption(task, `captions-${language}`, video, { lines: text, style: { box: true } })] as const;
+      const loud = mix(task, `loud-${language}`, video, { loudness: -14 });
+      return [language, caption(task, `captions-${language}`, loud, { lines: text, style: { box: true } })] as const;
     });
     const each = <T>(part: (one: (typeof captioned)[number][1]) => T) =>
       named("guide-{format}", {}, Object.fromEntries(captioned.map(([language, one]) => [language, part(one)])));

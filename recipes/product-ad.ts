@@ -53,7 +53,7 @@ export default pipeline("product-ad", {
         });
         return [
           format as Format,
-          overlay(task, `card-${name}`, film, { endCard: { picture: card, seconds: 2 } }),
+          overlay(task, `card-${name}`, film, { endCard: { picture: card, seconds: 2, fit: "blur" } }),
         ] as const;
       },
     );

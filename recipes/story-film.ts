@@ -1,6 +1,6 @@
 import { join as path } from "node:path";
 import { file, pipeline } from "showrunner";
-import { join, mix, thumbnail } from "showrunner/film";
+import { caption, join, mix, thumbnail } from "showrunner/film";
 import { z } from "zod";
 import { cast } from "./cast.ts";
 
@@ -12,7 +12,10 @@ const board = z.object({
     .max(4),
 });
 
-/** A story becomes a finished film: its scenes are blended into each other, a narrator speaks over music, and it has a poster. */
+/**
+ * A story becomes a finished film: its scenes are blended into each other, a narrator speaks over music, with subtitles that
+ * players show on request, and a poster.
+ */
 export default pipeline("story-film", {
   input: z.object({
     story: z
@@ -49,7 +52,11 @@ export default pipeline("story-film", {
       { maxSteps: 8, maxCost: "2.00", yields: "video" },
     );
     const cut = join(task, "cut", clips, { fade: 0.4, fadeIn: 0.5, fadeOut: 0.5 });
-    const film = mix(task, "film", cut, { voice: narrator, music: upload("music", input.music), own: -10 });
-    return { film, poster: thumbnail(task, "poster", film) };
+    const scored = mix(task, "scored", cut, { voice: narrator, music: upload("music", input.music), own: -10 });
+    const { film, srt } = caption(task, "subtitles", scored, {
+      lines: [{ text: input.story, voice: narrator }],
+      burn: false,
+    });
+    return { film, srt, poster: thumbnail(task, "poster", scored) };
   },
 });

@@ -1,35 +1,51 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import audiogram from "../../recipes/audiogram.ts";
 import avatarLanguages from "../../recipes/avatar-languages.ts";
 import productAd from "../../recipes/product-ad.ts";
 import storyFilm from "../../recipes/story-film.ts";
+import { type Dashboard, startDashboard, writeReport } from "../../src/dashboard/index.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
-import { openShowrunner, type Showrunner } from "../../src/index.ts";
+import { type JournalStore, openJournal, openMediaStore, openShowrunner, type Showrunner } from "../../src/internal.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { startBrowser } from "../demo/support/browser.ts";
 import { ffmpeg } from "../film/support/ffmpeg.ts";
-import { gapsOf, loudnessOf } from "../film/support/measure.ts";
+import { colorAt, gapsOf, loudnessOf } from "../film/support/measure.ts";
+import { watchReturned } from "./support/watch-films.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "film-recipes-"));
 /** Films are rendered and coded for real: that takes as long as the machine needs. */
 const TIMEOUT_MS = 600_000;
 const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
 let service: LocalService;
+let journal: JournalStore;
 let show: Showrunner;
+let dashboard: Dashboard;
+let browser: Browser;
 
 beforeAll(async () => {
   service = await startLocalService({ dataDir: join(folder, "service"), balance: 25, speed: 100 });
   const { baseUrl, apiKey } = service;
-  show = await openShowrunner({ baseUrl, apiKey, journal: join(folder, "journal.db") });
+  journal = await openJournal(join(folder, "journal.db"));
+  const media = await openMediaStore(mediaDir);
+  show = await openShowrunner({ baseUrl, apiKey, journal, mediaDir });
+  dashboard = await startDashboard({ show, journal, media });
+  browser = await startBrowser();
 });
 afterAll(async () => {
+  await browser?.close();
+  await dashboard?.close();
   await show.close();
+  await journal.close();
   await service.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
+const mediaDir = join(folder, "media");
 const outDir = (id: string) => join(folder, "out", id);
 const options = (id: string) => ({ id, budget: "5.00", outDir: outDir(id) });
 
@@ -49,6 +65,44 @@ async function yellow(path: string, from: number, seconds: number): Promise<numb
   for (let at = 0; at < bytes.length; at += 3)
     if (bytes[at]! > 200 && bytes[at + 1]! > 160 && bytes[at + 2]! < 90) found += 1;
   return found / (bytes.length / 3);
+}
+
+/** Each film as players of the dashboard and of the report show it: whole, moving, with sound, and of the pictures that are in it. */
+async function watched(id: string, films: Readonly<Record<string, string>>): Promise<void> {
+  const file = join(folder, `${id}.html`);
+  await writeReport(show, id, { file, inlineBytes: 100_000_000, mediaDir, writtenAt: Date.now(), version: "1.2.3" });
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("pageerror", (error) => complaints.push(error.message));
+    await page.goto(dashboard.url);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    for (const [where, address] of [
+      ["dashboard", `${dashboard.origin}/runs/${id}`],
+      ["report", pathToFileURL(file).href],
+    ] as const) {
+      await page.goto(address);
+      const seen = await watchReturned(page);
+      expect(Object.keys(seen).sort(), where).toEqual(Object.keys(films).sort());
+      for (const [name, path] of Object.entries(films)) {
+        const { seconds, video } = await probe(path);
+        const said = `${name} in the ${where}`;
+        const { middle, ...one } = seen[name]!;
+        expect(one, said).toMatchObject({ width: video!.width, height: video!.height });
+        expect(one.seconds, said).toBeCloseTo(seconds, 1);
+        expect(one.reached, said).toBeLessThan(seconds);
+        expect(one.soundBytes, said).toBeGreaterThan(0);
+        const drawn = await colorAt(path, one.seconds / 2);
+        expect(Math.max(...drawn), said).toBeGreaterThan(40);
+        for (const [channel, level] of middle.entries())
+          expect(Math.abs(level - drawn[channel]!), said).toBeLessThan(16);
+      }
+    }
+    expect(complaints).toEqual([]);
+  } finally {
+    await context.close();
+  }
 }
 
 test(
@@ -71,35 +125,43 @@ test(
       expect(await yellow(path, 0.8, 1), format).toBeGreaterThan(0.0005);
       expect(await yellow(path, 4.5, 1), format).toBeLessThan(0.0002);
     }
+    await watched("ad", Object.fromEntries(Object.entries(outputs).map(([name, film]) => [name, film!.path])));
   },
   TIMEOUT_MS,
 );
 
 test(
-  "avatar-languages: each film has subtitles over the whole of its speech, and hands them over",
+  "avatar-languages: each film has subtitles over the whole of its speech, at -14 LUFS, and hands them over",
   async () => {
-    const lines = { en: "Welcome to the museum.", de: "Willkommen im Museum. Bis bald." };
+    const lines = { en: "Welcome.", de: "Willkommen. Bis bald.", fr: "Bienvenue à tous.", es: "Hola, bienvenidos." };
     const input = isFull ? {} : { lines };
     const { status, outputs } = await (await show.run(avatarLanguages, input, options("guide"))).result();
     expect(status).toBe("succeeded");
-    const languages = isFull ? ["de", "en", "es", "fr"] : ["de", "en"];
-    expect(Object.keys(outputs.films!).sort()).toEqual(languages.map((one) => `guide-${one}`));
-    for (const language of languages) {
-      const film = await probe(outputs.films![`guide-${language}`]!.path!);
-      expect(film.video).toMatchObject({ width: 720, height: 1280 });
-      const { path } = outputs.subtitles![`guide-${language}`]!;
-      const all = times(path!);
-      expect(all).toEqual(all.toSorted((a, b) => a - b));
-      expect(all[0]).toBeLessThan(0.5);
-      expect(film.seconds - all.at(-1)!).toBeLessThan(0.8);
+    const names = ["de", "en", "es", "fr"].map((language) => `guide-${language}`);
+    expect(Object.keys(outputs.films!).sort()).toEqual(names);
+    for (const name of names) {
+      const { path } = outputs.films![name]!;
+      const film = await probe(path!);
+      expect(film.video, name).toMatchObject({ width: 720, height: 1280 });
+      const { integrated, truePeak } = await loudnessOf(path!);
+      expect(Math.abs(integrated + 14), name).toBeLessThan(1);
+      expect(truePeak, name).toBeLessThan(-0.9);
+      const all = times(outputs.subtitles![name]!.path!);
+      expect(all, name).toEqual(all.toSorted((a, b) => a - b));
+      expect(all[0], name).toBeLessThan(0.5);
+      expect(film.seconds - all.at(-1)!, name).toBeLessThan(0.8);
     }
-    expect(readFileSync(join(outDir("guide"), "subtitles.guide-de.srt"), "utf8")).toMatch(/Willkommen im\s+Museum\./);
+    const words = (language: string) => readFileSync(join(outDir("guide"), `subtitles.guide-${language}.srt`), "utf8");
+    expect(words("de")).toMatch(/Willkommen/);
+    expect(words("es")).toMatch(/bienvenidos\./i);
+    expect(words("fr")).toMatch(isFull ? /commence\s+à\s+midi\./ : /à\s+tous\./);
+    await watched("guide", Object.fromEntries(names.map((name) => [`films.${name}`, outputs.films![name]!.path!])));
   },
   TIMEOUT_MS,
 );
 
 test(
-  "story-film: as many scenes as the story has, blended, at -14 LUFS to the end, with a poster",
+  "story-film: as many scenes as the story has, blended, at -14 LUFS to the end, with subtitles and a poster",
   async () => {
     const { status, outputs, report } = await (await show.run(storyFilm, {}, options("story"))).result();
     expect(status).toBe("succeeded");
@@ -111,20 +173,34 @@ test(
     const cut = 3 * clips - (Math.round(0.4 * fps) / fps) * (clips - 1);
     expect(film.seconds).toBeGreaterThan(cut - 0.05);
     expect(film.audio!.seconds).toBeCloseTo(film.seconds, 1);
-    expect(Math.abs((await loudnessOf(path)).integrated + 14)).toBeLessThan(1);
+    const { integrated, truePeak } = await loudnessOf(path);
+    expect(Math.abs(integrated + 14)).toBeLessThan(1);
+    expect(truePeak).toBeLessThan(-0.9);
+    const written = readFileSync(outputs.srt!.path, "utf8");
+    const track = await ffmpeg("-v", "error", "-i", path, "-map", "0:s:0", "-f", "srt", "-");
+    expect(track.replaceAll("\r", "").trim()).toBe(written.trim());
+    expect(written.replaceAll(/\s+/g, " ")).toMatch(/A lighthouse keeper .* comes home with a friend\./);
+    const all = times(outputs.srt!.path);
+    const spoken = report.steps.find(({ path }) => path === "narrator")!.outputs[0]!.duration_ms! / 1000;
+    expect(all[0]).toBeLessThan(0.5);
+    expect(Math.abs(all.at(-1)! - spoken)).toBeLessThan(0.5);
+    await watched("story", { film: path });
     expect((await probe(outputs.poster!.path)).video).toMatchObject({ isStill: true, width: film.video!.width });
   },
   TIMEOUT_MS,
 );
 
 test(
-  "audiogram: as long as the recording, with its words as captions, in files too",
+  "audiogram: as long as the recording, at -16 LUFS, with its words as captions, in files too",
   async () => {
     const { status, outputs } = await (await show.run(audiogram, {}, options("wave"))).result();
     expect(status).toBe("succeeded");
     const film = await probe(outputs.film!.path);
     expect(film.seconds).toBeCloseTo(4.32, 1);
     expect(film.video).toMatchObject({ width: 720, height: 720, fps: 25 });
+    const { integrated, truePeak } = await loudnessOf(outputs.film!.path);
+    expect(Math.abs(integrated + 16)).toBeLessThan(1);
+    expect(truePeak).toBeLessThan(-0.9);
     const all = times(outputs.srt!.path);
     expect(all[0]).toBeCloseTo(0.15, 1);
     expect(all.at(-1)).toBeCloseTo(4.18, 1);
@@ -134,6 +210,7 @@ test(
         .filter((name) => !name.endsWith(".json"))
         .sort(),
     ).toEqual(["film.mp4", "srt.srt", "vtt.vtt"]);
+    await watched("wave", { film: outputs.film!.path });
   },
   TIMEOUT_MS,
 );

@@ -1,0 +1,57 @@
+import type { Page } from "playwright-core";
+
+/** How a player of a page showed a film. */
+export interface Watched {
+  readonly seconds: number;
+  readonly width: number;
+  readonly height: number;
+  /** Second that it had reached by itself when it was stopped. */
+  readonly reached: number;
+  /** Mean red, green and blue of the picture in its middle, as it was drawn. */
+  readonly middle: readonly [number, number, number];
+  /** Bytes of sound that were decoded while it played. */
+  readonly soundBytes: number;
+}
+
+/** Plays what the page of a run shows as returned films, each in its own player; by the name of the result. */
+export async function watchReturned(page: Page): Promise<Readonly<Record<string, Watched>>> {
+  await page.getByRole("tab", { name: "Results" }).click();
+  await page.locator(`section[aria-label="Returned"] video`).first().waitFor();
+  return page.evaluate(`(${watchAll})()`);
+}
+
+/** Runs inside the browser. */
+const watchAll = `async () => {
+  const watch = async (video) => {
+    const until = async (what, isSo) => {
+      for (const began = performance.now(); !isSo(); await new Promise(requestAnimationFrame)) {
+        if (video.error !== null) throw new Error(video.ariaLabel + ": " + video.error.message);
+        if (performance.now() - began > 30_000) throw new Error(video.ariaLabel + " was not " + what);
+      }
+    };
+    await video.play();
+    await until("playing", () => video.currentTime > 0.25);
+    video.pause();
+    const reached = video.currentTime;
+    const frames = video.getVideoPlaybackQuality().totalVideoFrames;
+    video.currentTime = video.duration / 2;
+    await until("in its middle", () => !video.seeking && video.readyState >= 2 && video.getVideoPlaybackQuality().totalVideoFrames > frames);
+    const canvas = Object.assign(document.createElement("canvas"), { width: 64, height: 64 });
+    const context = canvas.getContext("2d");
+    context.drawImage(video, 0, 0, 64, 64);
+    const pixels = context.getImageData(0, 0, 64, 64).data;
+    const mean = (channel) => pixels.reduce((sum, one, at) => sum + (at % 4 === channel ? one : 0), 0) / 4096;
+    return {
+      seconds: video.duration,
+      width: video.videoWidth,
+      height: video.videoHeight,
+      reached,
+      middle: [mean(0), mean(1), mean(2)],
+      soundBytes: video.webkitAudioDecodedByteCount,
+    };
+  };
+  const seen = {};
+  for (const video of document.querySelectorAll('section[aria-label="Returned"] video'))
+    seen[video.ariaLabel] = await watch(video);
+  return seen;
+}`;
