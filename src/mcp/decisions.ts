@@ -1,7 +1,8 @@
 import { cleanText } from "../clean-text.ts";
 import type { OpenDecision } from "../internal.ts";
+import type { Decision } from "./options.ts";
 import type { Person } from "./person.ts";
-import type { AgentSession, Decision } from "./session.ts";
+import type { AgentSession } from "./session.ts";
 
 const LONGEST_QUESTION = 500;
 

@@ -21,7 +21,7 @@ interface Leaving {
   readonly store: JournalStore;
   readonly clock: Clock;
   readonly now: () => number;
-  /** Ends the patience with a journal that takes nothing. */
+  /** Ends the waiting for a journal that takes nothing. */
   readonly stop: AbortSignal;
 }
 

@@ -13,8 +13,8 @@ import {
 } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { AGENT_TAG, AgentSession } from "../../../src/mcp/index.ts";
+import type { McpOptions } from "../../../src/mcp/options.ts";
 import { createServer } from "../../../src/mcp/server.ts";
-import type { McpOptions } from "../../../src/mcp/session.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 
 /** A picture, a person's yes, and another picture that is bought for it: 0.02 dollars each. */

@@ -398,7 +398,8 @@ type JobEvent = ({
   readonly isOver?: true;
 } & OfAttempt) | ({
   readonly type: "job.failed";
-  readonly error: JournalError;
+  readonly error: JournalError; 
+  readonly unfit?: readonly string[];
 } & OfAttempt) | ({
   readonly type: "job.hold.raised";
   readonly holdMicros: number;
