@@ -1,13 +1,11 @@
 import {
   formatUsd,
   isPipeline,
-  type JournalStore,
   loadRun,
   parseUsd,
   type Quote,
   type RunReport,
   type RunState,
-  type Showrunner,
   type WaitingDecision,
 } from "../internal.ts";
 import { leftOfBudget } from "../served/index.ts";
