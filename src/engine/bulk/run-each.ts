@@ -72,8 +72,8 @@ class Bulk {
   readonly #running = new Set<Promise<void>>();
   /** What the runs that are there, and those that were started, have spent or may still spend. */
   #committedMicros: number;
-  /** The most that each row may come to, as far as is known. */
-  readonly #most: number[];
+  /** The most that the rows of each batch, and of none, may come to, as far as is known. */
+  readonly #mostOf = new Map<string | null, number>();
   /** The batch that may have what others do not need: that of new rows. Null where there is none. */
   readonly #main: string | null;
   /** What runs of other batches that are no rows here have spent and hold, by batch. */
@@ -92,7 +92,7 @@ class Bulk {
     this.#rows = rows;
     this.#settings = settings;
     this.#outcomes = rows.map(() => undefined);
-    this.#most = rows.map(({ mostMicros }) => mostMicros);
+    for (const { batch, mostMicros } of rows) this.#mayCome(batch, mostMicros);
     const inBatch = rows.filter(({ batch }) => batch !== null);
     this.#main = (inBatch.find(({ known }) => known === null) ?? inBatch[0])?.batch ?? null;
     const there = rows.filter(({ known }) => known !== null);
@@ -166,10 +166,13 @@ class Bulk {
    */
   #budgetOf({ batch, mostMicros }: QuotedRow): number {
     if (batch === null) return mostMicros;
-    const most = (isCounted: (row: QuotedRow) => boolean) =>
-      this.#rows.reduce((sum, row, index) => sum + (isCounted(row) ? this.#most[index]! : 0), 0);
-    if (batch !== this.#main) return this.#elsewhere.get(batch)! + most((row) => row.batch === batch);
-    return Math.max(0, this.#settings.budgetMicros - most((row) => row.batch !== batch));
+    if (batch !== this.#main) return this.#elsewhere.get(batch)! + this.#mostOf.get(batch)!;
+    const others = [...this.#mostOf].filter(([one]) => one !== batch);
+    return others.reduce((left, [, most]) => Math.max(0, left - most), this.#settings.budgetMicros);
+  }
+
+  #mayCome(batch: string | null, micros: number): void {
+    this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
   /** Rows that paused while others held more than they were charged: what those left may do. */
@@ -218,7 +221,7 @@ class Bulk {
       const result = await handle.result();
       const projectedMicros = mostOf(result.report);
       this.#committedMicros += projectedMicros - mostMicros;
-      this.#most[index] = projectedMicros;
+      this.#mayCome(batch, projectedMicros - mostMicros);
       this.#learn(quoted, projectedMicros);
       const message = result.pause?.message ?? result.report.message;
       const { status, cost, pause } = result;
