@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { Client } from "../../src/api/index.ts";
-import { pipeline } from "../../src/index.ts";
+import { pipeline, type RunHandle } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
@@ -32,7 +32,7 @@ test("A stop while a lost copy is fetched again for its named file is obeyed, an
   let asked = 0;
   let isStopped = false;
   let isWritten = false;
-  let stop = () => {};
+  const started = Promise.withResolvers<RunHandle>();
   paidService.client = () =>
     ({
       ...client,
@@ -43,11 +43,13 @@ test("A stop while a lost copy is fetched again for its named file is obeyed, an
         downloads.push(source.jobId);
         if (isAgain && !isStopped) {
           isStopped = true;
-          stop();
-          await new Promise((resolve) => options.signal.addEventListener("abort", resolve));
-          // It ends once the stop is in the journal; where the stop waits for it, soon.
-          const until = Date.now() + 2_000;
-          while (!isWritten && Date.now() < until) await new Promise(setImmediate);
+          // How far the run has come when its handle is there is a matter of moments.
+          const run = await started.promise;
+          const aborted = new Promise((resolve) => options.signal.addEventListener("abort", resolve));
+          void run.stop();
+          await aborted;
+          // It ends only once the stop is in the journal.
+          while (!isWritten) await new Promise(setImmediate);
           options.signal.throwIfAborted();
         }
         return client.download(source as never, path, options);
@@ -66,7 +68,7 @@ test("A stop while a lost copy is fetched again for its named file is obeyed, an
     return committed;
   };
   const run = await during(clock, show.run(two, {}, { id: "x", outDir }));
-  stop = () => void run.stop();
+  started.resolve(run);
   expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
   expect(asked).toBe(3);
   const resumed = await during(clock, show.resume("x"));
