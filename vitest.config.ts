@@ -16,10 +16,6 @@ const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGl
 const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
   (file) => !file.endsWith(".long.test.ts") && !changesItsProcess.test(readFileSync(at(file), "utf8")),
 );
-/** Files that look at a part in the quick command, and at more of it in the second. */
-const sampledFiles = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
-  (file) => !file.endsWith(".long.test.ts") && /\bisLong\b/.test(readFileSync(at(file), "utf8")),
-);
 export default defineConfig({
   resolve: {
     alias: [
@@ -51,9 +47,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "long",
-          include: ["test/**/*.long.test.ts", ...sampledFiles],
+          include: ["test/**/*.long.test.ts"],
           exclude: [...defaultExclude, ...absent.keys()],
-          env: { SHOWRUNNER_TEST_LONG: "1" },
         },
       },
     ],

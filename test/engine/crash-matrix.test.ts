@@ -6,7 +6,7 @@ import { stepKinds } from "../../src/plan/index.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { isLong, points } from "../support/sample.ts";
+import { points } from "../support/sample.ts";
 import { factsOf, newWorld, runOnFakeService } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
@@ -48,7 +48,7 @@ test("killed at every journal append and every request boundary, a run comes to 
   const { count } = calm.mortal;
   const extra = { chats: 0, calls: 0 };
 
-  const chosen = points(count, isLong ? 4 : 32);
+  const chosen = points(count, 16);
   for (const point of chosen) {
     const { facts, calls, mortal: crashInjector, madeElsewhere } = await lifeWithDeathAt(point);
     const where = `killed at ${point}: ${crashInjector.points[point - 1]}`;

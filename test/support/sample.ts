@@ -1,10 +1,4 @@
-/**
- * A quick test, which runs before every commit, looks at a part, and a full check at all of it. Files that name `isLong` run
- * in the second command too, which looks at more of them.
- */
-export const isLong = process.env.SHOWRUNNER_TEST_LONG !== undefined || process.env.SHOWRUNNER_TEST_RUNS !== undefined;
-
-/** A full check, which takes hours, looks at the most. */
+/** A test of every change looks at a part; a full check, which takes hours, at all of it. */
 export const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
 
 /** All of them in a full check, else every n-th and the last. */

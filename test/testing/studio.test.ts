@@ -8,7 +8,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { assertPaidOnce } from "../../src/testing/assert-paid-once.ts";
 import { overriding } from "../support/overriding.ts";
-import { isLong } from "../support/sample.ts";
 import { ad } from "./fixtures/ad.ts";
 
 const product = { product: "a kettle" };
@@ -227,50 +226,5 @@ describe("the same quote as before", () => {
       build: ({ job }) => ({ x: job("x", "image-1", { promt: "x" }) }),
     });
     await expect(studio.assertSameQuote(wrong, {}, file)).rejects.toThrow(/The pipeline cannot be planned:\n- x: /);
-  });
-});
-
-/** Each takes a life at every boundary. */
-const describeLong = isLong ? describe : () => {};
-
-describeLong("kills at every boundary", () => {
-  test("each of a small pipeline; one can be repeated by its number", async () => {
-    await using studio = await startStudio();
-    const report = await studio.assertSurvivesKills(ad, product, { budget: "1" });
-    expect(report).toMatchObject({ status: "succeeded", jobs: 2, files: 2, repeatedChats: 0 });
-    expect(report.boundaries).toBeGreaterThan(30);
-    expect((await studio.assertSurvivesKills(ad, product, { at: 40 })).boundaries).toBe(1);
-    await expect(studio.assertSurvivesKills(ad, product, { at: 10_000 })).rejects.toThrow(
-      /There is no boundary 10000: the run has \d+/,
-    );
-  });
-
-  test("a run whose rewriting lost its answer is made whole by the rerun that a person would ask for", async () => {
-    const rewrite = { model: "chat-1", maxCost: "0.02" };
-    const duel = pipeline("duel", {
-      input: z.object({}),
-      build: ({ job }) => ({
-        still: job("still", "image-1", { prompt: "a duel" }, { onModerated: "rewrite", rewrite }),
-      }),
-    });
-    const moderation = { code: "MODERATION_FAILED", retryable: false } as const;
-    await using studio = await startStudio({
-      faults: [{ kind: "fail_job", prompt: "^a duel$", model: "image-1", ...moderation }],
-    });
-    const report = await studio.assertSurvivesKills(duel, {});
-    expect(report).toMatchObject({ status: "succeeded", jobs: 2, files: 1 });
-    expect(report.repeatedChats).toBeGreaterThan(0);
-  });
-
-  test("a pipeline that never comes to the same is told apart from one that a kill changed", async () => {
-    let calls = 0;
-    const counts = pipeline("counts", {
-      input: z.object({}),
-      build: ({ task }) => ({ count: task("count", {}, () => ++calls).value }),
-    });
-    await using studio = await startStudio();
-    await expect(studio.assertSurvivesKills(counts, {})).rejects.toThrow(
-      /The pipeline does not come to the same twice, killed or not:\n- steps: without count succeeded 1\n- steps: with count succeeded 2/,
-    );
   });
 });

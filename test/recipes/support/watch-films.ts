@@ -33,9 +33,15 @@ const watchAll = `async () => {
     await until("playing", () => video.currentTime > 0.25);
     video.pause();
     const reached = video.currentTime;
-    const frames = video.getVideoPlaybackQuality().totalVideoFrames;
-    video.currentTime = video.duration / 2;
-    await until("in its middle", () => !video.seeking && video.readyState >= 2 && video.getVideoPlaybackQuality().totalVideoFrames > frames);
+    const middle = video.duration / 2;
+    let shown = Number.NaN;
+    const onFrame = (_now, { mediaTime }) => {
+      shown = mediaTime;
+      video.requestVideoFrameCallback(onFrame);
+    };
+    video.requestVideoFrameCallback(onFrame);
+    video.currentTime = middle;
+    await until("in its middle", () => !video.seeking && Math.abs(shown - middle) < 0.1);
     const canvas = Object.assign(document.createElement("canvas"), { width: 64, height: 64 });
     const context = canvas.getContext("2d");
     context.drawImage(video, 0, 0, 64, 64);
