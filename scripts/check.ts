@@ -47,6 +47,13 @@ const steps: readonly Step[] = [
   ...(full
     ? [
         { name: "lines of the pure core that tests reach", command: "npm", args: ["run", "coverage"], isShort: true },
+        {
+          name: "throughput, wakes and parked runs on PostgreSQL",
+          command: "npm",
+          args: ["run", "bench", "--", "postgres", "wakes", "parked", "--quick"],
+          live: true,
+          isShort: true,
+        },
         { name: "speed beside peers", command: "npm", args: ["run", "bench:peers"], live: true, isShort: true },
         {
           name: "mutants of the pure core that tests kill",
