@@ -87,7 +87,8 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     for (const command of decision.commands) commands.set(commandId(command), command);
     if (decision.events.length === 0) {
       const stopping = around.stopIfRequested();
-      const isPerformed = ({ type }: Command) => !stopping || (type === "place" && !around.brokenOff.has("place"));
+      const isPerformed = (command: Command) =>
+        !stopping || (command.type === "place" && !around.brokenOff.has(commandId(command)));
       const all = [...commands.values()];
       // Still due: else the next decision would take the run for one that lacks nothing.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);

@@ -3,11 +3,8 @@ import { isShowrunnerError } from "../../errors.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { holdOnMs } from "../service/hold-on.ts";
 
-/** Between tries of a journal that takes nothing just now, milliseconds. */
-const WAITS_MS = [1_000, 4_000, 15_000];
-/** Tries: some ten minutes. */
-const MOST_TRIES = 40;
 /** What somebody may mend meanwhile, or passes by itself. */
 const MAY_PASS: ReadonlySet<string> = new Set([
   "JOURNAL_BUSY",
@@ -53,8 +50,9 @@ async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving
       return void (await send());
     } catch (error) {
       const mayPass = isShowrunnerError(error) && MAY_PASS.has(error.code);
-      if (!mayPass || tries >= MOST_TRIES || stop.aborted) throw error;
+      const waitMs = mayPass && !stop.aborted ? holdOnMs(tries) : null;
+      if (waitMs === null) throw error;
+      await sleep(clock, waitMs, stop).catch(() => {});
     }
-    await sleep(clock, WAITS_MS[tries] ?? WAITS_MS.at(-1)!, stop).catch(() => {});
   }
 }

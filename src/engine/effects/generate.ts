@@ -1,5 +1,5 @@
 import { sleep } from "../../api/index.ts";
-import { type cleanText, ownText } from "../../clean-text.ts";
+import { type CleanText, ownText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
@@ -12,6 +12,7 @@ import type { Call } from "../generate/first-request.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import type { StoredMedia } from "../media/media-store.ts";
+import { FIRST_WAITS_MS, holdOnMs } from "../service/hold-on.ts";
 import { beforeSending } from "./before-sending.ts";
 import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
@@ -22,10 +23,6 @@ type Generate = Extract<Command, { readonly type: "generate" }>;
 /** A model that only answers once its work is done takes its time, and cannot be asked again, milliseconds. */
 const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
 const MOST_OPERATION_BYTES = 64 * 1024;
-/** Between tries to fetch what an answer named, milliseconds. */
-const FETCH_WAITS_MS = [1_000, 4_000, 15_000];
-/** Tries to keep what was made where something of ours fails, such as the media folder or its bucket: some ten minutes. */
-const MOST_KEEPS = 40;
 const KEY_AGAIN_MS = 15_000;
 
 /** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
@@ -132,8 +129,8 @@ async function answered(
     } catch (error) {
       if (!(error instanceof UnkeptError)) throw error;
       // A full disk, a bucket that is away: these bytes are nowhere else, so that they are held on to for longer.
-      const isPatient = !error.isUnfetched && tries < MOST_KEEPS && !context.signal.aborted;
-      const waitMs = FETCH_WAITS_MS[tries] ?? (isPatient ? FETCH_WAITS_MS.at(-1)! : null);
+      const isHeld = !error.isUnfetched && !context.signal.aborted;
+      const waitMs = isHeld ? holdOnMs(tries) : (FIRST_WAITS_MS[tries] ?? null);
       if (waitMs === null) return unkept(command, plan, error, context);
       await sleep(context.clock, waitMs).catch(() => {});
     }
@@ -178,12 +175,7 @@ function unkept(
 }
 
 /** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */
-function unknown(
-  command: Generate,
-  plan: GenerateStep,
-  why: ReturnType<typeof cleanText>,
-  { state }: EffectContext,
-): EffectResult {
+function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
     const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];

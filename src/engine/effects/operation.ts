@@ -1,4 +1,4 @@
-import { cleanText, ownText, sentence } from "../../clean-text.ts";
+import { type CleanText, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { DAY_MS } from "../../duration.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
@@ -124,7 +124,7 @@ function doubted(
     said,
     kept,
   }: About & { readonly said?: StatusAnswer; readonly kept?: readonly string[] | undefined },
-  message: ReturnType<typeof cleanText>,
+  message: CleanText,
   context: EffectContext,
 ): EffectResult {
   const target = { step: command.step, attempt: command.attempt };
@@ -157,12 +157,7 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
 }
 
 /** A provider that is away for a while loses nothing: what it accepted is asked for until it answers. */
-function askAgain(
-  command: Operation,
-  attempt: AttemptState,
-  message: ReturnType<typeof cleanText>,
-  context: EffectContext,
-): EffectResult {
+function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return unresolved(command, attempt, message);
   }
@@ -174,7 +169,7 @@ function askAgain(
 function noteDoubt(
   { step, attempt: n }: Operation,
   { doubt }: AttemptState,
-  message: ReturnType<typeof cleanText>,
+  message: CleanText,
   { now }: EffectContext,
 ): { readonly noted: readonly RunEvent[]; readonly sinceMs: number } {
   const at = now();
@@ -187,7 +182,7 @@ function noteDoubt(
 function unresolved(
   { step, attempt }: Operation,
   { phase }: AttemptState,
-  message: ReturnType<typeof cleanText>,
+  message: CleanText,
   kept: readonly string[] = [],
 ): EffectResult {
   if (phase === "unresolved") return left();
