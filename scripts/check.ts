@@ -47,6 +47,7 @@ const steps: readonly Step[] = [
   ...(full
     ? [
         { name: "lines of the pure core that tests reach", command: "npm", args: ["run", "coverage"], isShort: true },
+        { name: "what got slower", command: "npm", args: ["run", "bench:guard"], live: true, isShort: true },
         {
           name: "throughput, wakes and parked runs on PostgreSQL",
           command: "npm",

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { startInBackground } from "../../src/cli/background.ts";
 import { ownVersion } from "../../src/own-version.ts";
-import { root } from "./support/cli.ts";
+import { ownCommand } from "../support/own-command.ts";
 
 const [, script] = process.argv;
 const mask = process.umask();
@@ -30,6 +30,6 @@ test("a process in the background gets its arguments where no other user sees th
 
 test("the command line reads them there", () => {
   const input = JSON.stringify(["--version"]);
-  const { stdout } = spawnSync(process.execPath, [join(root, "src/cli/main.ts"), "@stdin"], { input });
+  const { stdout } = spawnSync(process.execPath, [ownCommand, "@stdin"], { input });
   expect(String(stdout).trim()).toBe(ownVersion());
 });

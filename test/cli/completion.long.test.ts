@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { compileCache } from "../support/compile-cache.ts";
-import { cli, emptyFolder, root } from "./support/cli.ts";
+import { ownCommand } from "../support/own-command.ts";
+import { cli, emptyFolder } from "./support/cli.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -15,7 +16,7 @@ async function offered(line: string, cwd = emptyFolder()): Promise<readonly stri
   const script = join(emptyFolder(), "completion.bash");
   writeFileSync(script, stdout);
   const words = line.split(" ").map((word) => `'${word}'`);
-  const driver = `set -u; showrunner() { "${process.execPath}" "${join(root, "src/cli/main.ts")}" "$@"; }; source '${script}'; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _showrunner showrunner; printf '%s\\n' "\${COMPREPLY[@]-}"`;
+  const driver = `set -u; showrunner() { "${process.execPath}" "${ownCommand}" "$@"; }; source '${script}'; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _showrunner showrunner; printf '%s\\n' "\${COMPREPLY[@]-}"`;
   const said = execFileSync("bash", ["--norc", "-c", driver], {
     cwd,
     encoding: "utf8",

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ownCommand } from "../support/own-command.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 import { startService } from "./support/service.ts";
 import { openTerminal } from "./support/terminal.ts";
@@ -33,7 +34,7 @@ describe("on a terminal", () => {
       const cwd = emptyFolder();
       const script = join(cwd, "completion.bash");
       const { stdout } = await cli(["completion", "bash"]);
-      const command = `showrunner() { "${process.execPath}" "${join(root, "src/cli/main.ts")}" "$@"; }`;
+      const command = `showrunner() { "${process.execPath}" "${ownCommand}" "$@"; }`;
       writeFileSync(script, `${stdout}${command}\nPS1="ready: "\n`);
       await using terminal = openTerminal(["--noprofile", "--rcfile", script, "-i"], {
         cwd,

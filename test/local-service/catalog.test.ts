@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.ts";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../src/local-service/stub.ts";
 import { ask, type Body, get, made, start, uploaded } from "./support/service.ts";
@@ -81,6 +82,12 @@ test("a schema that does not compile disables that model with a message, not the
   expect(refused.body.error.message).toContain("does not compile");
   expect(service.stats().disabled_models).toHaveLength(2);
   expect((await made(service, "good", { prompt: "x" })).status).toBe("COMPLETED");
+});
+
+test("the built-in models, which are compiled when they are first used, have no fault", async () => {
+  const catalog = BUILT_IN_MODELS.map(({ entry }) => entry);
+  const service = await start({ catalog });
+  expect(service.stats()).toMatchObject({ disabled_models: [], unread_tables: [] });
 });
 
 test("a file of a hundred models is served, each with its own schema", async () => {

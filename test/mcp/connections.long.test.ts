@@ -12,6 +12,7 @@ import { type LocalService, type LocalServiceOptions, startLocalService } from "
 import { PICTURE, SOUND } from "../../src/local-service/stub.ts";
 import { MOST_IMAGE_BYTES } from "../../src/mcp/tools/media.ts";
 import { cli } from "../cli/support/cli.ts";
+import { ownCommand } from "../support/own-command.ts";
 import poster from "./fixtures/pipelines/poster.ts";
 import { type AgentOptions, call, connect, connectHttp, PIPELINES, serveHttp } from "./support/agent.ts";
 
@@ -288,8 +289,7 @@ describe("the command", () => {
   });
 
   test("says what it leaves out, and writes nothing but the protocol to stdout", async () => {
-    const main = join(import.meta.dirname, "../../src/cli/main.ts");
-    const child = spawn(process.execPath, [main, "mcp", PIPELINES], {
+    const child = spawn(process.execPath, [ownCommand, "mcp", PIPELINES], {
       cwd: mkdtempSync(join(tmpdir(), "mcp-")),
       env: { ...process.env, ...env },
     });

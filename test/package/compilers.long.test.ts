@@ -53,7 +53,7 @@ const settings = [
   { isOften: false, module: "nodenext", types: [] },
   { isOften: true, module: "nodenext", ...nodeTypes },
   { isOften: false, module: "node20", types: [] },
-  { isOften: true, module: "node16", types: [] },
+  { isOften: false, module: "node16", types: [] },
   { isOften: false, module: "preserve", types: [] },
   { isOften: false, module: "preserve", ...nodeTypes },
   { isOften: true, module: "esnext", moduleResolution: "bundler", types: [] },

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { cli } from "../cli/support/cli.ts";
 import { compileCache } from "../support/compile-cache.ts";
+import { ownCommand } from "../support/own-command.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -47,12 +48,12 @@ beforeEach(async () => {
   for (const side of ["base", "head"]) {
     const packages = join(folder, side, "node_modules/showrunner");
     mkdirSync(join(packages, "bin"), { recursive: true });
-    // What the package's command does, from the sources.
+    // What the package's command does.
     writeFileSync(
       join(packages, "bin/showrunner.js"),
       `import module from "node:module";
 module.enableCompileCache(${JSON.stringify(compileCache.NODE_COMPILE_CACHE)});
-await import(${JSON.stringify(join(root, "src/cli/main.ts"))});\n`,
+await import(${JSON.stringify(ownCommand)});\n`,
     );
     writeFileSync(join(packages, "package.json"), '{ "name": "showrunner", "type": "module" }');
     symlinkSync(join(root, "node_modules/zod"), join(folder, side, "node_modules/zod"));

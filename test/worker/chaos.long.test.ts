@@ -23,7 +23,7 @@ const BALANCE = 100_000;
 /** Runs, kills, and the seed of who is hit when. */
 const sizes: readonly (readonly [runs: number, kills: number, seed: number])[] = isFull
   ? [[200, 40, 1], ...[2, 3, 4, 5].map((seed) => [40, 8, seed] as const)]
-  : [[25, 5, 20_261_122]];
+  : [[16, 4, 20_261_122]];
 
 /** Mulberry32. */
 function randomOf(seed: number): (below: number) => number {

@@ -7,6 +7,7 @@ import { compileSchema } from "../validate/ajv.ts";
 import { combinationCheck, type FamilyCheck, familyCheck } from "../validate/family-rules.ts";
 import { toProblems } from "../validate/problems.ts";
 import { TookTooLong, withinTime } from "../validate/time-limit.ts";
+import { BUILT_IN_MODELS } from "./builtin/index.ts";
 import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
 
 /** Validates an input and fills its defaults in place. */
@@ -70,8 +71,22 @@ function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProble
 }
 
 /** Never throws: a schema that does not compile disables this one model. */
-export function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
+function compileModel(model: ModelDefinition, family: Family | null): CompiledModel {
   return { ...model, ...prepareCheck(model, family) };
+}
+
+/** A built-in model, whose schema and table have no fault: they are compiled when an input is first checked. */
+function ownModel(model: ModelDefinition, family: Family | null): CompiledModel {
+  let prepared: Checks | null = null;
+  const checks = () => (prepared ??= prepareCheck(model, family));
+  return {
+    ...model,
+    check: (input) => checks().check(input),
+    checkFamily: (input) => checks().checkFamily(input),
+    checkCombination: (input) => checks().checkCombination(input),
+    notice: null,
+    defect: null,
+  };
 }
 
 /** The models that this service offers. */
@@ -92,7 +107,8 @@ export interface Catalog {
 }
 
 export function createCatalog(definitions: readonly ModelDefinition[], families: Families): Catalog {
-  const models = new Map(definitions.map((one) => [one.entry.id, compileModel(one, families.of(one.entry.id))]));
+  const compiled = definitions === BUILT_IN_MODELS ? ownModel : compileModel;
+  const models = new Map(definitions.map((one) => [one.entry.id, compiled(one, families.of(one.entry.id))]));
   const advice = new Map(definitions.flatMap((one) => [...levelIds(one), ...Object.entries(one.oldIds)]));
   const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
   const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);

@@ -122,13 +122,20 @@ export interface CompiledSchema {
   readonly isLinear: boolean;
 }
 
+/** Services of one process have the built-in catalog in common. */
+const compiledBefore = new WeakMap<JsonSchema, CompiledSchema>();
+
 /** Compiles an untrusted schema. @throws Error when it does not compile */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
+  const found = compiledBefore.get(schema);
+  if (found !== undefined) return found;
   const copy = prepared(schema) as JsonSchema;
   slowPatterns = 0;
   const validate = compileEither(copy);
   const isLinear = slowPatterns === 0 && !/"\$(dynamicR|r)ef":/.test(JSON.stringify(copy));
-  return { validate, isLinear };
+  const compiled = { validate, isLinear };
+  if (isRecord(schema)) compiledBefore.set(schema, compiled);
+  return compiled;
 }
 
 function compileEither(schema: JsonSchema): ValidateFunction {

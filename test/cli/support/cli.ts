@@ -3,9 +3,9 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { compileCache } from "../../support/compile-cache.ts";
+import { ownCommand } from "../../support/own-command.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
-const main = join(root, "src/cli/main.ts");
 
 export interface CliOptions {
   /** Default: a new empty folder. */
@@ -29,7 +29,7 @@ export function startCli(
   args: readonly string[],
   options: CliOptions = {},
 ): { child: ChildProcess; end: Promise<CliEnd> } {
-  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), main, ...args], {
+  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), ownCommand, ...args], {
     cwd: options.cwd ?? emptyFolder(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...compileCache, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compileCache } from "../../support/compile-cache.ts";
-import { type CliEnd, root } from "./cli.ts";
+import { ownCommand } from "../../support/own-command.ts";
+import type { CliEnd } from "./cli.ts";
 
 /** A shell in a folder where `showrunner` is on the PATH. */
 export interface Shell {
@@ -14,7 +15,7 @@ export interface Shell {
 export function openShell(cwd: string, env: () => Readonly<Record<string, string>>): Shell {
   mkdirSync(join(cwd, "bin"));
   const command = join(cwd, "bin/showrunner");
-  const words = `"${process.execPath}" $SHOWRUNNER_TEST_NODE_FLAGS "${join(root, "src/cli/main.ts")}"`;
+  const words = `"${process.execPath}" $SHOWRUNNER_TEST_NODE_FLAGS "${ownCommand}"`;
   writeFileSync(command, `#!/bin/sh\nexec ${words} "$@"\n`);
   chmodSync(command, 0o755);
   return {

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { compileCache } from "../../support/compile-cache.ts";
-import { emptyFolder, root } from "./cli.ts";
+import { ownCommand } from "../../support/own-command.ts";
+import { emptyFolder } from "./cli.ts";
 
 /** A real terminal, played by tmux. */
 export interface Terminal extends AsyncDisposable {
@@ -32,9 +33,7 @@ export function openTerminal(args: readonly string[], options: TerminalOptions):
   const socket = join(emptyFolder(), "tmux");
   const tmux = (...words: string[]) =>
     execFileSync("tmux", ["-f", "/dev/null", "-S", socket, ...words], { encoding: "utf8" });
-  const quoted = [...(options.program ?? [process.execPath, join(root, "src/cli/main.ts")]), ...args]
-    .map((word) => `'${word}'`)
-    .join(" ");
+  const quoted = [...(options.program ?? [process.execPath, ownCommand]), ...args].map((word) => `'${word}'`).join(" ");
   // Of this process hardly anything else: what npm sets for its scripts changes what a command advises to type.
   const { PATH = "", HOME = "" } = process.env;
   const variables = Object.entries({ PATH, HOME, TERM: "tmux-256color", ...compileCache, ...options.env });

@@ -56,8 +56,9 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   "README.md": {
     isInClone: true,
     as: [
-      // `npm test` is what runs here.
+      // What runs here, and what `.ci/run` types.
       ["npm test", "true"],
+      [" && npm run demo", ""],
       // Where the page shows a file, it is saved.
       ["models pull --local", "models pull --local && cp ../*.ts ."],
       ["npm i ", "npm i --prefer-offline --no-audit --no-fund "],

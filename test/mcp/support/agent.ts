@@ -8,6 +8,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { type CallToolResult, ElicitRequestSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { root, startCli } from "../../cli/support/cli.ts";
 import { compileCache } from "../../support/compile-cache.ts";
+import { ownCommand } from "../../support/own-command.ts";
 
 export const PIPELINES = join(root, "test/mcp/fixtures/pipelines");
 
@@ -64,7 +65,7 @@ async function overStdio({
 }: AgentOptions): Promise<Agent> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [join(root, "src/cli/main.ts"), "mcp", folder, ...flags],
+    args: [ownCommand, "mcp", folder, ...flags],
     env: { PATH: process.env["PATH"] ?? "", ...compileCache, ...env },
     cwd,
     stderr: "pipe",

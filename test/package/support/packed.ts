@@ -3,6 +3,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { join } from "node:path";
 import { type Packed, packInto } from "../../../scripts/pack.ts";
 import { type Published, root } from "../../../scripts/published.ts";
+import { isBuilt } from "../../support/own-command.ts";
 
 export { type Packed, root };
 
@@ -27,7 +28,7 @@ export async function packages(): Promise<ReadonlyMap<PackageName, Packed>> {
     const made = join(shelf, "made.json");
     const found = read(made);
     if (found?.stamp === stamp) return new Map(found.packed);
-    execFileSync(process.execPath, [join(root, "scripts/build.ts")], { stdio: "ignore" });
+    if (!isBuilt()) execFileSync(process.execPath, [join(root, "scripts/build.ts")], { stdio: "ignore" });
     const packed = [...packInto(shelf)];
     writeFileSync(made, JSON.stringify({ stamp, packed }));
     return new Map(packed);
