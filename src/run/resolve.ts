@@ -1,3 +1,4 @@
+import type { StoredCopy } from "../journal/events.ts";
 import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
@@ -161,10 +162,7 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
 }
 
 /** The file that an approval or a pick resolves to, where that is an upload. */
-function chosenUpload(
-  state: RunState,
-  step: StepState,
-): { readonly sha256: string; readonly contentType: string } | null {
+export function chosenUpload(state: RunState, step: StepState): StoredCopy | null {
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Captioned } from "../../src/film/steps/caption.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { plainWav } from "../../src/placeholder-media.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli } from "./support/cli.ts";
 import { otioTimelineSchema } from "./support/otio-schema.ts";
@@ -24,7 +25,7 @@ const cues = ${JSON.stringify(cues)};
 
 export default pipeline("film", {
   input: z.object({}),
-  build({ job, takes, task }) {
+  build({ job, takes, task, upload }) {
     const face = takes("face", "image-1", { prompt: "a face" }, { count: 3, choose: "first" });
     const looks = takes("looks", "image-1", { prompt: "a look" }, { count: 2, choose: () => 1 });
     const voice = job("voice", "speech-1", { text: "A boat. It sails.", voice_id: "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01" });
@@ -38,7 +39,8 @@ export default pipeline("film", {
       { files: { film: "image" } },
     );
     const clip = job("clip", "video-1", { prompt: "a boat", resolution: "720p", duration_ms: 3000, aspect_ratio: "16:9" });
-    const branded = task("branded", { film: clip, logo: { picture: face } }, ({ film }, { file }) => copyFileSync(film.path, file("film")), {
+    const song = upload("song", "song.wav");
+    const branded = task("branded", { film: clip, song, logo: { picture: face } }, ({ film }, { file }) => copyFileSync(film.path, file("film")), {
       files: { film: "video" },
     });
     return { still: face, film: captioned, branded, text: job("plain", "image-1", { prompt: "plain" }) };
@@ -55,6 +57,7 @@ beforeAll(async () => {
   folder = await fastFolder("export-");
   service = await startLocalService({ renderer: "stub", speed: 50, balance: 25, dataDir: join(folder, "service") });
   await writeFile(join(folder, "film.ts"), PIPELINE);
+  await writeFile(join(folder, "song.wav"), plainWav(1500));
   const { code, stderr } = await here("run", "film.ts", "--id", "f", "--budget", "5");
   expect(code, stderr).toBe(0);
 });
@@ -129,9 +132,13 @@ describe("a run as a timeline", () => {
       tracks.children.map(({ name, enabled, children }) => [name, enabled, children.map((clip) => clip.name)]),
     ).toEqual([
       ["clips", true, ["clip"]],
+      ["song", true, ["song"]],
       ["stills", false, ["face/pick"]],
       ["finished", false, ["branded"]],
     ]);
+    // A file that was given is measured; a clip is of whole frames.
+    const { rate, value } = tracks.children[1]!.children[0]!.source_range!.duration;
+    expect(Math.abs(value - 1.5 * rate)).toBeLessThanOrEqual(1);
   });
 
   test("says what there is where a name is wrong, or no file is named", async () => {

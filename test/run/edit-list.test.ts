@@ -84,13 +84,44 @@ describe("the clips of a film", () => {
     expect(listOf(steps)).toMatchObject({ pictures: ["title", "a"], stills: ["logo", "card"] });
   });
 
+  const given = (name: string, contentType: string) =>
+    [upload(name), { status: "succeeded", upload: { sha256: name, sizeBytes: 1, contentType } }] as const;
+
   test("are no logo where the film itself was given", () => {
     const steps: Steps = [
-      [upload("given"), { status: "succeeded", upload: { sha256: "f", sizeBytes: 1, contentType: "video/mp4" } }],
+      given("given", "video/mp4"),
       [job("logo"), picture],
       [task("branded", { film: uploadRef("given"), logo: { picture: ref("logo") } }), film(8)],
     ];
-    expect(listOf(steps)).toMatchObject({ pictures: ["branded"], stills: ["logo"] });
+    expect(listOf(steps)).toMatchObject({ pictures: ["given"], stills: ["logo"] });
+  });
+
+  test("are files that were given too, with the music and the logo", () => {
+    const steps: Steps = [
+      [job("a"), film(3)],
+      given("opening", "video/mp4"),
+      given("music", "audio/wav"),
+      given("logo", "image/png"),
+      given("words", "text/plain"),
+      [task("cut", { clips: [uploadRef("opening"), ref("a")] }), film(6)],
+      [task("scored", { film: ref("cut"), music: uploadRef("music"), words: uploadRef("words") }), film(6)],
+      [task("branded", { film: ref("scored"), logo: { picture: uploadRef("logo") } }), film(6)],
+    ];
+    const { list, ...names } = listOf(steps);
+    expect(names).toEqual({ pictures: ["opening", "a"], stills: ["logo"], sounds: ["music"] });
+    expect(list.sounds[0]!.takes[0]!.output).toMatchObject({ copy: { sha256: "music" }, durationMs: null });
+  });
+
+  test("of a list that was returned are its files, in a row", () => {
+    const steps: Steps = [
+      [job("a"), film(3)],
+      [task("cut", { clips: [ref("a")] }), film(6)],
+      [job("b"), film(3)],
+      [expansion("grown", valueRef("scenes")), { status: "succeeded", expanded: [ref("b"), ref("cut")] }],
+    ];
+    const [list] = editLists(runningState(steps, {}, { returns: { films: ref("grown", "all") } }));
+    expect(list!.pictures.map(({ name }) => name)).toEqual(["b", "cut"]);
+    expect(list!.finished).toBeNull();
   });
 
   test("are the pictures that a film was made of", () => {

@@ -1,11 +1,11 @@
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { temporaryTag, writeDurably } from "../../durable-file.ts";
-import type { EditList, MediaStore, RunState } from "../../internal.ts";
+import type { EditList, EditTake, MediaStore, RunState } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
 import { writtenFile } from "../input/written-file.ts";
-import { otioTimeline } from "../report/otio.ts";
+import { otioTimeline, type TakeFacts } from "../report/otio.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -28,8 +28,10 @@ export async function exportRun(context: Context, runId: string, flags: ExportFl
   const list = listNamed(editLists(state), runId, flags.of);
   const media = await openMedia(mediaOptionsOf(io, flags));
   const places = await placeTakes(list, file, media, state);
-  const urlOf = ({ output }: Take) => pathToFileURL(places.get(output.copy!.sha256)!).href;
-  await writeDurably(file, `${JSON.stringify(otioTimeline(list, { run: runId, urlOf }), null, 2)}\n`);
+  const facts = new Map<string, TakeFacts>();
+  for (const take of takesOf(list)) facts.set(hashOf(take), await factsOf(take, places.get(hashOf(take))!));
+  const timeline = otioTimeline(list, { run: runId, factsOf: (take) => facts.get(hashOf(take))! });
+  await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
   if (flags.json) output.printJson({ id: runId, of: list.name, file, media: [...places.values()] });
   else output.print(visible(file));
   output.say(
@@ -38,7 +40,22 @@ export async function exportRun(context: Context, runId: string, flags: ExportFl
   return ExitCode.done;
 }
 
-type Take = EditList["pictures"][number]["takes"][number];
+const hashOf = ({ output }: EditTake) => output.copy!.sha256;
+
+function takesOf({ pictures, stills, sounds, finished }: EditList): readonly EditTake[] {
+  return [...pictures, ...stills, ...sounds, ...(finished === null ? [] : [finished])].flatMap(({ takes }) => takes);
+}
+
+/** The journal says what an output is; a file that was given is measured here. */
+async function factsOf({ output }: EditTake, path: string): Promise<TakeFacts> {
+  const { copy, durationMs, fps } = output;
+  const kind = copy!.contentType.split("/")[0];
+  const said = { url: pathToFileURL(path).href, durationMs, fps };
+  if (durationMs !== null || (kind !== "video" && kind !== "audio")) return said;
+  const { measureMedia } = await import("../../internal.ts");
+  const found = await measureMedia(path, kind);
+  return { ...said, ...("durationMs" in found && { durationMs: found.durationMs, fps: found.fps }) };
+}
 
 function listNamed(lists: readonly EditList[], runId: string, wanted: string | undefined): EditList {
   const found = wanted === undefined ? lists[0] : lists.find(({ name }) => name === wanted);
@@ -56,9 +73,7 @@ const mediaFolder = (file: string) => join(dirname(file), `${basename(file).repl
 /** Copies of all takes in a folder beside the timeline, by their hash; editing programs want endings, which the store has not. */
 async function placeTakes(list: EditList, file: string, media: MediaStore, { planned }: RunState) {
   const { fileExtension } = await import("../../internal.ts");
-  const clips = [...list.pictures, ...list.stills, ...list.sounds, ...(list.finished === null ? [] : [list.finished])];
-  const takes = clips.flatMap((clip) => clip.takes);
-  const byHash = new Map(takes.map((take) => [take.output.copy!.sha256, take]));
+  const byHash = new Map(takesOf(list).map((take) => [hashOf(take), take]));
   const copies = [...byHash].map(([sha256, { step, output }]) => {
     const stem = `${step.replaceAll("/", "-")}${output.index === 0 ? "" : `-${output.index + 1}`}`;
     return { sha256, name: `${stem}${fileExtension(output.copy!.contentType)}` };

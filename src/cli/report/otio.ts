@@ -1,24 +1,29 @@
-import type { EditClip, EditList } from "../../internal.ts";
+import type { EditClip, EditList, EditTake } from "../../internal.ts";
 
 /** Seconds that a still picture is shown. */
 const STILL_SECONDS = 5;
 /** Frames a second of a timeline without a film. */
 const RATE = 25;
 
-type Take = EditClip["takes"][number];
+/** Of a take: where its bytes lie, and what is known of them. */
+export interface TakeFacts {
+  readonly url: string;
+  readonly durationMs: number | null;
+  readonly fps: number | null;
+}
 
 /**
  * A list as OpenTimelineIO has it: the clips in a row, each with its takes, a track for each sound, captions as markers, and above
- * them, switched off, the pictures that are laid over a film, and the finished film. `urlOf`: where the bytes of a take lie.
+ * them, switched off, the pictures that are laid over a film, and the finished film.
  */
 export function otioTimeline(
   list: EditList,
-  { run, urlOf }: { readonly run: string; readonly urlOf: (take: Take) => string },
+  { run, factsOf }: { readonly run: string; readonly factsOf: (take: EditTake) => TakeFacts },
 ) {
   const clips = [...list.pictures, ...(list.finished === null ? [] : [list.finished])];
-  const fps = clips.map((clip) => clip.takes[clip.active]!.output.fps).find((one) => one !== null && one > 0) ?? RATE;
+  const fps = clips.map((clip) => factsOf(clip.takes[clip.active]!).fps).find((one) => one !== null && one > 0) ?? RATE;
   const range = (from: number, to: number) => timeRange(from, to, fps);
-  const clipOf = (clip: EditClip) => otioClip(clip, urlOf, range);
+  const clipOf = (clip: EditClip) => otioClip(clip, factsOf, range);
   const tracks = [
     ...(list.pictures.length === 0 ? [] : [track("clips", "Video", list.pictures.map(clipOf))]),
     ...list.sounds.map((sound) => track(sound.name, "Audio", [clipOf(sound)])),
@@ -55,12 +60,12 @@ const kindOf = ({ takes, active }: EditClip) =>
 
 function otioClip(
   { name, takes, active }: EditClip,
-  urlOf: (take: Take) => string,
+  factsOf: (take: EditTake) => TakeFacts,
   range: (from: number, to: number) => object,
 ) {
   const keys = takes.map((_, index) => (index === active ? "DEFAULT_MEDIA" : `take ${index + 1}`));
   const references = takes.map((take, index) => {
-    const { durationMs } = take.output;
+    const { durationMs, url } = factsOf(take);
     return [
       keys[index]!,
       {
@@ -69,11 +74,11 @@ function otioClip(
         name: take.step,
         available_range: durationMs === null ? null : range(0, durationMs / 1000),
         available_image_bounds: null,
-        target_url: urlOf(take),
+        target_url: url,
       },
     ] as const;
   });
-  const { durationMs } = takes[active]!.output;
+  const { durationMs } = factsOf(takes[active]!);
   return {
     OTIO_SCHEMA: "Clip.2",
     ...item(name),

@@ -1,17 +1,24 @@
-import { outputsOf, type RunState } from "../../journal/state.ts";
+import type { StoredCopy } from "../../journal/events.ts";
+import { type OutputState, outputsOf, type RunState } from "../../journal/state.ts";
 import { isReference, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
-import { type ProducedOutput, referenced, returnedReferences } from "../resolve.ts";
+import { chosenUpload, type ProducedOutput, referenced, returnedReferences } from "../resolve.ts";
 import { captionsOf, type EditCaption } from "./edit-captions.ts";
 
 type Ref = Reference["$ref"];
+
+/** An output, or a file that was given, of which the journal has neither length nor frame rate. */
+export interface EditTake {
+  readonly step: string;
+  readonly output: Pick<OutputState, "index" | "copy" | "durationMs" | "fps">;
+}
 
 /** A result as an editor cuts it: what was chosen, and what it was chosen among. */
 export interface EditClip {
   /** Path of the step that it stands for. */
   readonly name: string;
-  readonly takes: readonly ProducedOutput[];
+  readonly takes: readonly EditTake[];
   /** Index in `takes` of the one that the run used. */
   readonly active: number;
 }
@@ -25,7 +32,7 @@ export interface EditList {
   /** Pictures that functions took beside a film: logos, cards. Where and how long each is shown is not known here. */
   readonly stills: readonly EditClip[];
   readonly sounds: readonly EditClip[];
-  /** What came of them; null where that is the one clip itself. */
+  /** What came of them; null where that is the one clip itself, or a list of clips. */
   readonly finished: EditClip | null;
   readonly captions: readonly EditCaption[];
 }
@@ -44,9 +51,11 @@ const isFilm = ({ finished, pictures }: EditList) =>
   [finished, ...pictures].some((clip) => clip !== null && contentOf(clip).startsWith("video/"));
 
 function editList(state: RunState, name: string, ref: Ref): EditList {
-  const { clips, stills, captions } = partsOf(state, ref, new Set());
+  const files = filesOf(state, ref);
+  const isOne = files.length === 1;
+  const { clips, stills, captions } = isOne ? partsOf(state, ref, new Set()) : inARow(state, files);
   const whole = clipOf(state, ref)!;
-  const isWhole = clips.length === 1 && stills.length === 0 && clips[0]!.name === whole.name;
+  const isWhole = !isOne || (clips.length === 1 && stills.length === 0 && clips[0]!.name === whole.name);
   const sounds = clips.filter((clip) => contentOf(clip).startsWith("audio/"));
   return {
     name,
@@ -66,12 +75,16 @@ interface Parts {
 
 const NOTHING: Parts = { clips: [], stills: [], captions: [] };
 
+function inARow(state: RunState, files: readonly Ref[]): Parts {
+  return { ...NOTHING, clips: files.flatMap((file) => clipOf(state, file) ?? []) };
+}
+
 /** What local functions put a result together from, down to what models made and people gave. */
 function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
-  const [made] = referenced(state, ref);
-  const step = stepNamed(state.planned.plan, made?.step ?? ref.step);
   const own = clipOf(state, ref);
-  if (made === undefined || step === undefined || own === null) return NOTHING;
+  const made = own?.takes[own.active];
+  const step = made === undefined ? undefined : stepNamed(state.planned.plan, made.step);
+  if (own === null || made === undefined || step === undefined) return NOTHING;
   const media = isLocal(step) ? mediaIn(state, step) : [];
   const key = media.length === 0 ? `${step.path} ${made.output.index}` : step.path;
   if (seen.has(key)) return NOTHING;
@@ -155,11 +168,18 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
 
 /** Null where none of it has a copy here. Of a list it is the first. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
+  const given = state.steps[ref.step] === undefined ? null : chosenUpload(state, state.steps[ref.step]!);
+  if (given !== null) return givenClip(ref.step, given);
   const [used] = referenced(state, ref).filter(({ output }) => output.copy !== null);
   if (used === undefined || !isMedia(used)) return null;
   const takes = takesOf(state, ref).filter((take) => take.output.copy !== null);
   const active = takes.findIndex(({ step, output }) => step === used.step && output.index === used.output.index);
   return active < 0 ? { name: ref.step, takes: [used], active: 0 } : { name: ref.step, takes, active };
+}
+
+function givenClip(step: string, copy: StoredCopy): EditClip | null {
+  const take = { step, output: { index: 0, copy, durationMs: null, fps: null } };
+  return isMedia(take) ? { name: step, takes: [take], active: 0 } : null;
 }
 
 /** What a step chose among; of another step, what it made. */
@@ -180,6 +200,6 @@ export function contentOf({ takes, active }: EditClip): string {
   return takes[active]!.output.copy!.contentType;
 }
 
-function isMedia({ output }: ProducedOutput): boolean {
+function isMedia({ output }: EditTake): boolean {
   return /^(?:image|video|audio)\//.test(output.copy?.contentType ?? "");
 }
