@@ -1,7 +1,7 @@
 import { ownText } from "../../clean-text.ts";
 import type { PauseReason, RunEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
-import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { isRunFinal, isStepFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
@@ -58,6 +58,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     // An immediate pause stands, a stop above all, whatever other commands ran into.
     const isOutdone = answer.type === "run.paused" && restsAtOnce(state);
     if (isOutdone) continue;
+    if (isTooLate(state, answer)) continue;
     if (answer.type === "run.paused" && state.status === "planned") take([{ type: "run.started" }]);
     take([answer]);
   }
@@ -95,6 +96,15 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       return { events, commands: all.filter(isPerformed), wakeAt: decision.wakeAt };
     }
   }
+}
+
+/**
+ * What costs nothing and begins or ends a step, which has ended while it was asked for: a price that is refused once what the step
+ * needs has expired, an upload that nothing needs any more.
+ */
+function isTooLate(state: RunState, answer: RunEvent): boolean {
+  const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
+  return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
 /** Pauses after which nothing is requested from the service any more; it continues the jobs that it has accepted. */
