@@ -51,6 +51,37 @@ test("An unanswered submit is sent again under its key for a day, and then never
   expect([done.status, keys.length, paidService.jobs.size]).toEqual(["succeeded", sends, 1]);
 });
 
+test("A job that a person names while the run goes on is collected by that drive, though it was looked for in vain before", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
+  let hidden = true;
+  const follow: typeof client.follow = (jobId, options) => {
+    if (hidden) throw apiError(404, "NOT_FOUND");
+    return client.follow(jobId, options);
+  };
+  paidService.client = () => ({ ...client, follow });
+  const { show, clock, outDir } = await openFakeShow({ paidService });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const both = pipeline("both", {
+    input: z.object({}),
+    build: ({ job, task }) => ({
+      a: job("a", "image-1", { prompt: "a" }),
+      other: task("other", {}, () => released.then(() => "done")),
+    }),
+  });
+  const run = await during(clock, show.run(both, {}, { id: "x", outDir }));
+  const result = run.result();
+  const status = async () => (await show.show("x")).steps[0]!.status;
+  await during(clock, expect.poll(status).toBe("unresolved"));
+  // Once more, and then it is left to a person.
+  await clock.advance(600_000);
+  hidden = false;
+  await show.adopt("x", "a", "job_1");
+  await during(clock, expect.poll(status, { timeout: 20_000 }).toBe("succeeded"));
+  release();
+  expect((await during(clock, result)).status).toBe("succeeded");
+});
+
 test("A job that reads as missing is not submitted again: its money stays held, and it can be continued", async () => {
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const client = paidService.client();

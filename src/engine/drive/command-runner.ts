@@ -127,6 +127,8 @@ export class CommandRunner {
   /** What a message says of commands, beside the events that follow from it. */
   onMessage(message: InboxMessage): void {
     if (message.type === "hint") this.#hint(message);
+    else if (message.type === "adopt")
+      this.memory.adopt({ step: message.step, attempt: this.#attemptsOf(message.step) });
     else if (message.type !== "performed") return;
     else if (this.memory.delegated.delete(message.command)) this.active.delete(message.command);
     else if (this.active.has(message.command)) this.#performed.add(message.command);
@@ -143,8 +145,12 @@ export class CommandRunner {
   /** A person's decision on a step whose job is being looked up waits for that answer. */
   waitsForAnswer(message: InboxMessage): boolean {
     if (message.type !== "adopt") return false;
-    const n = this.#state.steps[message.step]?.attempts.length ?? 0;
+    const n = this.#attemptsOf(message.step);
     return ["submit", "follow", "operation"].some((type) => this.active.has(`${type}:${message.step}#${n}`));
+  }
+
+  #attemptsOf(step: string): number {
+    return this.#state.steps[step]?.attempts.length ?? 0;
   }
 
   async #perform(command: Command, context: EffectContext): Promise<void> {

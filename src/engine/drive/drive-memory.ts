@@ -58,6 +58,13 @@ export class DriveMemory {
     return late.length > 0;
   }
 
+  /** A person said which job it is: that one was not asked for in vain. */
+  adopt({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
+    const id = `follow:${step}#${attempt}`;
+    this.notBefore.delete(id);
+    this.polls.delete(id);
+  }
+
   /** A webhook came: the job's poll is due. */
   hint({ step, attempt }: { readonly step: string; readonly attempt: number }): void {
     const id = `follow:${step}#${attempt}`;
