@@ -2,7 +2,11 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
+import { sourceCommand } from "../support/own-command.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
+
+/** Each module is a file there. */
+const fromSources = { command: sourceCommand, nodeFlags: ["--import", LIST_MODULES] };
 
 describe("help", () => {
   test("goes to stdout with examples and exit 0", async () => {
@@ -13,7 +17,7 @@ describe("help", () => {
   });
 
   test("loads the argument parser and nothing heavier", async () => {
-    const { stderr } = await cli(["--help"], { nodeFlags: ["--import", LIST_MODULES] });
+    const { stderr } = await cli(["--help"], fromSources);
     const { packages, own } = loadedModules(stderr);
     expect(packages).toEqual(["commander"]);
     // Single files that import nothing.
@@ -40,7 +44,7 @@ describe("a command that reads the journal", () => {
     { args: ["show", "x"], code: 2 },
   ])("$args starts no local service and loads nothing that sends, checks or measures", async ({ args, code }) => {
     const cwd = emptyFolder();
-    const ended = await cli(args, { cwd, nodeFlags: ["--import", LIST_MODULES] });
+    const ended = await cli(args, { cwd, ...fromSources });
     expect(ended.code, ended.stderr).toBe(code);
     const { packages, own } = loadedModules(ended.stderr);
     expect(packages.filter((name) => /undici|ajv|re2js|file-type|image-size|mime|mediabunny|hono/.test(name))).toEqual(

@@ -13,5 +13,7 @@ export function isBuilt(): boolean {
   return modified("dist/dashboard/page/index.html") > Math.max(...sources.map(modified));
 }
 
+export const sourceCommand = join(root, "src/cli/main.ts");
+
 /** The command line as users have it, which loads in half the time; its sources where they are not built. */
-export const ownCommand = join(root, isBuilt() ? "dist/cli/main.js" : "src/cli/main.ts");
+export const ownCommand = isBuilt() ? join(root, "dist/cli/main.js") : sourceCommand;

@@ -13,6 +13,8 @@ export interface CliOptions {
   /** Added to PATH, HOME and the place of compiled code; nothing else of the test's environment reaches the command. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeFlags?: readonly string[];
+  /** Default: {@link ownCommand}. */
+  readonly command?: string;
   /** As whom the command runs; default as this process. */
   readonly uid?: number;
 }
@@ -29,7 +31,7 @@ export function startCli(
   args: readonly string[],
   options: CliOptions = {},
 ): { child: ChildProcess; end: Promise<CliEnd> } {
-  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), ownCommand, ...args], {
+  const child = spawn(process.execPath, [...(options.nodeFlags ?? []), options.command ?? ownCommand, ...args], {
     cwd: options.cwd ?? emptyFolder(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...compileCache, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
