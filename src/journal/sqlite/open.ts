@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, stat
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import { JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
+import { JournalCorruptError, JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./busy-retry.ts";
 import { Database } from "./database.ts";
 import { journalFailure, readOnly } from "./failure.ts";
@@ -92,8 +92,8 @@ async function openToRead(path: string, busyRetry: BusyRetryOptions): Promise<Da
 }
 
 /**
- * A journal that another process is making right now has, for a moment, a header that names no program. A file written
- * within the last two seconds is therefore looked at again before it is called somebody else's.
+ * A journal that another process is making right now has, for a moment, a header that names no program, or less than it says. A
+ * file written within the last two seconds is therefore looked at again before it is called somebody else's, or damaged.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let polls = 1; ; polls++) {
@@ -101,7 +101,8 @@ async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Prom
       return await retryWhileBusy(() => inspectJournal(path), busyRetry);
     } catch (error) {
       const isFresh = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 2000;
-      if (!(error instanceof JournalNotDatabaseError) || !isFresh || polls > 10) throw error;
+      const mayBeInTheMaking = error instanceof JournalNotDatabaseError || error instanceof JournalCorruptError;
+      if (!mayBeInTheMaking || !isFresh || polls > 10) throw error;
       await delay(30);
     }
   }
