@@ -112,6 +112,20 @@ describe("the clips of a film", () => {
     expect(list.sounds[0]!.takes[0]!.output).toMatchObject({ copy: { sha256: "music" }, durationMs: null });
   });
 
+  test("are the one of several given files that was picked", () => {
+    const picked = { status: "succeeded", chosen: { step: "second", index: 0 } };
+    const steps: Steps = [
+      [job("a"), film(3)],
+      given("first", "audio/wav"),
+      given("second", "audio/wav"),
+      [gate("music", [uploadRef("first"), uploadRef("second")]), picked],
+      [task("scored", { film: ref("a"), music: ref("music") }), film(3)],
+    ];
+    const { list, sounds } = listOf(steps);
+    expect(sounds).toEqual(["music"]);
+    expect(list.sounds[0]!.takes[0]!.output.copy!.sha256).toBe("second");
+  });
+
   test("of a list that was returned are its files, in a row", () => {
     const steps: Steps = [
       [job("a"), film(3)],

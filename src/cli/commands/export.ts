@@ -27,9 +27,10 @@ export async function exportRun(context: Context, runId: string, flags: ExportFl
   const state = await loadRun(journal, runId).finally(() => journal.close());
   const list = listNamed(editLists(state), runId, flags.of);
   const media = await openMedia(mediaOptionsOf(io, flags));
-  const places = await placeTakes(list, file, media, state);
+  const takes = takesOf(list);
+  const places = await placeTakes(takes, file, media, state);
   const facts = new Map<string, TakeFacts>();
-  for (const take of takesOf(list)) facts.set(hashOf(take), await factsOf(take, places.get(hashOf(take))!));
+  for (const [hash, take] of takes) facts.set(hash, await factsOf(take, places.get(hash)!));
   const timeline = otioTimeline(list, { run: runId, factsOf: (take) => facts.get(hashOf(take))! });
   await writeDurably(file, `${JSON.stringify(timeline, null, 2)}\n`);
   if (flags.json) output.printJson({ id: runId, of: list.name, file, media: [...places.values()] });
@@ -42,8 +43,10 @@ export async function exportRun(context: Context, runId: string, flags: ExportFl
 
 const hashOf = ({ output }: EditTake) => output.copy!.sha256;
 
-function takesOf({ pictures, stills, sounds, finished }: EditList): readonly EditTake[] {
-  return [...pictures, ...stills, ...sounds, ...(finished === null ? [] : [finished])].flatMap(({ takes }) => takes);
+/** By their hash: a take may be in several clips. */
+function takesOf({ pictures, stills, sounds, finished }: EditList): ReadonlyMap<string, EditTake> {
+  const clips = [...pictures, ...stills, ...sounds, ...(finished === null ? [] : [finished])];
+  return new Map(clips.flatMap(({ takes }) => takes).map((take) => [hashOf(take), take]));
 }
 
 /** The journal says what an output is; a file that was given is measured here. */
@@ -71,10 +74,14 @@ function listNamed(lists: readonly EditList[], runId: string, wanted: string | u
 const mediaFolder = (file: string) => join(dirname(file), `${basename(file).replace(/\.otio$/, "")}-media`);
 
 /** Copies of all takes in a folder beside the timeline, by their hash; editing programs want endings, which the store has not. */
-async function placeTakes(list: EditList, file: string, media: MediaStore, { planned }: RunState) {
+async function placeTakes(
+  takes: ReadonlyMap<string, EditTake>,
+  file: string,
+  media: MediaStore,
+  { planned }: RunState,
+) {
   const { fileExtension } = await import("../../internal.ts");
-  const byHash = new Map(takesOf(list).map((take) => [hashOf(take), take]));
-  const copies = [...byHash].map(([sha256, { step, output }]) => {
+  const copies = [...takes].map(([sha256, { step, output }]) => {
     const stem = `${step.replaceAll("/", "-")}${output.index === 0 ? "" : `-${output.index + 1}`}`;
     return { sha256, name: `${stem}${fileExtension(output.copy!.contentType)}` };
   });

@@ -143,8 +143,7 @@ function mediaIn(state: RunState, step: PlanStep): readonly Taken[] {
     if (!isReference(value))
       return Object.values(value).flatMap((item) => walk(item, Array.isArray(value) ? value : list));
     return filesOf(state, value.$ref).flatMap((ref) => {
-      const contentType =
-        referenced(state, ref)[0]?.output.copy?.contentType ?? state.steps[ref.step]?.upload?.contentType;
+      const contentType = (givenAs(state, ref) ?? referenced(state, ref)[0]?.output.copy)?.contentType;
       return contentType === undefined ? [] : [{ ref, contentType, list }];
     });
   };
@@ -168,13 +167,19 @@ function filesOf(state: RunState, ref: Ref): readonly Ref[] {
 
 /** Null where none of it has a copy here. Of a list it is the first. */
 function clipOf(state: RunState, ref: Ref): EditClip | null {
-  const given = state.steps[ref.step] === undefined ? null : chosenUpload(state, state.steps[ref.step]!);
+  const given = givenAs(state, ref);
   if (given !== null) return givenClip(ref.step, given);
   const [used] = referenced(state, ref).filter(({ output }) => output.copy !== null);
   if (used === undefined || !isMedia(used)) return null;
   const takes = takesOf(state, ref).filter((take) => take.output.copy !== null);
   const active = takes.findIndex(({ step, output }) => step === used.step && output.index === used.output.index);
   return active < 0 ? { name: ref.step, takes: [used], active: 0 } : { name: ref.step, takes, active };
+}
+
+/** The file that a person gave, where that is what a reference stands for. */
+function givenAs(state: RunState, ref: Ref): StoredCopy | null {
+  const step = state.steps[ref.step];
+  return step === undefined ? null : chosenUpload(state, step);
 }
 
 function givenClip(step: string, copy: StoredCopy): EditClip | null {
