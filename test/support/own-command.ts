@@ -3,14 +3,16 @@ import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "../..");
 
-function modified(file: string): number {
-  return statSync(join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+/** When anything of these was changed last, milliseconds since the epoch; 0 where there is nothing of them. */
+export function newest(...patterns: readonly string[]): number {
+  // The build writes the one that is left out.
+  const files = globSync([...patterns], { cwd: root, exclude: ["THIRD_PARTY_NOTICES.md"] });
+  return Math.max(0, ...files.map((file) => statSync(join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0));
 }
 
 /** Whether what a build writes last is younger than all that it is made from. */
 export function isBuilt(): boolean {
-  const sources = globSync(["{src,scripts}/**/*.*", "*.json"], { cwd: root });
-  return modified("dist/dashboard/page/index.html") > Math.max(...sources.map(modified));
+  return newest("dist/dashboard/page/index.html") > newest("{src,scripts}/**/*.*", "*.json");
 }
 
 export const sourceCommand = join(root, "src/cli/main.ts");

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Packed, packInto } from "../../../scripts/pack.ts";
 import { type Published, root } from "../../../scripts/published.ts";
-import { isBuilt } from "../../support/own-command.ts";
+import { isBuilt, newest } from "../../support/own-command.ts";
 
 export { type Packed, root };
 
@@ -24,7 +24,7 @@ export async function packages(): Promise<ReadonlyMap<PackageName, Packed>> {
   mkdirSync(join(root, ".showrunner"), { recursive: true });
   while (!locked()) await new Promise((done) => setTimeout(done, 200));
   try {
-    const stamp = newest();
+    const stamp = newest("{src,scripts,bin,docs,recipes,skills}/**/*.*", "*.{json,md}");
     const made = join(shelf, "made.json");
     const found = read(made);
     if (found?.stamp === stamp) return new Map(found.packed);
@@ -40,16 +40,6 @@ export async function packages(): Promise<ReadonlyMap<PackageName, Packed>> {
 /** As a user does; what lies in npm's cache is not fetched again. */
 export function install(folder: string, ...what: readonly string[]): void {
   npm(folder, "install", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts", ...what);
-}
-
-/** When anything that is published was changed last. */
-function newest(): number {
-  const files = ["{src,scripts,bin,docs,recipes,skills}/**/*.*", "*.{json,md}"].flatMap((pattern) =>
-    globSync(pattern, { cwd: root }),
-  );
-  // The build writes this one.
-  const written = files.filter((file) => file !== "THIRD_PARTY_NOTICES.md");
-  return Math.max(...written.map((file) => statSync(join(root, file)).mtimeMs));
 }
 
 function read(
