@@ -23,8 +23,8 @@ describe("a video", () => {
     if (!first || !middle || !last) throw new Error("three frames were read");
     const start = await readPicture(path("start.png"), 640, 360);
     const end = await readPicture(path("end.png"), 640, 360);
-    expect(difference(first, start)).toBeLessThan(4);
-    expect(difference(last, end)).toBeLessThan(4);
+    expect(difference(first, start)).toBeLessThan(1.6);
+    expect(difference(last, end)).toBeLessThan(1.6);
     expect(difference(middle, start)).toBeGreaterThan(10);
     expect(difference(middle, end)).toBeGreaterThan(10);
   });

@@ -10,7 +10,10 @@ export interface EncoderSettings {
   readonly groupOfPictures: number;
 }
 
-/** One thread encodes one video: RGBA pictures come in, null ends the stream. Each message is answered, the last with the file. */
+/**
+ * One thread encodes one video: planar YUV 4:2:0 pictures come in, null ends the stream. Each message is answered, the last with
+ * the file.
+ */
 const FILE = "frames.mp4";
 const module = createRequire(import.meta.url)("h264-mp4-encoder") as {
   createH264MP4Encoder(): Promise<H264MP4Encoder>;
@@ -19,9 +22,9 @@ const encoder = await module.createH264MP4Encoder();
 Object.assign(encoder, workerData as EncoderSettings, { outputFilename: FILE, speed: 10 });
 encoder.initialize();
 
-parentPort?.on("message", (rgba: Uint8Array | null) => {
-  if (rgba !== null) {
-    encoder.addFrameRgba(rgba);
+parentPort?.on("message", (yuv: Uint8Array | null) => {
+  if (yuv !== null) {
+    encoder.addFrameYuv(yuv);
     parentPort?.postMessage(null);
     return;
   }

@@ -35,7 +35,7 @@ export function createFrameEncoder(size: Size, fps: number): FrameEncoder {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const thread = new Worker(new URL(`./encoder-thread.${extension}`, import.meta.url), { workerData });
   const replies = on(thread, "message", { close: ["exit"] });
-  const buffers = [0, 1].map(() => new Uint8Array(new SharedArrayBuffer(size.width * size.height * 4)));
+  const buffers = [0, 1].map(() => new Uint8Array(new SharedArrayBuffer((size.width * size.height * 3) / 2)));
   let sent = 0;
   let answered = 0;
 
@@ -51,7 +51,7 @@ export function createFrameEncoder(size: Size, fps: number): FrameEncoder {
       // Waiting also gives the event loop a turn, in which the canvas's copies of earlier frames are freed.
       while (sent - answered >= buffers.length) await reply();
       const buffer = buffers[sent % buffers.length]!;
-      buffer.set(rgba);
+      writeYuv(buffer, rgba, size);
       thread.postMessage(buffer);
       sent += 1;
     },
@@ -123,6 +123,32 @@ function parameterSets(description: Uint8Array): Uint8Array[] {
     }
   }
   return sets;
+}
+
+/**
+ * RGBA as planar YUV 4:2:0 of BT.601 with limited range; the sides are even. Done here, as the encoder's own way takes longer, keeps
+ * less of the picture, and is given 2.7 times the bytes.
+ */
+function writeYuv(yuv: Uint8Array, rgba: Uint8Array | Uint8ClampedArray, { width, height }: Size): void {
+  let uAt = width * height;
+  let vAt = uAt + (uAt >> 2);
+  for (let y = 0; y < height; y += 2) {
+    for (let x = 0; x < width; x += 2) {
+      let [red, green, blue] = [0, 0, 0];
+      for (let i = 0; i < 4; i++) {
+        const at = (y + (i >> 1)) * width + x + (i & 1);
+        const r = rgba[at * 4]!;
+        const g = rgba[at * 4 + 1]!;
+        const b = rgba[at * 4 + 2]!;
+        yuv[at] = 16 + ((66 * r + 129 * g + 25 * b + 128) >> 8);
+        red += r;
+        green += g;
+        blue += b;
+      }
+      yuv[uAt++] = 128 + ((112 * blue - 74 * green - 38 * red + 512) >> 10);
+      yuv[vAt++] = 128 + ((112 * red - 94 * green - 18 * blue + 512) >> 10);
+    }
+  }
 }
 
 /** Planar YUV 4:2:0 of BT.601 with limited range; its rows of `stride` samples may be longer than the picture's. */
