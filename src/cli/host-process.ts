@@ -3,6 +3,7 @@ import { delimiter, join, sep } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { startInBackground } from "./background.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
@@ -54,7 +55,7 @@ export function hostProcess(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : null,
-    background: async (args, logFile) => (await import("./background.ts")).startInBackground(args, logFile),
+    background: async (args, logFile) => startInBackground(args, logFile),
     open: process.stdout.isTTY && hasDesktop() ? openOnDesktop : null,
     env: process.env,
     cwd: process.cwd(),

@@ -1,4 +1,4 @@
-import stringWidth from "string-width";
+import stringWidth from "fast-string-width";
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
