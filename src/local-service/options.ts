@@ -196,7 +196,6 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
   return {
     port: checked("port", options.port ?? 0, 0, 65_535),
     host: options.host || "127.0.0.1",
-    dataDir: options.dataDir ?? mkdtempSync(join(tmpdir(), "showrunner-local-")),
     isTemporary: options.dataDir === undefined,
     balanceMicros: micros(checked("balance", options.balance ?? 25, 0, 1_000_000_000)),
     keys: (options.keys ?? []).map(normalKey),
@@ -221,5 +220,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     faults: loadFaults(options.faults ?? []),
     replay: replayOf(options.replay),
     onDefect: options.onDefect ?? reportDefect,
+    // Last, so that an option that is refused leaves no folder behind.
+    dataDir: options.dataDir ?? mkdtempSync(join(tmpdir(), "showrunner-local-")),
   };
 }
