@@ -6,9 +6,10 @@ import { compileCache } from "./test/support/compile-cache.ts";
 import { flakyTests } from "./test/support/flaky-tests.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { skippedTests } from "./test/support/skipped-tests.ts";
+import { temporaryFolder } from "./test/support/temporary-folder.ts";
 
 // For every process that a test starts in this environment.
-Object.assign(process.env, compileCache);
+Object.assign(process.env, compileCache, temporaryFolder());
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const absent = filesWithoutProgram();
 /** A test file that changes its process has one of its own; all others share processes, which load `src` once. */

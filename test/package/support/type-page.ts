@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
@@ -8,6 +7,7 @@ import { withLauncher } from "../../../src/launcher.ts";
 import { codeBlocks } from "../../docs/support/code-blocks.ts";
 import { shellLines } from "../../docs/support/shell-lines.ts";
 import { endOf, reasonOf, type Walk } from "../../docs/support/walks.ts";
+import { compileCache } from "../../support/compile-cache.ts";
 
 export interface Typing {
   /** Where the first line is typed. */
@@ -75,7 +75,7 @@ function scriptOf(typed: string, log: string, text: string, { serves }: Walk): s
 
 async function run(script: string, { folder, bin, env: more, timeoutMs: timeout = 150_000 }: Typing): Promise<void> {
   const PATH = [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":");
-  const env = { PATH, HOME: folder, NODE_COMPILE_CACHE: join(tmpdir(), "showrunner-docs-compile-cache"), ...more };
+  const env = { PATH, HOME: folder, ...compileCache, ...more };
   // A group of its own for each line, so that it can be ended with what it started.
   await promisify(execFile)("bash", ["-c", `set -m\n${script}`], { cwd: folder, env, timeout });
 }
