@@ -52,11 +52,13 @@ try {
   const all = ["/", ...GROUPS.flatMap(({ pages }) => pages.map(([name]) => `/${name.replace(/index$/, "")}`))];
   const named = process.argv.slice(2);
   const paths = named.length > 0 ? named : all;
-  for (const colorScheme of ["light", "dark"] as const) {
-    const page = await browser.newPage({ colorScheme, reducedMotion: "reduce" });
-    for (const path of paths) await look(page, path, colorScheme);
-    await page.close();
-  }
+  await Promise.all(
+    (["light", "dark"] as const).map(async (colorScheme) => {
+      const page = await browser.newPage({ colorScheme, reducedMotion: "reduce" });
+      for (const path of paths) await look(page, path, colorScheme);
+      await page.close();
+    }),
+  );
   const page = await browser.newPage();
   await page.goto(`${origin}/`, { waitUntil: "load" });
   const ms = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime");
