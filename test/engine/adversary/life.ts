@@ -58,7 +58,7 @@ async function windUp(real: Real): Promise<void> {
   if (isDriven(real)) await drive(real);
   await thaw(real);
   let options: ResumeOptions = {};
-  let late = 0;
+  const waits = new Map<string, number>();
   let isRerun = false;
   let asked = "";
   for (let round = 0; world.broken === null; round++) {
@@ -78,9 +78,11 @@ async function windUp(real: Real): Promise<void> {
     if (asks === asked && !isFurther(await world.journal.read(RUN, { afterSeq: typedAt })))
       return world.fail("nothing came of what the screen said");
     asked = asks;
-    // A second choice may wait for the bill of the first.
+    // A second choice may wait for the bill of the first; each bill is there within the hour.
     const isBillAwaited = status !== "paused" || ended.result.pause?.reason === "unresolved";
-    if (isBillAwaited && report.missing.some(({ what }) => what === "bill") && late++ < 3) {
+    const late = report.missing.filter(({ what, step }) => what === "bill" && (waits.get(step) ?? 0) < 3);
+    if (isBillAwaited && late.length > 0) {
+      for (const { step } of late) waits.set(step, (waits.get(step) ?? 0) + 1);
       world.time.now += HOUR_MS;
       options = {};
       continue;
