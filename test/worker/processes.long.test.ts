@@ -88,15 +88,6 @@ describeNeeding(lacksPostgres())("Worker processes of pg-boss", () => {
   }
 
   const succeeded = (id: string) => until(async () => (await show.show(id)).status === "succeeded");
-  /** How long after its submit each job was known to be completed. */
-  async function readsAfterMs(id: string): Promise<readonly number[]> {
-    const store = await openJournal(journal);
-    const events = await store.read(id);
-    await store.close();
-    const at = (type: string) => events.filter(({ event }) => event.type === type).map((one) => one.at);
-    const submitted = at("job.submitted");
-    return at("job.completed").map((completed, nth) => completed - submitted[nth]!);
-  }
   const reads = () =>
     Object.values(service.stats().requests["GET /jobs/{job_id}"] ?? {}).reduce((sum, n) => sum + n, 0);
 
@@ -107,9 +98,8 @@ describeNeeding(lacksPostgres())("Worker processes of pg-boss", () => {
     await start("a", "-i", "wait=");
     await succeeded("a");
     expect(reads()).toBe(3);
+    // What a poll asks for.
     expect(service.stats().requests["GET /jobs/{job_id}/status"]).toBeUndefined();
-    // A poll would read none of the three before three seconds; a busy machine may take as long for one with a webhook.
-    expect(Math.min(...(await readsAfterMs("a")))).toBeLessThan(3_000);
     const said = workers.map((worker) => worker.said()).join("");
     const jobs = (await show.show("a")).steps.flatMap(({ attempts }) =>
       attempts.flatMap((attempt) => attempt.job_id ?? []),
