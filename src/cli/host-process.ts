@@ -55,7 +55,7 @@ export function hostProcess(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : null,
-    background: async (args, logFile) => startInBackground(args, logFile),
+    background: startInBackground,
     open: process.stdout.isTTY && hasDesktop() ? openOnDesktop : null,
     env: process.env,
     cwd: process.cwd(),

@@ -18,7 +18,7 @@ export interface Io {
   /** One line typed by a person, or null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
   /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */
-  readonly background: ((args: readonly string[], logFile: string) => Promise<Background>) | null;
+  readonly background: ((args: readonly string[], logFile: string) => Background) | null;
   /** Shows a file in the program that is for it; null where there is no desktop. */
   readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;

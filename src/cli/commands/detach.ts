@@ -37,7 +37,7 @@ export async function detach(context: Context, detached: Detached, flags: RunFla
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
       throw new CliError("USAGE", `Run ${visible(runId)} exists already`, { next });
     }
-    child = await io.background(argumentsOf(context, detached), log);
+    child = io.background(argumentsOf(context, detached), log);
     end = await begun(store, runId, child.ended);
   } finally {
     await store.close();

@@ -166,7 +166,7 @@ async function handOver(session: AgentSession, { context, flags, codeBefore }: H
       `@${inputFile}`,
       ...budget,
     ];
-    const child = await io.background([...args, ...carried(flags)], join(folder, `${runId}.log`));
+    const child = io.background([...args, ...carried(flags)], join(folder, `${runId}.log`));
     output.say(
       `The agent has disconnected; ${runId} continues, and process ${child.pid} takes it over if this one is killed.`,
     );
