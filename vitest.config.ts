@@ -15,7 +15,7 @@ const absent = filesWithoutProgram();
 /** A test file that changes its process has one of its own; all others share processes, which load `src` once. */
 const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGlobalDispatcher|files-in-memory/;
 const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
-  (file) => !file.endsWith(".long.test.ts") && !changesItsProcess.test(readFileSync(at(file), "utf8")),
+  (file) => !/\.(?:long|full)\.test\.ts$/.test(file) && !changesItsProcess.test(readFileSync(at(file), "utf8")),
 );
 export default defineConfig({
   resolve: {
@@ -30,28 +30,24 @@ export default defineConfig({
     ],
   },
   test: {
-    // `npm test` runs the quick ones; `npm run test:long` the last: real servers, browsers, many processes.
+    // `npm test` runs the quick ones, CI those that are long of what a change touches, and `npm run check:full` all.
     projects: [
       {
         extends: true,
         test: {
           name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [...defaultExclude, ...absent.keys(), "**/*.long.test.ts", ...sharing],
+          exclude: [...defaultExclude, ...absent.keys(), "**/*.{long,full}.test.ts", ...sharing],
         },
       },
       {
         extends: true,
         test: { name: "quick-shared", isolate: false, include: sharing.filter((file) => !absent.has(file)) },
       },
-      {
-        extends: true,
-        test: {
-          name: "long",
-          include: ["test/**/*.long.test.ts"],
-          exclude: [...defaultExclude, ...absent.keys()],
-        },
-      },
+      ...["long", "full"].map((name) => ({
+        extends: true as const,
+        test: { name, include: [`test/**/*.${name}.test.ts`], exclude: [...defaultExclude, ...absent.keys()] },
+      })),
     ],
     setupFiles: ["test/support/seed.ts"],
     sequence: { sequencer: LongestFirst },

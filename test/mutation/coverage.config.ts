@@ -17,7 +17,7 @@ export default defineConfig({
       "test/engine/{reuse,run,slices,stops,unresolved}.test.ts",
     ],
     // These start compilers, or only repeat on a thousand graphs what others reach.
-    exclude: ["test/define/{hovers,messages}.test.ts", "**/*.long.test.ts"],
+    exclude: ["test/define/{hovers,messages}.test.ts", "**/*.{long,full}.test.ts"],
     typecheck: { enabled: false },
     coverage: {
       enabled: true,

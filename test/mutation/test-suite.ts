@@ -60,7 +60,7 @@ async function bundled(folder: string, patterns: string): Promise<string> {
   const tests = join(folder, "test");
   const files = globSync(`{${patterns},none}`, { cwd: tests })
     .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => !path.endsWith(".long.test.ts") && !ELSEWHERE.includes(path.replace(".test.ts", "")))
+    .filter((path) => !/\.(long|full)\.test\.ts$/.test(path) && !ELSEWHERE.includes(path.replace(".test.ts", "")))
     .sort();
   const whole: Plugin = {
     name: ENTRY,

@@ -1,10 +1,10 @@
 /**
  * What the pages with shell commands assume, and what their commands end in. Every command line of a page in WALKS is run by
- * test/package/docs-commands.long.test.ts, or readme.long.test.ts beside it, in its order and from one folder; the others are in NOT_HERE, each
+ * test/package/docs-commands.full.test.ts, or readme.full.test.ts beside it, in its order and from one folder; the others are in NOT_HERE, each
  * with why.
  */
 export interface Walk {
-  /** True where the first line is typed in a clone, and the packages are installed on the way: test/package/readme.long.test.ts. */
+  /** True where the first line is typed in a clone, and the packages are installed on the way: test/package/readme.full.test.ts. */
   readonly isInClone?: boolean;
   /** Files of the project, beside its `recipes`, `film.ts`, and the blocks of the page that are marked `file=NAME`. */
   readonly files?: Readonly<Record<string, string>>;
@@ -151,7 +151,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
 
 /** Lines by how they start, or `*` for a whole page. */
 export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "docs/tutorial.md": { "*": "test/package/tutorial.long.test.ts runs all of it, with media that are drawn" },
+  "docs/tutorial.md": { "*": "test/package/tutorial.full.test.ts runs all of it, with media that are drawn" },
   "skills/showrunner/SKILL.md": { "*": "test/cli/skills.long.test.ts runs all of it" },
   "docs/internal/performance.md": { "*": "the benchmarks: hours" },
   "docs/marks.md": {
@@ -160,9 +160,9 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
     "npx showrunner marks out/boat/film.signed.mp4": "that package and a certificate; test/marks/c2pa",
   },
   "docs/postgres.md": { "*": "a database server; test/cli/postgres.long.test.ts" },
-  "docs/in-your-server.md": { "*": "test/package/in-your-server.long.test.ts runs what they prepare" },
+  "docs/in-your-server.md": { "*": "test/package/in-your-server.full.test.ts runs what they prepare" },
   "docs/scaling.md": {
-    "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.long.test.ts",
+    "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.full.test.ts",
   },
   "docs/schedules.md": { "npx showrunner worker --engine pg-boss": "a database server; test/worker" },
   "docs/shared-media.md": { "npx showrunner run film.ts --media s3://": "a bucket; test/engine/media" },
@@ -174,11 +174,11 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
     "npx showrunner run recipes/image-to-video.ts --id harbour": "on that database",
     "npx showrunner events harbour": "on that database",
     "npx showrunner show harbour": "on that database",
-    "export POSTGRES_PASSWORD": "Docker; test/recipes/distributed.long.test.ts reads compose.yaml",
-    docker: "Docker; test/recipes/distributed.long.test.ts reads compose.yaml",
+    "export POSTGRES_PASSWORD": "Docker; test/recipes/distributed.full.test.ts reads compose.yaml",
+    docker: "Docker; test/recipes/distributed.full.test.ts reads compose.yaml",
     install: "writes to /etc",
-    systemctl: "systemd; test/recipes/distributed.long.test.ts reads the unit",
-    kubectl: "a cluster; test/recipes/distributed.long.test.ts reads kubernetes.yaml",
+    systemctl: "systemd; test/recipes/distributed.full.test.ts reads the unit",
+    kubectl: "a cluster; test/recipes/distributed.full.test.ts reads kubernetes.yaml",
   },
 };
 
