@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ownText } from "../../src/clean-text.ts";
 import { startDashboard } from "../../src/dashboard/index.ts";
 import { createReviewLink } from "../../src/dashboard/links/review-link.ts";
-import { Tries } from "../../src/dashboard/links/tries.ts";
+import { senderOf, Tries } from "../../src/dashboard/links/tries.ts";
 import { pipeline } from "../../src/index.ts";
 import { thisHolder } from "../../src/journal/host.ts";
 import { Guest, linkTo, PUBLIC, plantQuestion, send } from "./support/review-links.ts";
@@ -275,35 +275,69 @@ describe("a link ends", () => {
   });
 });
 
-test("wrong tokens are counted by address and in all; guesses of others lock no client out", () => {
-  const tries = new Tries();
-  const guess = (address: string, now = 0) => {
+describe("wrong tokens", () => {
+  const verdictOf = (tries: Tries, address: string, now = 0) => {
     try {
-      tries.begin(address, now);
+      tries.wrong(address, now);
+      return "counted";
     } catch (error) {
       return (error as { code: string }).code;
     }
-    tries.wrong(address);
-    return "heard";
   };
-  tries.begin("client", 0);
-  tries.right("client");
-  expect(Array.from({ length: 25 }, () => guess("one")).filter((said) => said === "heard")).toHaveLength(20);
-  const crowd = Array.from({ length: 3000 }, (_, index) => guess(`bot ${index}`));
-  expect(crowd.filter((said) => said === "heard")).toHaveLength(980);
-  expect(guess("client")).toBe("heard");
-  expect(guess("new")).toBe("TOO_MANY_TRIES");
-  expect(guess("new", 600_000)).toBe("heard");
-  // What comes at once is counted before any answer is known.
-  const begun = Array.from({ length: 30 }, () => {
-    try {
-      tries.begin("at once", 600_000);
-      return true;
-    } catch {
-      return false;
-    }
+  const counted = (tries: Tries, addresses: readonly string[]) =>
+    addresses.filter((address) => verdictOf(tries, address) === "counted").length;
+
+  test("are counted by address and in all, until the window is over", () => {
+    const tries = new Tries();
+    expect(counted(tries, Array(25).fill("198.51.100.1"))).toBe(20);
+    expect(
+      counted(
+        tries,
+        Array.from({ length: 3000 }, (_, n) => `bot ${n}`),
+      ),
+    ).toBe(980);
+    expect(verdictOf(tries, "new")).toBe("TOO_MANY_TRIES");
+    expect(verdictOf(tries, "new", 600_000)).toBe("counted");
   });
-  expect(begun.filter(Boolean)).toHaveLength(20);
+
+  test("of one network of IPv6 are one sender's, in whatever form its addresses are written", () => {
+    const ofOne = ["2001:db8:0:7::1", "2001:DB8::7:ffff:1:2:3", "2001:0db8:0000:0007:8::", "2001:db8:0:7:1:2:3.4.5.6"];
+    expect(new Set(ofOne.map(senderOf))).toEqual(new Set(["2001:db8:0:7::/64"]));
+    const others = [
+      "2001:db8:0:8::1",
+      "::1",
+      "::ffff:198.51.100.1",
+      "::ffff:198.51.100.2",
+      "198.51.100.1",
+      "fe80::1%eth0",
+    ];
+    expect(new Set(others.map(senderOf)).size).toBe(others.length);
+    const tries = new Tries();
+    expect(
+      counted(
+        tries,
+        Array.from({ length: 1_100 }, (_, n) => `2001:db8::${n.toString(16)}`),
+      ),
+    ).toBe(20);
+  });
+
+  test("lock nobody out who holds a link, from whatever address they come", async () => {
+    const { token } = await linkTo(served, acme);
+    const statuses = new Set<number>();
+    const guess = async (n: number) => {
+      const guesser = new Guest(served, `${"A".repeat(22)}.${"B".repeat(32)}`, `2001:db8:${n.toString(16)}::1`);
+      statuses.add((await guesser.ask()).status);
+    };
+    for (let from = 0; from < 1_050; from += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, n) => guess(from + n)));
+    }
+    expect(statuses).toEqual(new Set([404, 429]));
+    const before = await new Guest(served, token, "2001:db8:1::1").decisions();
+    expect(before.length).toBeGreaterThan(0);
+    expect((await new Guest(served, token, "203.0.113.99").ask()).status).toBe(200);
+    const take = before[0]!.takes[0]!;
+    expect((await send(served, { path: "url" in take ? take.url! : "" })).status).toBe(200);
+  });
 });
 
 describe("whoever makes links", () => {

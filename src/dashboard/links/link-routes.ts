@@ -41,14 +41,11 @@ export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): 
     now: number,
     find: () => Promise<ReviewLinkRow | null>,
   ): Promise<ReviewLinkRow> => {
-    const address = addressOf(incoming, isPublic(incoming));
-    tries.begin(address, now);
     const link = await find();
     if (link === null) {
-      tries.wrong(address);
+      tries.wrong(addressOf(incoming, isPublic(incoming)), now);
       throw new Refusal(404, "LINK_UNKNOWN", "This link is not valid. Ask whoever sent it for another one.");
     }
-    tries.right(address);
     const status = statusOf(link, now);
     if (status === "active") return link;
     throw new Refusal(
