@@ -62,6 +62,7 @@ export type {
   VoiceResult,
 } from "./result.ts";
 export { text } from "./result.ts";
+export { callSite } from "./step-name.ts";
 export type { AcceptOptions, Inspected, Inspector } from "./steps/accept.ts";
 export type { ApproveOptions } from "./steps/approve.ts";
 export type { ChatInput, ChatOptions } from "./steps/chat.ts";

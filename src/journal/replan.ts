@@ -1,4 +1,4 @@
-import { traitsOf, withEdits } from "../plan/index.ts";
+import { traitsOf, withEdits, withSeeds } from "../plan/index.ts";
 import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
@@ -28,6 +28,14 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
     before.steps.filter(({ path }) => !requested.has(path) && !names.has(path)),
     move,
   );
+}
+
+/** The plan with new seeds, which stay over what the code says, as edits do. */
+export function reseed(state: RunState, seeds: { readonly [step: string]: number }): void {
+  const { basis: _, ...planned } = state.planned;
+  const edited = Object.entries(seeds).map(([path, seed]) => [path, { set: { seed }, without: [] }] as const);
+  const edits = withEdits(planned.edits ?? {}, Object.fromEntries(edited));
+  state.planned = { ...planned, plan: withSeeds(planned.plan, seeds), edits };
 }
 
 /** The steps of an expansion that is planned again leave the plan; their results are stored for the new one. */

@@ -131,6 +131,8 @@ export interface JobDraft extends DraftStepBase {
   readonly policy: StepPolicy;
   /** Taken as `seed` where the model has such a field and the input says none. */
   readonly seed: number | null;
+  /** Somebody edited it for this run: the input says it, or leaves it out. */
+  readonly isSeedEdited?: true;
 }
 
 export interface UploadDraft extends DraftStepBase {

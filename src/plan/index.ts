@@ -13,6 +13,7 @@ export {
 export type { Draft } from "./draft.ts";
 export { chatModelsOf } from "./kinds/chat.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
+export { withSeeds } from "./kinds/job.ts";
 export type { PlanContext } from "./kinds/kind.ts";
 export {
   filesOf,

@@ -82,6 +82,8 @@ export interface JobStep extends StepBase {
   readonly yields: MediaKind | "voice";
   /** Outputs that the input requests. */
   readonly outputs: number;
+  /** Its seed was counted, as those of takes are, and a rerun takes another one, up to this. Absent: its author gave it, or none. */
+  readonly mostSeed?: number;
   readonly policy: StepPolicy;
 }
 

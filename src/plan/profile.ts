@@ -65,7 +65,10 @@ export function withOverlay(draft: Draft, { profile, edits = {} }: Overlay): Dra
   const steps = draft.steps.map((step) => {
     const profiled = profile ? changed(step, profile) : step;
     if (!("model" in profiled) || !Object.hasOwn(edits, step.path)) return profiled;
-    return { ...profiled, input: withChange(profiled.input, edits[step.path]!) };
+    const edit = edits[step.path]!;
+    const isSeedEdited = Object.hasOwn(edit.set, "seed") || edit.without.includes("seed");
+    const edited = { ...profiled, input: withChange(profiled.input, edit) };
+    return edited.kind === "job" && isSeedEdited ? { ...edited, isSeedEdited: true as const } : edited;
   });
   return { ...draft, steps };
 }

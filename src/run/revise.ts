@@ -11,6 +11,8 @@ export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
   readonly note?: string;
+  /** New seeds, by step; see `rerun.requested`. */
+  readonly seeds?: { readonly [step: string]: number };
 }
 
 /** The revision of a run. */

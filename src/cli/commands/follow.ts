@@ -28,10 +28,17 @@ export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
   return [
     ...own.map(
-      ({ path, status, reason }) => `${visible(path)} ${status}${reason === null ? "" : `: ${visible(reason)}`}`,
+      (step) =>
+        `${visible(step.path)} ${step.status}${step.reason === null ? "" : `: ${visible(step.reason)}`}${siteText(step)}`,
     ),
     ...skippedLines(left),
   ];
+}
+
+/** Where in the author's code the function of a failed step threw. */
+export function siteText({ status, attempts }: StepReport): string {
+  const site = status === "failed" ? attempts.at(-1)?.site : undefined;
+  return site === undefined ? "" : ` (at ${visible(site)})`;
 }
 
 function skippedLines(left: readonly StepReport[]): readonly string[] {

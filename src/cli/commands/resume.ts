@@ -36,6 +36,7 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly redo?: string;
   readonly rerun?: readonly string[];
   readonly rerunFailed?: boolean;
+  readonly sameSeed?: boolean;
   readonly requestId?: string;
   readonly accountMoved?: boolean;
   readonly yes?: boolean;
@@ -72,6 +73,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       note: flags.note,
       rerun,
       rerunFailed,
+      sameSeed: agreed.sameSeed,
       accountMoved,
       requestId,
       budget,
@@ -111,7 +113,7 @@ async function redoFor(
   const { output } = context;
   if (asked.rerun !== undefined)
     output.say(
-      `No \`revise\` of ${asked.rerun.map(visible).join(", ")} says what a note changes: the same is asked for again.`,
+      `No \`revise\` of ${asked.rerun.map(visible).join(", ")} says what a note changes: it is asked for again as it was, takes with a new seed.`,
     );
   if (asked.edit === undefined && asked.rerun === undefined)
     output.say(`What ${visible(redo)} is about is being made; the run continues, and the note changes nothing now.`);
@@ -197,7 +199,7 @@ interface ResumeRequest {
   readonly flags: ResumeFlags;
 }
 
-type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
+type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean; readonly sameSeed: boolean };
 
 /** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
@@ -208,17 +210,33 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
     const refused = await sayDrift(drift, context, requested);
     if (refused !== null) return { refused };
   }
-  const goOn = { accepted: isChanged || flags.acceptChanges === true };
+  const goOn = { accepted: isChanged || flags.acceptChanges === true, sameSeed: flags.sameSeed === true };
   const { requestId, rerunFailed } = flags;
   const isRerun = named !== undefined || rerunFailed === true;
   const rerun = isRerun ? await show.rerunQuote(runId, named ?? [], { requestId, rerunFailed }) : null;
   for (const known of rerun?.inProgress ?? []) sayGoesOn(known, context);
+  const changedSteps = drift?.changed.map(({ path }) => path) ?? [];
+  const same = (rerun?.sameSeed ?? []).filter(({ step }) => !changedSteps.includes(step));
+  if (same.length > 0) await agreeToTheSame(same, context, requested);
   const rerunScope = largest(drift, rerun);
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
   if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   if (show.service.kind === "hosted") await agree(rerunScope, context, requested);
-  return goOn;
+  return same.length > 0 ? { ...goOn, sameSeed: true } : goOn;
+}
+
+/** What is asked for with the seed that the code gives comes out the same: that needs a yes of its own. */
+async function agreeToTheSame(same: RerunScope["sameSeed"], context: Context, { flags }: ResumeRequest): Promise<void> {
+  const seeds = same.map(({ step, seed }) => `${visible(step)} the seed ${seed}`).join(", ");
+  const { step, seed } = same[0]!;
+  await confirm(context.io, {
+    yes: flags.sameSeed === true,
+    question: `The code gives ${seeds}: the same request is sent again, and likely the same result paid for. Send it?`,
+    what: `The code gives ${seeds}: the rerun sends the same request again, and likely pays for the same result`,
+    refused: "Not started; nothing was spent",
+    next: `${repeatedCommand(context, "--same-seed")}   (or for another result: --edit ${visible(step)}:seed:=${seed + 1})`,
+  });
 }
 
 function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { output }: Context): void {

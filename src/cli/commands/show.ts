@@ -6,6 +6,7 @@ import { missingLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 import { type Column, shorten, table } from "../text/table.ts";
+import { siteText } from "./follow.ts";
 
 /** Characters of what a chat or a task yielded. */
 const LONGEST_VALUE = 60;
@@ -99,6 +100,10 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     for (const line of missingLines(report, Date.now())) output.print(line);
     output.print("");
     output.tell(stepTable(report, io.stdout.columns));
+    for (const step of report.steps) {
+      const site = siteText(step);
+      if (site !== "") output.print(`${visible(step.path)} failed${site}`);
+    }
     for (const text of await refusedTexts(runner, context, report, flags)) output.print(text);
     if (report.next !== null) output.next(commandLine(report.next));
     return ExitCode.done;

@@ -105,6 +105,7 @@ export function addRunning(program: Command, act: Act): void {
       collect,
     )
     .option("--rerun-failed", "rerun every step that failed, wholly or in part, and all that depend on it")
+    .option("--same-seed", "pay again for a rerun that asks for exactly the same, since the code gives its seed")
     .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
     .option("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one")
     .option("--yes", "accept the price of the steps that run again")

@@ -23,13 +23,17 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
 
 /** Steps that run again with their prices, and what that adds to what was spent. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
-  const { stale, prices, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
+  const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst } = rerunScope;
   if (stale.length === 0) return "No step has to run again.";
   const lines = [
     priceLines(prices, width),
     "",
     `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(rerunScope)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
   ];
+  if (seeds.length > 0) {
+    const replaced = seeds.map(({ step, before, after }) => `${visible(step)} ${before} → ${after}`);
+    lines.push(`New ${seeds.length === 1 ? "seed" : "seeds"}: ${replaced.join(", ")}`);
+  }
   if (seenThroughFirst.length > 0) {
     lines.push(`Completed first, because they are paid for: ${seenThroughFirst.map(visible).join(", ")}`);
   }

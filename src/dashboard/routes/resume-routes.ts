@@ -25,7 +25,11 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
     await goOn(context, params.run!, {
       budget: optionalText(body, "budget", 20),
       maxUnquoted: optionalText(body, "maxUnquoted", 20),
-      ...(rerun.length > 0 && { rerun, requestId: optionalText(body, "requestId", 100) }),
+      ...(rerun.length > 0 && {
+        rerun,
+        requestId: optionalText(body, "requestId", 100),
+        sameSeed: body.sameSeed === true,
+      }),
       ...((body.acceptChanges === true || edit !== undefined) && { acceptChanges: true }),
       edit,
       note: optionalText(body, "note", 2000),
@@ -179,6 +183,8 @@ function rerunView(rerunScope: RerunScope): RerunView {
     staleCount: lists.stale.length,
     stale: lists.stale.slice(0, MOST_LISTED),
     prices: lists.prices.slice(0, MOST_LISTED),
+    seeds: lists.seeds.slice(0, MOST_LISTED),
+    sameSeed: lists.sameSeed.slice(0, MOST_LISTED),
     seenThroughFirst: lists.seenThroughFirst.slice(0, MOST_LISTED),
     problems: problems
       .slice(0, MOST_LISTED)

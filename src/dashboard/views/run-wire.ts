@@ -101,7 +101,8 @@ export interface RunHead extends RunSummary {
 }
 
 export interface AttemptView extends Omit<Attempt, "input" | "outputs" | "error"> {
-  readonly error: { readonly code: string; readonly message: string } | null;
+  /** `site`: where in its author's code a local function threw. */
+  readonly error: { readonly code: string; readonly message: string; readonly site: string | null } | null;
 }
 
 /** A step without what is long, or looked at elsewhere, and with what can be seen of it. */

@@ -136,7 +136,10 @@ function expansionAround(state: RunState, path: string): string | null {
 }
 
 function attemptView({ input, outputs, error, ...attempt }: Attempt): AttemptView {
-  return { ...attempt, error: error === null ? null : { code: error.code, message: cut(error.message, 500) } };
+  return {
+    ...attempt,
+    error: error === null ? null : { code: error.code, message: cut(error.message, 500), site: error.site ?? null },
+  };
 }
 
 function reasonOf({ reason, status, error }: Step): string | null {

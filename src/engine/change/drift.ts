@@ -6,6 +6,7 @@ import { canonicalJson, type PlanDiff, traitsOf } from "../../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
+import type { NewSeed } from "../../run/seeds.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
 import { isLeftToNext } from "../price/moderated-options.ts";
@@ -32,6 +33,13 @@ export interface RerunScope {
   readonly committedMicros: number;
   /** The run's budget, micro-dollars; null without one. */
   readonly budgetMicros: number | null;
+  /** The seeds of takes that run again: others than those that their results were made with. */
+  readonly seeds: readonly NewSeed[];
+  /**
+   * Steps to rerun that would ask for exactly what they have already, with the seed that their author gave: `resume` refuses
+   * them without `sameSeed`.
+   */
+  readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   /** Stale and removed steps whose paid jobs are at the service now: these are completed before anything else. */
   readonly seenThroughFirst: readonly string[];
 }
@@ -97,6 +105,8 @@ export async function computeRerunScope(
     expectedMicros: quote.expectedMicros,
     committedMicros: committedMicros(state),
     budgetMicros: state.budgetMicros,
+    seeds: [],
+    sameSeed: [],
     seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path])),
   };
 }

@@ -8,6 +8,8 @@ import { committedMicros } from "../../run/headroom.ts";
 import { readiness } from "../../run/readiness.ts";
 import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import { type Revised, revisionEvents } from "../../run/revise.ts";
+import { type RerunSeeds, rerunSeeds, seedsByStep } from "../../run/seeds.ts";
+import { shellWord } from "../../shell-word.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
@@ -100,14 +102,17 @@ export async function revise(
     (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : null;
   const { request } = resolveRerunRequest(state, how);
-  const plan = replanned?.plan ?? before;
-  const requested = checkedRoots(state, plan, request?.steps ?? []);
+  const target = replanned?.plan ?? before;
+  const requested = checkedRoots(state, target, request?.steps ?? []);
   const fixed = pipeline === undefined ? [] : await fixedExpansions(state, pipeline, planner);
   const named = new Map([...fixed.map((path) => [path, "its function was fixed"] as const), ...requested]);
   if (replanned === null && named.size === 0) return null;
   const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
-  const roots = withLeftOut(state, plan, new Map([...changed, ...named]));
-  if (named.size > 0) checkGoesOn(state, plan, roots);
+  const roots = withLeftOut(state, target, new Map([...changed, ...named]));
+  if (named.size > 0) checkGoesOn(state, target, roots);
+  const unchanged = [...requested.keys()].filter((path) => !changed.has(path));
+  const { plan, seeds, sameSeed } = rerunSeeds(state, target, unchanged, staleSteps(state, target, roots));
+  if (sameSeed.length > 0 && how.sameSeed !== true) throw asksForTheSame(state, sameSeed);
   const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
   const rerunScope = await computeRerunScope(state, { plan, roots, maxUnquotedMicros }, planner);
   if (rerunScope.problems.length > 0) throw new PlanProblemsError(rerunScope.problems);
@@ -126,7 +131,11 @@ export async function revise(
     events: (now) =>
       revisionEvents(now, {
         replanned: replannedOf(now, replanned, rerunScope, how),
-        request: request === null || how.note === undefined ? request : { ...request, note: how.note },
+        request: request && {
+          ...request,
+          ...(how.note !== undefined && { note: how.note }),
+          ...(seeds.length > 0 && { seeds: seedsByStep(seeds) }),
+        },
         roots,
         prices: rerunScope.prices,
       }),
@@ -159,11 +168,21 @@ function replannedOf(
 
 /** The steps that `resume` with `rerun` would run again. */
 export async function rerunQuote(state: RunState, how: RerunOptions, planner: Planner): Promise<RerunQuote> {
-  const { plan } = state.planned;
+  const { plan: before } = state.planned;
   const { request, inProgress } = resolveRerunRequest(state, how);
-  const roots = withLeftOut(state, plan, checkedRoots(state, plan, request?.steps ?? []));
-  if (roots.size > 0) checkGoesOn(state, plan, roots);
-  return { ...(await computeRerunScope(state, { plan, roots }, planner)), inProgress };
+  const steps = request?.steps ?? [];
+  const roots = withLeftOut(state, before, checkedRoots(state, before, steps));
+  if (roots.size > 0) checkGoesOn(state, before, roots);
+  const { plan, seeds, sameSeed } = rerunSeeds(state, before, steps, staleSteps(state, before, roots));
+  return { ...(await computeRerunScope(state, { plan, roots }, planner)), seeds, sameSeed, inProgress };
+}
+
+function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sameSeed"]): InvalidOptionError {
+  const { step, seed } = first!;
+  const more = others.length === 0 ? "" : `, and ${others.map((one) => one.step).join(", ")} likewise`;
+  const why = `${step} would be asked for exactly as before, with the seed ${seed} that its code gives${more}: the same result, paid for again. Change its input, or say that the same is wanted.`;
+  const edit = shellWord(`${step}:seed:=${seed + 1}`);
+  return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
 }
 
 /** The named steps; each of them must exist and have finished. */

@@ -20,10 +20,25 @@ class IsolatedTaskError extends Error {
   }
 }
 
+/** What the function threw, from where it threw it. */
+function thrownBy({
+  code = "TASK_FAILED",
+  message,
+  stack,
+}: Extract<Said, { readonly threw: unknown }>["threw"]): Error {
+  return Object.assign(new IsolatedTaskError(code, message), stack !== undefined && { stack });
+}
+
 type Said =
   | { readonly progress: number }
   | { readonly returned: unknown }
-  | { readonly threw: { readonly message: string; readonly code?: string | undefined } };
+  | {
+      readonly threw: {
+        readonly message: string;
+        readonly code?: string | undefined;
+        readonly stack?: string | undefined;
+      };
+    };
 
 /** No entry of its own: it is the same in sources and in the package. */
 const THREAD = `
@@ -41,7 +56,8 @@ const progress = (fraction) => parentPort.postMessage({ progress: Number(fractio
   parentPort.postMessage({ returned: await run(input, { signal: stop.signal, folder, file, progress }) });
 })().catch((error) => {
   const code = typeof error?.code === "string" ? error.code : undefined;
-  parentPort.postMessage({ threw: { message: String(error?.message ?? error), code } });
+  const stack = typeof error?.stack === "string" ? error.stack : undefined;
+  parentPort.postMessage({ threw: { message: String(error?.message ?? error), code, stack } });
 });
 `;
 
@@ -71,7 +87,7 @@ export async function runIsolated({ module, name, timeoutMs, memoryMb }: Isolati
       thread.on("message", (said: Said) => {
         if ("progress" in said) progress(said.progress);
         else if ("returned" in said) resolve(said.returned);
-        else reject(new IsolatedTaskError(said.threw.code ?? "TASK_FAILED", said.threw.message));
+        else reject(thrownBy(said.threw));
       });
       if (signal.aborted) stop();
     });

@@ -1,4 +1,5 @@
 import { cleanText, ownText } from "../../clean-text.ts";
+import { callSite } from "../../define/index.ts";
 import type { JournalError } from "../../journal/events.ts";
 import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
 import type { Json } from "../../plan/plan.ts";
@@ -78,10 +79,12 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   }
 }
 
-/** What the user's own code threw, in a form for the journal: its words, without a stack. */
+/** What the user's own code threw, in a form for the journal: its words, and the place in that code. */
 export function thrownError(error: unknown, code: string): JournalError {
   const said = error instanceof Error ? error.message || error.name : String(error);
   const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
+  const site = error instanceof Error ? callSite(error.stack) : null;
   // What follows a URL's path may be a secret.
-  return { code: cleanText(own, 100), message: cleanText(said, MAX_MESSAGE), retryable: true };
+  const words = { code: cleanText(own, 100), message: cleanText(said, MAX_MESSAGE), retryable: true };
+  return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }) };
 }

@@ -212,6 +212,11 @@ export interface ResumeOptions extends DriveOptions {
    */
   readonly rerun?: readonly string[] | undefined;
   /**
+   * Pays again for what `rerun` would ask for exactly as before, because its author gave the seed. Default false: such a
+   * rerun throws {@link InvalidOptionError}. A take, whose seed is counted, gets a new one.
+   */
+  readonly sameSeed?: boolean | undefined;
+  /**
    * Idempotency id of this rerun request: a call with the same id never reruns the steps again; another id does, even
    * while the first is in progress. Default: generated.
    */

@@ -15,6 +15,8 @@ export interface JournalError {
   readonly reasons?: readonly CleanText[];
   /** Of a refusal by moderation. */
   readonly flagged?: Flagged;
+  /** Of what a local function threw: where in its author's code, as `file:line:column`. For operators, never for callers. */
+  readonly site?: CleanText;
 }
 
 /** What moderation objected to, as far as it was said. */

@@ -1,6 +1,6 @@
 import { editedFields, type StepEdits, traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
-import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "../replan.ts";
+import { enterExpansion, isExpansion, leaveExpansion, replan, reseed, reset } from "../replan.ts";
 import type { AttemptState, OutputPhase, StepState } from "../state.ts";
 import type { ExpandPlanned, OutputFacts, ReusedFrom, RunPlanned, RunReplanned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
@@ -20,6 +20,8 @@ export type PlanEvent =
       readonly steps: readonly string[];
       /** Why. */
       readonly note?: string;
+      /** Seeds that jobs are asked with from now on, by step. Absent: as before. */
+      readonly seeds?: { readonly [step: string]: number };
     }
   /** A terminal step is to run again; its earlier results stay listed. */
   | {
@@ -80,17 +82,19 @@ export const planEvents: EventTable<PlanEvent> = {
     ...ignoredBy("ledger", "incident", "notice"),
   },
   "rerun.requested": {
-    apply: (fold, { requestId, steps }) => {
+    apply: (fold, { requestId, steps, seeds }) => {
       const { reruns } = fold.state;
       if (reruns.some((known) => known.requestId === requestId)) throw fold.illegal(`(rerun ${requestId})`);
       reruns.push({ requestId, steps, requestedAt: fold.at, isOpen: true });
+      if (seeds !== undefined) reseed(fold.state, seeds);
     },
-    changes: "run",
-    line: ({ steps, note }) => line(`rerun requested: ${steps.join(", ")}${note === undefined ? "" : `: ${note}`}`),
-    incident: ({ steps, note }) =>
+    changes: "plan",
+    line: ({ steps, note, seeds }) =>
+      line(`rerun requested: ${steps.join(", ")}${note === undefined ? "" : `: ${note}`}${seedsText(seeds)}`),
+    incident: ({ steps, note, seeds }) =>
       note === undefined
-        ? { what: "rerun requested", why: steps.join(", ") }
-        : { what: `rerun requested of ${steps.join(", ")}`, why: note },
+        ? { what: "rerun requested", why: `${steps.join(", ")}${seedsText(seeds)}` }
+        : { what: `rerun requested of ${steps.join(", ")}`, why: `${note}${seedsText(seeds)}` },
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "step.reset": {
@@ -141,6 +145,12 @@ export const planEvents: EventTable<PlanEvent> = {
 function editedText(steps: StepEdits): string {
   const fields = Object.keys(steps).map((path) => `${path} ${editedFields(steps, path).join(", ")}`);
   return fields.join("; ");
+}
+
+/** `; new seeds: look/1 1000008`. */
+function seedsText(seeds: { readonly [step: string]: number } | undefined): string {
+  const all = Object.entries(seeds ?? {}).map(([step, seed]) => `${step} ${seed}`);
+  return all.length === 0 ? "" : `; new ${all.length === 1 ? "seed" : "seeds"}: ${all.join(", ")}`;
 }
 
 function uploadsOf(steps: readonly PlanStep[]): readonly string[] {

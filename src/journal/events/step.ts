@@ -117,8 +117,11 @@ export const stepEvents: EventTable<StepEvent> = {
       fold.step(step).failures.push({ at: fold.at, error });
     },
     changes: "step",
-    line: ({ error }) => detail(`its function failed: ${error.message}`),
-    incident: ({ error }) => ({ what: "a local task failed", why: `${error.code}: ${error.message}` }),
+    line: ({ error }) => detail(`its function failed: ${error.message}${siteText(error)}`),
+    incident: ({ error }) => ({
+      what: "a local task failed",
+      why: `${error.code}: ${error.message}${siteText(error)}`,
+    }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "approval.decided": {
@@ -205,4 +208,8 @@ function waitNotice(state: RunState, path: string): NoticeText | null {
   const message = `${path} waits for ${decision.choose ? "a choice" : "an approval"}${asks}`;
   const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
   return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
+}
+
+function siteText({ site }: JournalError): string {
+  return site === undefined ? "" : ` (at ${site})`;
 }

@@ -1,7 +1,7 @@
 import { BY_DEFAULT, type Catalog, type CatalogModel, type FieldProblem } from "../catalog-port.ts";
 import type { DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../plain-json.ts";
-import type { JobStep, Json } from "../plan.ts";
+import type { JobStep, Json, Plan } from "../plan.ts";
 import { isOwnSource, referencesOf } from "../references.ts";
 import { type SchemaLocation, schemaLocation } from "../schema/field.ts";
 import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
@@ -28,7 +28,8 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
   plan(draft, planning) {
     const model = usableModel(draft.model, planning);
     const schema = model === null ? null : schemaLocation(model.inputSchema);
-    const given = model === null ? draft.input : withSeed(draft, model, planning);
+    const seeded = model === null ? null : withSeed(draft, model, planning);
+    const given = seeded === null ? draft.input : seeded.input;
     const bound = bindInput(given, schema, planning);
     if (model !== null) checkInput(model, bound, planning);
     const when = bindWhen(draft.when, planning);
@@ -46,6 +47,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
       input,
       yields,
       outputs: outputsOf(draft.input, model),
+      ...(seeded?.mostSeed != null && { mostSeed: seeded.mostSeed }),
       policy,
     };
     return { step };
@@ -81,20 +83,38 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
   }),
 };
 
+interface Seeded {
+  readonly input: DraftJson;
+  /** Null where the seed is not counted. */
+  readonly mostSeed: number | null;
+}
+
 /** The input with the seed of a take, where the model takes one. */
-function withSeed({ input, seed }: JobDraft, model: CatalogModel, { report }: Planning): DraftJson {
-  if (seed === null || typeof input !== "object" || input === null || Array.isArray(input)) return input;
+function withSeed({ input, seed, isSeedEdited }: JobDraft, model: CatalogModel, { report }: Planning): Seeded {
   const most = mostSeed(model);
-  if (most === null) return input;
+  if (seed === null || most === null || typeof input !== "object" || input === null || Array.isArray(input))
+    return { input, mostSeed: null };
+  if (isSeedEdited) return { input, mostSeed: most };
   if ("seed" in input) {
     report(
       "fixed-field",
       "input.seed",
       "takes count their seeds up from this one; give a whole number, or leave it out",
     );
-    return input;
+    return { input, mostSeed: null };
   }
-  return { ...input, seed: seed % (most + 1) };
+  return { input: { ...input, seed: seed % (most + 1) }, mostSeed: most };
+}
+
+/** The plan with these seeds in the inputs of its jobs. */
+export function withSeeds(plan: Plan, seeds: { readonly [step: string]: number }): Plan {
+  if (Object.keys(seeds).length === 0) return plan;
+  const steps = plan.steps.map((step) => {
+    if (step.kind !== "job" || !Object.hasOwn(seeds, step.path)) return step;
+    const input = { ...(step.input as { readonly [field: string]: Json }), seed: seeds[step.path]! };
+    return { ...step, input, fingerprint: fingerprint({ kind: "job", model: step.model, input }) };
+  });
+  return { ...plan, steps };
 }
 
 function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }: Planning): void {

@@ -121,6 +121,8 @@ export interface AttemptReport {
   readonly unconfirmed?: true;
   /** Why it failed, in words. */
   readonly error: string | null;
+  /** Of a local function: where in its code, as `file:line:column`. */
+  readonly site?: string;
   /** What moderation objected to; each null where that was not said. */
   readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
   /** Its outputs, where a rerun of the step has superseded them. */
@@ -252,6 +254,7 @@ function attemptReport({
   return {
     ...own,
     ...(isUnconfirmed && { unconfirmed: true as const }),
+    ...(error?.site !== undefined && { site: error.site }),
     ...(error?.flagged !== undefined && { flagged: error.flagged }),
     ...(former.length > 0 && { former_outputs: former }),
   };

@@ -54,6 +54,7 @@ interface JobStep extends StepBase {
   readonly input: Json;
   readonly yields: MediaKind | "voice";
   readonly outputs: number;
+  readonly mostSeed?: number;
   readonly policy: StepPolicy;
 }
 interface UploadStep extends StepBase {

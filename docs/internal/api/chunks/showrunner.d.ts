@@ -100,6 +100,7 @@ interface JournalError {
   readonly retryAt?: number;
   readonly reasons?: readonly CleanText[];
   readonly flagged?: Flagged;
+  readonly site?: CleanText;
 }
 interface Flagged {
   readonly of: "input" | "output" | null;
@@ -425,7 +426,10 @@ type PlanEvent = RunPlanned | RunReplanned | ExpandPlanned | {
   readonly type: "rerun.requested";
   readonly requestId: string;
   readonly steps: readonly string[]; 
-  readonly note?: string;
+  readonly note?: string; 
+  readonly seeds?: {
+    readonly [step: string]: number;
+  };
 } | {
   readonly type: "step.reset";
   readonly step: string;
@@ -802,6 +806,7 @@ interface AttemptReport {
   readonly cost: string | null;
   readonly unconfirmed?: true;
   readonly error: string | null;
+  readonly site?: string;
   readonly flagged?: {
     readonly of: string | null;
     readonly field: string | null;
@@ -1311,6 +1316,7 @@ interface ResumeOptions extends DriveOptions {
   readonly note?: string | undefined;
   readonly rerunFailed?: boolean | undefined;
   readonly rerun?: readonly string[] | undefined;
+  readonly sameSeed?: boolean | undefined;
   readonly requestId?: string | undefined;
   readonly accountMoved?: boolean | undefined;
   readonly unattended?: boolean | undefined;
@@ -1420,6 +1426,11 @@ interface Comparison {
     readonly max: number | null;
   };
   readonly summary: string;
+}
+interface NewSeed {
+  readonly step: string;
+  readonly before: number;
+  readonly after: number;
 }
 interface HeldMedia extends AsyncDisposable {
   path(sha256: string): string;
@@ -1540,6 +1551,11 @@ interface RerunScope {
   readonly expectedMicros: number;
   readonly committedMicros: number;
   readonly budgetMicros: number | null;
+  readonly seeds: readonly NewSeed[];
+  readonly sameSeed: readonly {
+    readonly step: string;
+    readonly seed: number;
+  }[];
   readonly seenThroughFirst: readonly string[];
 }
 interface RerunQuote extends RerunScope {

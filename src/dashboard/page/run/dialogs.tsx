@@ -51,6 +51,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [note, setNote] = useState(redo?.note ?? "");
   const [fields, setFields] = useState<ChangedFields>({});
   const [takesUp, setTakesUp] = useState(false);
+  const [sameSeed, setSameSeed] = useState(false);
   // One request id per dialog: a click that is sent twice, or again after a lost answer, is the same request.
   const [requestId] = useState(newRequestId);
   const [first] = rerun;
@@ -75,8 +76,9 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const isRemade = rerun.length > 0 || redo !== undefined;
   const isReplaced = isRemade || takesUp;
   const problems = isReplaced ? (known?.rerunScope?.problems ?? []) : [];
+  const same = known?.rerunScope?.sameSeed ?? [];
   const resume = async () => {
-    await post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp });
+    await post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp, sameSeed });
     onResumed?.();
   };
   const remade = redo?.step ?? (rerun.length === 1 ? first : count(rerun.length, "step"));
@@ -85,7 +87,9 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
     <Dialog
       title={isRemade ? `Make ${remade} again?` : `Resume ${head.title ?? head.id}?`}
       action={isRemade ? "Rerun" : "Resume"}
-      ready={problems.length === 0 && (isRemade ? isKnown : preview.state !== "loading")}
+      ready={
+        problems.length === 0 && (same.length === 0 || sameSeed) && (isRemade ? isKnown : preview.state !== "loading")
+      }
       onAction={resume}
       onClose={onClose}
     >
@@ -108,6 +112,17 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         <AlsoChanged drift={known.drift} />
       )}
       {isReplaced && known?.rerunScope != null && <Remade rerunScope={known.rerunScope} />}
+      {same.length > 0 && (
+        <label class="note ask">
+          <input
+            type="checkbox"
+            checked={sameSeed}
+            onInput={({ currentTarget }) => setSameSeed(currentTarget.checked)}
+          />{" "}
+          The code gives {same.map(({ step, seed }) => `${step} the seed ${seed}`).join(", ")}: the same request is sent
+          again, and likely the same result paid for. Make it anyway.
+        </label>
+      )}
       <BudgetField head={{ ...known?.rerunScope, ...head }} value={budget} onChange={setBudget} />
     </Dialog>
   );
@@ -174,7 +189,8 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
 }
 
 function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
-  const { totalMicros, committedMicros, budgetMicros, prices, problems, staleCount, seenThroughFirst } = rerunScope;
+  const { totalMicros, committedMicros, budgetMicros, prices, problems, staleCount, seeds, seenThroughFirst } =
+    rerunScope;
   const price = sumText(totalMicros, rerunScope.openSteps);
   const isOver = budgetMicros !== null && committedMicros + rerunScope.expectedMicros > budgetMicros;
   return (
@@ -190,6 +206,9 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
         ))}
         {staleCount > 8 && <li>and {staleCount - 8} more</li>}
       </ul>
+      {seeds.length > 0 && (
+        <p class="quiet">With a new seed: {seeds.map(({ step, after }) => `${step} ${after}`).join(", ")}.</p>
+      )}
       {seenThroughFirst.length > 0 && (
         <p class="quiet">{count(seenThroughFirst.length, "job")} under way will be seen through first.</p>
       )}
@@ -206,7 +225,11 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
 /** What a note changes, by the author's `revise`. */
 function Revised({ edited }: Pick<ResumePreview, "edited">) {
   if (edited.length === 0) {
-    return <p class="note ask">Its code does not say what a note changes (revise): the same is asked for again.</p>;
+    return (
+      <p class="note ask">
+        Its code does not say what a note changes (revise): it is asked for again, takes with a new seed.
+      </p>
+    );
   }
   return (
     <dl class="data">

@@ -15,7 +15,14 @@ import { ResumeDialog, StopDialog } from "./dialogs.tsx";
 type Asking = "stop" | "resume" | null;
 
 /** What a glance should answer. */
-export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
+interface HeaderProps {
+  readonly model: RunModel;
+  /** The step whose panel is open, where all is said of it. */
+  readonly open: string | null;
+  readonly onOpen: (step: string) => void;
+}
+
+export function RunHeader({ model, open, onOpen }: HeaderProps) {
   const { head } = model;
   const canAct = useCanAct();
   const [asking, ask] = useState<Asking>(null);
@@ -51,7 +58,7 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
           )}
         </div>
       </div>
-      <Banner model={model} onOpen={onOpen} />
+      <Banner model={model} open={open} onOpen={onOpen} />
       <Facts model={model} />
       {asking === "stop" && <StopDialog model={model} onClose={shut} />}
       {asking === "resume" && <ResumeDialog head={head} onClose={shut} />}
@@ -132,13 +139,8 @@ function stepHint({ counts }: RunHead): string {
     .join(" · ");
 }
 
-interface BannerProps {
-  readonly model: RunModel;
-  readonly onOpen: (step: string) => void;
-}
-
 /** What the run needs from a person, or why it ended as it did. */
-function Banner({ model, onOpen }: BannerProps) {
+function Banner({ model, open, onOpen }: HeaderProps) {
   const { head } = model;
   const steps = [...model.steps.values()];
   const decisions = steps.filter(({ phase }) => phase === "approval");
@@ -201,7 +203,13 @@ function Banner({ model, onOpen }: BannerProps) {
         )}
       </StepLinks>
       <StepLinks title="A person has to say what became of these" tone="ask" steps={unresolved} onOpen={onOpen} />
-      <StepLinks title={`${count(head.counts.failed, "step")} failed`} tone="bad" steps={failed} onOpen={onOpen}>
+      <StepLinks
+        title={`${count(head.counts.failed, "step")} failed`}
+        tone="bad"
+        steps={failed}
+        open={open}
+        onOpen={onOpen}
+      >
         {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (
           <button type="button" class="button" onClick={() => setRerunOpen(true)}>
             Rerun what failed…
@@ -235,13 +243,14 @@ interface LinksProps {
   readonly title: string;
   readonly tone: "ask" | "bad";
   readonly steps: readonly StepView[];
+  readonly open?: string | null;
   readonly onOpen: (step: string) => void;
   readonly children?: ComponentChildren;
 }
 
 const MOST_LINKS = 6;
 
-function StepLinks({ title, tone, steps, onOpen, children }: LinksProps) {
+function StepLinks({ title, tone, steps, open, onOpen, children }: LinksProps) {
   if (steps.length === 0) return null;
   return (
     <div class={`note ${tone}`}>
@@ -252,7 +261,7 @@ function StepLinks({ title, tone, steps, onOpen, children }: LinksProps) {
             <button type="button" class="link" onClick={() => onOpen(path)}>
               {path}
             </button>
-            {tone === "bad" && reason !== null && `: ${reason}`}
+            {tone === "bad" && reason !== null && path !== open && `: ${reason}`}
           </span>
         ))}
         {steps.length > MOST_LINKS && <span>and {steps.length - MOST_LINKS} more</span>}

@@ -73,7 +73,7 @@ function Ready({ route, model }: { readonly route: RunRoute; readonly model: Run
   const chosen = useStep(model, step);
   return (
     <div class="run-screen">
-      <RunHeader model={model} onOpen={open} />
+      <RunHeader model={model} open={step} onOpen={open} />
       <Announcer model={model} />
       <div class="tabs" role="tablist" aria-label="Views of this run">
         {TABS.map((name) => (

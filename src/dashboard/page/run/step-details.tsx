@@ -55,7 +55,7 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
           <Before runId={model.head.id} step={step} />
           <ul class="attempts">
             {step.attempts.map((attempt) => (
-              <Attempt key={`${attempt.kind} ${attempt.n}`} attempt={attempt} />
+              <Attempt key={`${attempt.kind} ${attempt.n}`} attempt={attempt} reason={step.reason} />
             ))}
           </ul>
         </Section>
@@ -64,7 +64,8 @@ export function StepDetails({ step, model, detail, onOpen }: Props) {
         <ol class="happened">
           {events.map(({ seq, at, type, text }) => (
             <li key={seq}>
-              <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time> <b>{type}</b> {text}
+              <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time> <b>{type}</b>{" "}
+              {step.reason === null ? text : text.replace(`: ${step.reason}`, "")}
             </li>
           ))}
         </ol>
@@ -146,7 +147,8 @@ function Before({ runId, step }: { readonly runId: string; readonly step: StepVi
   );
 }
 
-function Attempt({ attempt }: { readonly attempt: AttemptView }) {
+/** `reason`: what the step says above, which need not be said again. */
+function Attempt({ attempt, reason }: { readonly attempt: AttemptView; readonly reason: string | null }) {
   const { n, phase, jobId, costMicros, holdMicros, money, error, isSuperseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
   return (
@@ -163,7 +165,8 @@ function Attempt({ attempt }: { readonly attempt: AttemptView }) {
         )}
         {error !== null && (
           <em>
-            {error.code}: {error.message}
+            {error.code}
+            {error.message !== reason && `: ${error.message}`}
           </em>
         )}
       </span>

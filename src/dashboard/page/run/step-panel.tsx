@@ -33,6 +33,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const [isRerunOpen, setRerunOpen] = useState(false);
   const [enlarged, enlarge] = useState<number | null>(null);
   const progress = model.progress.get(step.path);
+  const site = step.attempts.at(-1)?.error?.site ?? null;
   const detail = useLoaded(
     (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
     [step.path, step.phase, step.attempts.length, step.costMicros],
@@ -47,7 +48,15 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       </p>
       <Refused refused={step.refused} onOpen={onOpen} />
       {step.reason !== null && step.refused[0]?.step !== step.path && (
-        <p class={step.status === "failed" ? "note bad" : "note"}>{commands(step.reason)}</p>
+        <p class={step.status === "failed" ? "note bad" : "note"}>
+          {commands(step.reason)}
+          {step.status === "failed" && site !== null && (
+            <>
+              {" "}
+              <code>{site}</code>
+            </>
+          )}
+        </p>
       )}
       {step.decision !== null && hasAnything(step.decision, step.phase) && (
         <Decide
