@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Readable } from "node:stream";
 import { checkProtocol, ForbiddenAddressError, hostOf, lookupThat, reachOf } from "./address-guard.ts";
+import { codingsOf, decodedBody, UNCODED } from "./content-coding.ts";
 import { CONNECT_MS, undici } from "./undici.ts";
 
 export const MOST_REDIRECTS = 5;
@@ -16,7 +17,7 @@ export function fetchForOperator(url: string | URL, init: Omit<RequestInit, "red
 
 export interface Fetched {
   readonly status: number;
-  /** To be read or destroyed. */
+  /** Without the coding that it was sent in. To be read or destroyed. */
   readonly body: Readable;
 }
 
@@ -37,7 +38,7 @@ export async function fetchForInput(url: string, { inside, signal }: InputFetch)
   for (let redirects = 0; ; redirects += 1) {
     const { statusCode: status, headers, body } = await get(target, isNamed, signal);
     const next = redirectTarget(target, status, headers);
-    if (next === null) return { status, body };
+    if (next === null) return { status, body: decodedBody(body, codingsOf(headers)) };
     body.on("error", () => {}).destroy();
     if (redirects === MOST_REDIRECTS) throw new Error(`it redirects more than ${MOST_REDIRECTS} times`);
     isNamed &&= next.origin === target.origin;
@@ -60,7 +61,11 @@ async function get(target: URL, isNamed: boolean, signal: AbortSignal) {
   const connect = { timeout: CONNECT_MS, ...(!isNamed && { lookup: lookupThat(judge) }) };
   const agent = new (undici().Agent)({ connect });
   try {
-    return await undici().request(target, { dispatcher: agent, headers: { "user-agent": "showrunner" }, signal });
+    return await undici().request(target, {
+      dispatcher: agent,
+      headers: { "user-agent": "showrunner", ...UNCODED },
+      signal,
+    });
   } finally {
     // Ends once the answer is read.
     void agent.close();

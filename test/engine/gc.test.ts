@@ -9,6 +9,7 @@ import { models } from "../../recipes/models.ts";
 import { openMediaStore } from "../../src/engine/media/folder-store.ts";
 import { file, pipeline, type Showrunner } from "../../src/index.ts";
 import { plainWav } from "../../src/placeholder-media.ts";
+import { OUTPUT_BYTES } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -69,7 +70,7 @@ describe("collecting garbage", () => {
       runs: ["old", "twin"],
       skipped: [],
       reusable: 1,
-      media: { count: 1, sizeBytes: 64 },
+      media: { count: 1, sizeBytes: OUTPUT_BYTES },
       handles: 1,
     };
     await keepHandles(world);

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type LocalFile, type Pipeline, pipeline, type RunResult, type TaskContext } from "../../src/index.ts";
 import { greyPng, plainWav } from "../../src/placeholder-media.ts";
+import { OUTPUT_BYTES } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
@@ -61,7 +62,10 @@ test("a task reads outputs of jobs, writes declared files, and a job consumes th
   if (result.status !== "succeeded") throw new Error(result.status);
   expect(result.outputs.sheet).toMatchObject({ width: 512, height: 512, contentType: "image/png" });
   expect(await readFile(result.outputs.sheet.path)).toEqual(Buffer.from(picture));
-  expect(seen[0]).toMatchObject({ note: "side by side", faces: [{ contentType: "image/png", sizeBytes: 64 }, {}] });
+  expect(seen[0]).toMatchObject({
+    note: "side by side",
+    faces: [{ contentType: "image/png", sizeBytes: OUTPUT_BYTES }, {}],
+  });
   expect([...world.paidService.uploads.values()]).toContain(Buffer.from(picture).toString("hex"));
   expect(folders).toHaveLength(1);
   expect(existsSync(folders[0]!)).toBe(false);
@@ -175,7 +179,7 @@ describe("a run whose code is not here", () => {
       message: expect.stringMatching(/its code was not given. Resume .*: showrunner resume x --file pipeline.ts/),
     });
     const result = await during(world.clock, (await world.show.resume("x", { pipeline: show("1") })).result());
-    expect(result).toMatchObject({ status: "succeeded", outputs: { size: 64 } });
+    expect(result).toMatchObject({ status: "succeeded", outputs: { size: OUTPUT_BYTES } });
     expect(world.paidService.jobs.size).toBe(1);
   });
 

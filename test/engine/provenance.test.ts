@@ -18,6 +18,7 @@ import {
   type RunResult,
 } from "../../src/internal.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
+import { OUTPUT_BYTES } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { everyKind, STORY } from "./fixtures/every-kind.ts";
 
@@ -82,7 +83,7 @@ describe("each named file has a manifest beside it", () => {
     expect(manifest).toMatchObject({
       manifest: 1,
       showrunner: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      file: { name: "hero.png", content_type: "image/png", size_bytes: 64 },
+      file: { name: "hero.png", content_type: "image/png", size_bytes: OUTPUT_BYTES },
       made_by: { step: "hero", output: 0 },
       pipeline: "pictures",
       run: "x",

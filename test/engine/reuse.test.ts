@@ -9,7 +9,7 @@ import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../
 import { plainWav } from "../../src/placeholder-media.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { apiError, FakePaidService, OUTPUT_BYTES } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { isFull } from "../support/sample.ts";
 import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
@@ -192,7 +192,7 @@ describe("a reused result", () => {
     await run(world, one(false), {}, { id: "one" });
     const result = await run(world, one(true), {}, { id: "two", reuse: true });
     expect(world.paidService.jobs.size).toBe(1);
-    expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(64);
+    expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(OUTPUT_BYTES);
   });
 
   test("without a copy does not block its dependents when a copy is needed later", async () => {

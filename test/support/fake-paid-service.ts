@@ -10,6 +10,10 @@ import {
   UnknownOutcomeError,
 } from "../../src/api/index.ts";
 import type { Catalog } from "../../src/catalog/index.ts";
+import { PIXEL } from "./tiny-media.ts";
+
+/** Size of a picture that it makes unless a test draws its own. */
+export const OUTPUT_BYTES = PIXEL.length + 64;
 
 /** A job as the paper service keeps it. */
 interface FakePaidJob {
@@ -62,8 +66,8 @@ export class FakePaidService {
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: FakeServiceOptions;
-  /** What is downloaded for an output's text; null: that text, which is no picture. */
-  picture: ((bytes: string) => Uint8Array) | null = null;
+  /** What is downloaded for an output's text: by default a picture with the text behind its end. */
+  picture: (bytes: string) => Uint8Array = (bytes) => Buffer.concat([PIXEL, Buffer.from(bytes)]);
   balanceMicros: number;
   submits = 0;
   polls = 0;
@@ -128,8 +132,9 @@ export class FakePaidService {
       download: ({ jobId, outputIndex }: { jobId: string; outputIndex: number }, path: string) =>
         talk("download", async () => {
           const { bytes } = this.jobs.get(jobId)!.outputs[outputIndex]!;
-          await writeFile(path, this.picture?.(bytes) ?? bytes);
-          return { path, sha256: "", sizeBytes: bytes.length, contentType: "image/png" };
+          const picture = this.picture(bytes);
+          await writeFile(path, picture);
+          return { path, sha256: "", sizeBytes: picture.length, contentType: "image/png" };
         }),
       balance: () =>
         talk("balance", () => ({

@@ -1,6 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { ForbiddenAddressError, MOST_REDIRECTS, redirectTarget, undici } from "../../network/index.ts";
+import {
+  codingsOf,
+  decodedBody,
+  ForbiddenAddressError,
+  MOST_REDIRECTS,
+  redirectTarget,
+  UNCODED,
+  undici,
+} from "../../network/index.ts";
 import { startDeadline } from "../clock.ts";
 import type { HttpContext } from "../http/call.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
@@ -49,6 +57,7 @@ export async function fetchPiece(
   options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress"> & { readonly until: number },
 ): Promise<Piece> {
   const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
+  let isCoded = false;
   try {
     const offset = part.sizeBytes;
     const answer = await requested(context, new URL(url), deadline.signal, {
@@ -62,7 +71,10 @@ export async function fetchPiece(
       body.on("error", () => {}).destroy();
       return await unusable(context, status, headers, part);
     }
-    const plan = bodyPlan(status, headers, offset);
+    const codings = codingsOf(headers);
+    isCoded = codings.length > 0;
+    // A range counts coded bytes, and the part holds decoded ones.
+    const plan = isCoded && status === 206 ? null : bodyPlan(status, headers, offset);
     const isOther = status === 206 && part.validator !== null && changed(part.validator, headers);
     if (plan === null || isOther) {
       body.on("error", () => {}).destroy();
@@ -77,18 +89,20 @@ export async function fetchPiece(
     }
     if (plan.restart) await part.restart();
     if (status === 200) part.validator = validatorOf(headers);
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    // So does the length of a coded body, which the connection compares.
+    const totalBytes = isCoded ? null : plan.totalBytes;
+    for await (const chunk of decodedBody(body, codings) as AsyncIterable<Buffer>) {
       deadline.extend();
       if (context.clock.now() >= options.until) throw new Error("the bytes came too slowly");
       if (part.sizeBytes + chunk.byteLength > maxBytes) return { kind: "too-large", maxBytes };
       await part.append(chunk);
-      options.onProgress?.(part.sizeBytes, plan.totalBytes);
+      options.onProgress?.(part.sizeBytes, totalBytes);
     }
-    if (plan.totalBytes !== null && part.sizeBytes !== plan.totalBytes) {
-      if (part.sizeBytes > plan.totalBytes) await part.restart();
+    if (totalBytes !== null && part.sizeBytes !== totalBytes) {
+      if (part.sizeBytes > totalBytes) await part.restart();
       return {
         kind: "broken",
-        cause: new Error(`got ${part.sizeBytes} of ${plan.totalBytes} bytes`),
+        cause: new Error(`got ${part.sizeBytes} of ${totalBytes} bytes`),
         retryAfterMs: null,
       };
     }
@@ -97,6 +111,8 @@ export async function fetchPiece(
     if (options.signal?.aborted) throw options.signal.reason;
     if (isDiskFailure(cause)) throw cause;
     if (cause instanceof ForbiddenAddressError) return { kind: "forbidden", cause };
+    // It cannot be continued.
+    if (isCoded) await part.restart();
     return { kind: "broken", cause, retryAfterMs: null };
   } finally {
     deadline.release();
@@ -115,7 +131,7 @@ async function requested(
     transport.guard.check(target.href);
     const answer = await undici().request(target, {
       dispatcher: transport.downloads,
-      headers: { "user-agent": "showrunner", ...headers },
+      headers: { "user-agent": "showrunner", ...UNCODED, ...headers },
       signal,
     });
     const next = redirectTarget(target, answer.statusCode, answer.headers);

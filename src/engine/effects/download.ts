@@ -1,5 +1,4 @@
-import { rm } from "node:fs/promises";
-import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
+import { answerOf, DownloadError } from "../../api/index.ts";
 import { type CleanText, cleanContentType, cleanText, sentence } from "../../clean-text.ts";
 import { temporaryTag } from "../../durable-file.ts";
 import { HOUR_MS } from "../../duration.ts";
@@ -11,7 +10,7 @@ import type { Command } from "../../run/command.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { RETENTION_MS } from "../../run/retention.ts";
 import { fileExtension } from "../media/file-extension.ts";
-import { damageOf } from "../media/output-damage.ts";
+import { DamagedOutputError, downloadOutput } from "../media/output-damage.ts";
 import { plannedMark } from "../provenance/planned-mark.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 import { isNewDoubt, judge } from "../service/service-answers.ts";
@@ -25,6 +24,9 @@ const RECORDED_AT_ONCE = 250;
 /** Before submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 
+/** Of an output of which an earlier answer said nothing. */
+const UNSTATED = { contentType: null, width: null, height: null, durationMs: null };
+
 type Download = Extract<Command, { readonly type: "download" }>;
 
 /** Copies one output into the media store while the service still keeps it. */
@@ -37,24 +39,18 @@ export const download: Effect<"download"> = async (command, context) => {
     const url = freshUrls.get(`${jobId} ${index}`);
     freshUrls.delete(`${jobId} ${index}`);
     const facts = outputOf(command, context);
-    const got = await client.download({ jobId, outputIndex: index, assetId: facts?.assetId, url }, target, {
-      signal,
-      priority,
-      onProgress: bytesProgress(step, context),
-    });
-    const isPage = isNoMedia(got, facts?.contentType ?? null);
-    const damage = isPage || facts === undefined ? null : await damageOf(target, facts);
-    if (isPage || damage !== null) await rm(target, { force: true });
-    if (damage !== null) return uncopied(command, context, sentence`what came is damaged: ${cleanText(damage)}`);
-    if (isPage) {
-      const came = got.sizeBytes === 0 ? "nothing" : got.contentType;
-      const issue = `${came} came instead of ${facts?.contentType ?? "media"}`;
-      throw new MalformedResponseError(`The download of output ${index} of ${jobId}`, [issue], { isJson: false });
-    }
+    const got = await downloadOutput(
+      client,
+      { jobId, outputIndex: index, assetId: facts?.assetId, url },
+      { target, stated: facts ?? UNSTATED, signal, priority, onProgress: bytesProgress(step, context) },
+    );
     const { sha256, sizeBytes } = await media.adopt(target);
     const contentType = facts?.contentType ?? cleanContentType(got.contentType) ?? "application/octet-stream";
     return done({ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType });
   } catch (error) {
+    if (error instanceof DamagedOutputError) {
+      return uncopied(command, context, sentence`what came is damaged: ${cleanText(error.damage)}`);
+    }
     // Only the service's answer about the job proves that the output is deleted, never the server that stores the bytes.
     const isOfService = error instanceof DownloadError && error.status === null;
     if (isOfService && (error.reason === "expired" || error.reason === "no-url"))
@@ -94,18 +90,6 @@ function saysLess(
   const isNews = isNewDoubt(doubt, said, now());
   const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: said }] : [];
   return { end: "refused", events, otherwise: expired };
-}
-
-/** What a network that asks for a login, or a proxy, sends in place of anything: a page, an error of its own, nothing. */
-function isNoMedia({ contentType, sizeBytes }: Downloaded, requested: string | null): boolean {
-  if (sizeBytes === 0) return true;
-  if (requested === null) return contentType?.startsWith("text/html") === true;
-  const isPage = /^(?:text\/|application\/(?:json|xml|xhtml|problem))/.test(contentType ?? "");
-  return isPage && typeOf(contentType) !== typeOf(requested);
-}
-
-function typeOf(contentType: string | null): string | undefined {
-  return contentType?.split(/[/;]/)[0];
 }
 
 /** The oldest first: the service keeps outputs for 48 h only. */

@@ -1,9 +1,11 @@
 import { answerOf, DownloadError } from "../../api/index.ts";
+import type { OutputFacts } from "../../journal/events.ts";
 import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { MediaLostError } from "../media/media-errors.ts";
+import { downloadOutput } from "../media/output-damage.ts";
 import { judge } from "../service/service-answers.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
@@ -13,7 +15,13 @@ type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
 /** Where bytes of a run came from. */
 type Source =
   | { readonly from: "file"; readonly step: string; readonly path: string }
-  | { readonly from: "job"; readonly step: string; readonly jobId: string; readonly index: number }
+  | {
+      readonly from: "job";
+      readonly step: string;
+      readonly jobId: string;
+      readonly index: number;
+      readonly stated: OutputFacts;
+    }
   | { readonly from: "code"; readonly step: string };
 
 /**
@@ -54,7 +62,8 @@ async function fetched(source: Source, { client, media, signal }: Context): Prom
       return (await media.put({ path: source.path })).sha256;
     case "job": {
       const target = media.tmpPath();
-      await client.download({ jobId: source.jobId, outputIndex: source.index }, target, { signal });
+      const { jobId, index, stated } = source;
+      await downloadOutput(client, { jobId, outputIndex: index, assetId: stated.assetId }, { target, stated, signal });
       return (await media.adopt(target)).sha256;
     }
     case "code":
@@ -80,9 +89,10 @@ function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Sourc
     }
     const jobId = step.outputs === null ? jobOf(lastAttempt(step)) : (step.reusedFrom?.jobId ?? null);
     const produced = outputsOf(step).filter(({ copy }) => copy?.sha256 === sha256);
-    return produced.map(({ index }) =>
-      jobId === null ? { from: "code", step: plan.path } : { from: "job", step: plan.path, jobId, index },
-    );
+    return produced.map((stated) => {
+      if (jobId === null) return { from: "code", step: plan.path };
+      return { from: "job", step: plan.path, jobId, index: stated.index, stated };
+    });
   });
 }
 

@@ -21,8 +21,15 @@ export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): rea
   });
 }
 
-/** What was made is at an address, and could not be fetched from there just now. */
-class UnfetchedError extends Error {}
+/** What was made is at an address, and could not be fetched from there just now. `came`: hash of what came instead. */
+class UnfetchedError extends Error {
+  readonly came: string | null;
+
+  constructor(message: string, came: string | null = null) {
+    super(message);
+    this.came = came;
+  }
+}
 
 /** Not all of an answer could be kept. */
 export class UnkeptError extends Error {
@@ -82,7 +89,8 @@ export async function keepOutputs(
   if (failures.length > 0) {
     // What is wrong here passes sooner than an address of others.
     const worst = failures.find((error) => !(error instanceof UnfetchedError)) ?? failures[0];
-    throw new UnkeptError(worst, [...new Set([...known.values()].map(({ sha256 }) => sha256))]);
+    const came = failures.flatMap((error) => (error instanceof UnfetchedError && error.came) || []);
+    throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
   }
   for (let index = made.length; index < asked; index += 1) {
     kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
@@ -106,6 +114,11 @@ async function keepOne(
   known.set(index, stored);
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
+  if ("fault" in facts && !(made instanceof Uint8Array)) {
+    // An error page, or half a file: the address may have all of it the next time.
+    known.delete(index);
+    throw new UnfetchedError(`what came from its address should be ${kind}, and ${facts.fault}`, stored.sha256);
+  }
   if ("fault" in facts) {
     const message = cleanText(`it should be ${kind}, and ${facts.fault}; it ${whereKept([stored.sha256])}`);
     return [failedOutput(index, message), null, stored.sha256];

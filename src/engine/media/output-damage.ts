@@ -1,5 +1,38 @@
-import { stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
+import {
+  type Client,
+  type Downloaded,
+  type DownloadOptions,
+  type DownloadSource,
+  MalformedResponseError,
+} from "../../api/index.ts";
 import { mediaReader, type StatedFacts } from "./media-reader.ts";
+
+/** What was downloaded is not all of an output, or something else. It is gone from the disk. */
+export class DamagedOutputError extends MalformedResponseError {
+  readonly damage: string;
+
+  constructor(source: Exclude<DownloadSource, string>, damage: string) {
+    super(`The download of output ${source.outputIndex} of ${source.jobId}`, [damage], { isJson: false });
+    this.damage = damage;
+  }
+}
+
+/**
+ * Downloads an output, whoever needs it, and compares its bytes with what the service states of it. @throws DamagedOutputError,
+ * and what a download throws
+ */
+export async function downloadOutput(
+  client: Pick<Client, "download">,
+  source: Exclude<DownloadSource, string>,
+  { target, stated, ...options }: DownloadOptions & { readonly target: string; readonly stated: StatedFacts },
+): Promise<Downloaded> {
+  const got = await client.download(source, target, options);
+  const damage = await damageOf(target, { ...stated, contentType: stated.contentType ?? got.contentType });
+  if (damage === null) return got;
+  await rm(target, { force: true });
+  throw new DamagedOutputError(source, damage);
+}
 
 /**
  * How the bytes of a downloaded output show that they are not all of it, or something else; null for a whole one, and for

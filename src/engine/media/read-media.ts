@@ -2,9 +2,10 @@ import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 import type { FileKind } from "../../plan/plan.ts";
 import type { Answered, Question, StatedFacts } from "./media-reader.ts";
-import { contradiction } from "./stated-facts.ts";
+import { contradiction, type TextForm, unknownInPlaceOf } from "./stated-facts.ts";
 import { Bytes } from "./whole/bytes.ts";
 import { missingEnd } from "./whole/missing-end.ts";
+import { soundFramesIn } from "./whole/whole-frames.ts";
 
 /** The size of a picture comes within so much of its file, after colour profiles and previews. */
 const HEAD_BYTES = 4 * 1024 * 1024;
@@ -90,14 +91,27 @@ async function timedFacts(path: string, kind: "audio" | "video", contentType: st
 
 /** What shows that a file is not, or not all of, what the service says that it made. */
 async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
-  const contentType = await typeOf(path);
-  // A format that nobody knows shows neither its end nor what it is.
-  if (contentType === undefined) return null;
+  using file = new Bytes(path);
+  if (file.size === 0) return "it is empty";
+  const contentType = (await typeOf(path)) ?? soundFramesIn(file);
+  if (contentType === undefined || contentType === "application/xml")
+    return unknownInPlaceOf(stated.contentType, textIn(file));
   const lacks = missingEnd(path, contentType);
   if (lacks !== null) return `${lacks} is missing`;
   // Whether a library can read it says nothing of whether it is whole.
   const measured = await sizeAndDuration(path, contentType, stated).catch(() => NONE);
   return contradiction(stated, { ...measured, contentType });
+}
+
+/** What a text begins like; null for bytes that are no text. */
+function textIn(file: Bytes): TextForm | null {
+  // A letter may be cut where the window ends.
+  const text = new TextDecoder().decode(file.head(4096), { stream: true }).trimStart();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a text has not
+  if (/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\ufffd]/.test(text)) return null;
+  if (/^<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return "an HTML page";
+  if (text.startsWith("<")) return "XML";
+  return /^[{[]/.test(text) ? "JSON" : "plain text";
 }
 
 async function sizeAndDuration(path: string, contentType: string, stated: StatedFacts) {

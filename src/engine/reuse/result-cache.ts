@@ -17,6 +17,7 @@ import { stepNamed } from "../../plan/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
 import { REUSABLE_MS } from "../../run/retention.ts";
 import type { MediaStore } from "../media/media-store.ts";
+import { downloadOutput } from "../media/output-damage.ts";
 
 /** The result of an earlier run, in the shape in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
@@ -147,7 +148,8 @@ export class ResultCache {
   async #downloadCopy(facts: OutputFacts, jobId: string): Promise<CachedOutput> {
     const { client, media } = this.#parts;
     const target = media.tmpPath();
-    const got = await client.download({ jobId, outputIndex: facts.index, assetId: facts.assetId }, target);
+    const source = { jobId, outputIndex: facts.index, assetId: facts.assetId };
+    const got = await downloadOutput(client, source, { target, stated: facts });
     const stored = await media.adopt(target);
     const contentType = facts.contentType ?? got.contentType ?? "application/octet-stream";
     return { ...facts, copy: { ...stored, contentType } };

@@ -1,5 +1,8 @@
 import { stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname } from "node:path";
 import { requireFfmpeg } from "./abilities.ts";
+import { closedInputs } from "./closed-inputs.ts";
 import { FilmError } from "./film-error.ts";
 import { inputArgs } from "./input-args.ts";
 import { plainError } from "./probe.ts";
@@ -45,7 +48,12 @@ const EXACT = ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexa
 const STRICT = ["-err_detect", "explode"];
 
 /** Runs ffmpeg; answers what it said. @throws FilmError that names the input which could not be read */
-export async function runFfmpeg(call: FfmpegCall): Promise<string> {
+export async function runFfmpeg(given: FfmpegCall): Promise<string> {
+  await using closed = await closedInputs(given.inputs, given.target === null ? tmpdir() : dirname(given.target));
+  return await callFfmpeg({ ...given, inputs: closed.inputs });
+}
+
+async function callFfmpeg(call: FfmpegCall): Promise<string> {
   const { path } = await requireFfmpeg();
   const { inputs, target, isVerbose = false, isStrict = true, maxBytes = MOST_BYTES } = call;
   const opened = await Promise.all(

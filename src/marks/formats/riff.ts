@@ -1,3 +1,4 @@
+import { isUnknownRiffSize } from "../../wav-header.ts";
 import type { Source } from "../source.ts";
 import type { Splice } from "../splice.ts";
 import { UnmarkableError } from "../unmarkable.ts";
@@ -5,9 +6,6 @@ import { type Box, walk } from "../walk.ts";
 import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 import { extended } from "./webp-header.ts";
-
-/** What a program writes that cannot go back to say how much it wrote. */
-const UNKNOWN = 0xffff_ffff;
 
 const isRiff = (form: string) => (head: Buffer) =>
   head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === form;
@@ -33,7 +31,8 @@ async function scan(
   announce: (source: Source, first: Box) => Promise<readonly Splice[]>,
 ): Promise<Scan> {
   const size = (await source.read(4, 4)).readUInt32LE(0);
-  const end = size === UNKNOWN ? source.sizeBytes : size + 8;
+  const isUnknown = isUnknownRiffSize(size, source.sizeBytes - 8);
+  const end = isUnknown ? source.sizeBytes : size + 8;
   if (end > source.sizeBytes) throw new UnmarkableError("it ends too early");
   const chunks = await walk(12, end, (at) => chunkAt(source, at, end));
   const [first] = chunks;
@@ -53,7 +52,7 @@ async function scan(
         ...announced,
         { at: unbounded?.at ?? end, remove: 0, insert },
       ];
-      return [...(size === UNKNOWN ? [] : [newSize(size, added)]), ...added];
+      return [...(isUnknown ? [] : [newSize(size, added)]), ...added];
     },
   };
 }
@@ -67,7 +66,7 @@ async function chunkAt(source: Source, at: number, end: number): Promise<Chunk> 
   const head = await source.read(at, 8);
   const length = head.readUInt32LE(4);
   const type = head.toString("latin1", 0, 4);
-  const isUnbounded = length === UNKNOWN && type === "data";
+  const isUnbounded = type === "data" && isUnknownRiffSize(length, end - at - 8);
   const dataEnd = isUnbounded ? end : at + 8 + length;
   // The last chunk's padding is forgotten by some.
   const padded = dataEnd === end ? end : dataEnd + (dataEnd % 2);
@@ -81,7 +80,7 @@ function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
 
 function newSize(size: number, added: readonly Splice[]): Splice {
   const now = added.reduce((sum, { remove, insert }) => sum + insert.length - remove, size);
-  if (now >= UNKNOWN) throw new UnmarkableError("it would be larger than 4 GB, which its format cannot say");
+  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would be larger than 4 GB, which its format cannot say");
   const insert = Buffer.alloc(4);
   insert.writeUInt32LE(now, 0);
   return { at: 4, remove: 4, insert };

@@ -1,4 +1,5 @@
 import { own } from "../../../own.ts";
+import { isUnknownRiffSize } from "../../../wav-header.ts";
 import { Bytes, lacking, UNJUDGED, WHOLE, type Whole, walk } from "./bytes.ts";
 import { wholeAac, wholeFlac, wholeMp3, wholeOgg } from "./whole-frames.ts";
 
@@ -75,8 +76,6 @@ function wholeWebp(file: Bytes): Whole {
 
 /** Headers of WAV count some bytes too many now and then: a millisecond of sound. */
 const WAV_TOLERANCE_BYTES = 64;
-/** From here on a size says that it was not known when the header was written. */
-const UNKNOWN_WAV_SIZE = 0x7fff_ff00;
 
 function wholeWav(file: Bytes): Whole {
   return walk(12, (at) => {
@@ -84,7 +83,7 @@ function wholeWav(file: Bytes): Whole {
     if (head.length < 8) return lacking("its sound");
     const size = head.readUInt32LE(4);
     if (head.toString("latin1", 0, 4) !== "data") return at + 8 + size + (size % 2);
-    if (size >= UNKNOWN_WAV_SIZE || size === 0) return UNJUDGED;
+    if (isUnknownRiffSize(size, file.size - at - 8)) return UNJUDGED;
     return at + 8 + size > file.size + WAV_TOLERANCE_BYTES ? lacking("a part of its sound") : WHOLE;
   });
 }

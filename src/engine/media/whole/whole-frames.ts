@@ -18,6 +18,12 @@ export function wholeOgg(file: Bytes): Whole {
 export const wholeMp3 = (file: Bytes) => wholeFrames(file, mp3Frame, statedMp3End);
 export const wholeAac = (file: Bytes) => wholeFrames(file, adtsFrame, () => 0);
 
+/** The type of sound that has frames and nothing before them which says what it is. */
+export function soundFramesIn(file: Bytes): "audio/mpeg" | "audio/aac" | undefined {
+  if (firstFrame(file, mp3Frame) !== null) return "audio/mpeg";
+  return firstFrame(file, adtsFrame) === null ? undefined : "audio/aac";
+}
+
 /** The first header may follow a tag or some garbage. */
 const LATEST_START = 65_536;
 
