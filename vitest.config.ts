@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defaultExclude, defineConfig } from "vitest/config";
-import { filesWithoutProgram } from "./test/support/absent-programs.ts";
+import { filesAskingForPrograms } from "./test/support/absent-programs.ts";
 import { compileCache } from "./test/support/compile-cache.ts";
-import { flakyTests } from "./test/support/flaky-tests.ts";
+import { failedTests, flakyTests } from "./test/support/failed-tests.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { skippedTests } from "./test/support/skipped-tests.ts";
 import { temporaryFolder } from "./test/support/temporary-folder.ts";
@@ -11,11 +11,15 @@ import { temporaryFolder } from "./test/support/temporary-folder.ts";
 // For every process that a test starts in this environment.
 Object.assign(process.env, compileCache, temporaryFolder());
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const absent = filesWithoutProgram();
+const asking = filesAskingForPrograms();
+const absent = new Map([...asking].flatMap(([file, lacks]) => (lacks === null ? [] : [[file, lacks] as const])));
+if (process.env.SHOWRUNNER_TEST_COMPLETE !== undefined && absent.size > 0)
+  throw new Error(`what should be installed is not here: ${[...absent.values()].map(({ cure }) => cure).join("; ")}`);
 /** A test file that changes its process has one of its own; all others share processes, which load `src` once. */
 const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGlobalDispatcher|files-in-memory/;
+const isQuick = (file: string) => !/\.(?:long|full)\.test\.ts$/.test(file);
 const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
-  (file) => !/\.(?:long|full)\.test\.ts$/.test(file) && !changesItsProcess.test(readFileSync(at(file), "utf8")),
+  (file) => isQuick(file) && !asking.has(file) && !changesItsProcess.test(readFileSync(at(file), "utf8")),
 );
 export default defineConfig({
   resolve: {
@@ -37,12 +41,20 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/**/*.test.ts"],
-          exclude: [...defaultExclude, ...absent.keys(), "**/*.{long,full}.test.ts", ...sharing],
+          exclude: [...defaultExclude, ...asking.keys(), "**/*.{long,full}.test.ts", ...sharing],
         },
       },
       {
         extends: true,
-        test: { name: "quick-shared", isolate: false, include: sharing.filter((file) => !absent.has(file)) },
+        test: { name: "quick-shared", isolate: false, include: sharing },
+      },
+      {
+        extends: true,
+        // What a fresh machine lacks programs for; CI runs these once it has them.
+        test: {
+          name: "quick-programs",
+          include: [...asking.keys()].filter((file) => isQuick(file) && !absent.has(file)),
+        },
       },
       ...["long", "full"].map((name) => ({
         extends: true as const,
@@ -57,6 +69,7 @@ export default defineConfig({
     reporters: [
       "default",
       ...(process.env.GITHUB_ACTIONS === "true" ? ["github-actions"] : []),
+      failedTests,
       flakyTests,
       skippedTests(absent),
     ],

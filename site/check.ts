@@ -68,7 +68,7 @@ try {
   const twins = paths.map((path) => (path.endsWith("/") ? `${path}index.md` : `${path}.md`));
   for (const twin of twins)
     if (!(await fetch(origin + twin)).ok) faults.push(`${twin} is not there: each page has one`);
-  for (const [query, wanted] of SEARCHES) await search(page, query, wanted);
+  for (const [query, wanted] of SEARCHES) await search(query, wanted);
   for (const link of seen) if (!(await fetch(origin + link)).ok) faults.push(`${link} is linked to, and not there`);
 } finally {
   await browser.close();
@@ -77,18 +77,17 @@ try {
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;
 
-async function search(page: Awaited<ReturnType<typeof browser.newPage>>, query: string, wanted: readonly string[]) {
+async function search(query: string, wanted: readonly string[]) {
+  // A page of its own: the box begins with what was searched last, and lists that before what is typed.
+  const page = await browser.newPage();
   await page.goto(`${origin}/`, { waitUntil: "load" });
-  const field = page.locator("#localsearch-input");
-  // The page answers once its script is there.
-  for (let tries = 0; tries < 50 && !(await field.isVisible()); tries += 1) {
-    await page.locator(".VPNavBarSearch button").first().click();
-    await page.waitForTimeout(200);
-  }
-  await field.fill(query);
+  await page.waitForFunction("document.querySelector('#app')?.__vue_app__ !== undefined");
+  await page.locator(".VPNavBarSearch button").first().click();
+  await page.locator("#localsearch-input").fill(query);
   const first = page.locator("#localsearch-list a").first();
-  await first.waitFor({ timeout: 20_000 }).catch(() => {});
+  await first.waitFor().catch(() => {});
   const href = (await first.getAttribute("href", { timeout: 1_000 }).catch(() => null)) ?? "";
+  await page.close();
   if (!wanted.some((name) => href.startsWith(`/${name}`)))
     faults.push(`search: ${query} leads first to ${href || "nothing"}`);
 }

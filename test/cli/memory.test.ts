@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, vi } from "vitest";
+import { lacksUnix, testNeeding } from "../support/absence.ts";
 import { compileCache } from "../support/compile-cache.ts";
 import { root } from "./support/cli.ts";
 
@@ -20,11 +21,8 @@ function flagsOf(args: readonly string[], env: Readonly<Record<string, string>> 
   return [...stderr.matchAll(/^flags:(.*)$/gm)].map(([, flags]) => flags!);
 }
 
-test.runIf(process.platform !== "win32")(
-  "a worker starts with less room for young objects, unless it is told which",
-  () => {
-    expect(flagsOf(["worker"])).toEqual(["", LIMIT]);
-    expect(flagsOf(["worker"], { NODE_OPTIONS: "--max-semi-space-size=32" })).toEqual([""]);
-    expect(flagsOf(["plan"])).toEqual([""]);
-  },
-);
+testNeeding(lacksUnix)("a worker starts with less room for young objects, unless it is told which", () => {
+  expect(flagsOf(["worker"])).toEqual(["", LIMIT]);
+  expect(flagsOf(["worker"], { NODE_OPTIONS: "--max-semi-space-size=32" })).toEqual([""]);
+  expect(flagsOf(["plan"])).toEqual([""]);
+});

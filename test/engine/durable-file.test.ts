@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { temporaryPath, temporaryTag, writeDurably } from "../../src/durable-file.ts";
 import { openMediaStore } from "../../src/engine/media/folder-store.ts";
+import { testNeeding } from "../support/absence.ts";
 
 const root = mkdtempSync(join(tmpdir(), "durable-file-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -55,8 +56,14 @@ describe("A file that somebody named", () => {
   });
 });
 
-/** Only root may make a device; a named pipe, which anybody may make, is tested with the commands. */
-test.runIf(process.getuid?.() === 0)("a device that is written to stays a device", async () => {
+/** A named pipe, which anybody may make, is tested with the commands. */
+const noDevice = {
+  what: "a device of its own",
+  cure: "run the tests as root, who may make one",
+  isOptional: true,
+} as const;
+
+testNeeding(process.getuid?.() === 0 ? null : noDevice)("a device that is written to stays a device", async () => {
   const device = join(emptyFolder(), "full");
   execFileSync("mknod", [device, "c", "1", "7"]);
   await expect(writeDurably(device, "x")).rejects.toMatchObject({ code: "ENOSPC" });

@@ -1,8 +1,9 @@
 import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { root, startCli } from "../cli/support/cli.ts";
+import { lacksLinux, testNeeding } from "../support/absence.ts";
 import { drawClip } from "./support/ffmpeg.ts";
 
 const folder = mkdtempSync(at(tmpdir(), "killed-"));
@@ -36,7 +37,7 @@ function working(cwd: string): readonly string[] {
   });
 }
 
-test.skipIf(!existsSync("/proc/self"))(
+testNeeding(lacksLinux)(
   "a run that is killed while ffmpeg works leaves no process and no half file, and goes on to the same bytes",
   async () => {
     const whole = mkdtempSync(path("whole-"));

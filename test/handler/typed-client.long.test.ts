@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { folder, install } from "../local-service/support/generators.ts";
+import { isComplete } from "../support/absence.ts";
 import { localShow } from "../support/local-show.ts";
 import { serve } from "./support/served.ts";
 
@@ -17,7 +18,7 @@ let absent: string | null = null;
 beforeAll(async () => {
   mkdirSync(join(folder, "generated"), { recursive: true });
   absent = await install();
-  if (absent !== null && process.env["CI"]) throw new Error(absent);
+  if (absent !== null && isComplete) throw new Error(absent);
 }, TIMEOUT_MS);
 
 interface Client {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isHolderDead, isHolderGone, retireHolder, thisHolder } from "../../src/journal/host.ts";
+import { lacksLinux, testNeeding } from "../support/absence.ts";
 
 describe("A lease holder", () => {
   const self = thisHolder("a");
@@ -38,7 +39,7 @@ describe("A lease holder", () => {
     expect(isHolderDead({ ...self, processStart: `${self.processStart}1` })).toBe(true);
   });
 
-  test.runIf(process.platform === "linux")("is dead when the machine was started anew since", () => {
+  testNeeding(lacksLinux)("is dead when the machine was started anew since", () => {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     expect(self.bootId).toContain(boot);
     expect(isHolderDead({ ...self, bootId: self.bootId.replace(boot, "another-boot") })).toBe(true);

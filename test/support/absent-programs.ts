@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import type { Absence } from "./absence.ts";
 
 export const chromium = process.env.SHOWRUNNER_CHROMIUM ?? "/usr/bin/chromium";
@@ -7,41 +7,48 @@ export const chromium = process.env.SHOWRUNNER_CHROMIUM ?? "/usr/bin/chromium";
 const isOnPath = (name: string) =>
   (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, name)));
 
-/** Programs by the helper that starts them. */
+/** Programs by the file that starts them; a test file asks for one by importing that file, itself or through others. */
 const programs: readonly (Absence & { readonly helper: string; readonly isHere: boolean })[] = [
   {
-    helper: "support/browser.ts",
+    helper: "test/demo/support/browser.ts",
     isHere: existsSync(chromium),
     what: "Chromium",
     cure: "apt-get install chromium, or its path in SHOWRUNNER_CHROMIUM",
   },
   {
-    helper: "support/ffmpeg.ts",
+    helper: "test/film/support/ffmpeg.ts",
     isHere: isOnPath("ffmpeg") && isOnPath("ffprobe"),
     what: "ffmpeg",
     cure: "apt-get install ffmpeg",
   },
-  { helper: "support/terminal.ts", isHere: isOnPath("tmux"), what: "tmux", cure: "apt-get install tmux" },
+  { helper: "test/cli/support/terminal.ts", isHere: isOnPath("tmux"), what: "tmux", cure: "apt-get install tmux" },
   {
-    helper: "support/media-programs.ts",
+    helper: "test/support/media-programs.ts",
     isHere: isOnPath("ffmpeg") && isOnPath("exiftool"),
     what: "ffmpeg or exiftool",
     cure: "apt-get install ffmpeg libimage-exiftool-perl",
   },
 ];
 
-/** Test files that import the helper of a program which is not here, with what they lack. In CI that is a failure. */
-export function filesWithoutProgram(): ReadonlyMap<string, string> {
-  const absent = programs.filter(({ isHere }) => !isHere);
-  if (process.env.CI !== undefined && absent.length > 0)
-    throw new Error(`CI lacks ${absent.map(({ what, cure }) => `${what}: ${cure}`).join("; ")}`);
+/** Test files that ask for programs, relative to the repository; each with what it lacks here, or null. */
+export function filesAskingForPrograms(): ReadonlyMap<string, Absence | null> {
   const root = join(import.meta.dirname, "../..");
-  const files =
-    absent.length === 0 ? [] : globSync("test/**/*.test.ts", { cwd: root, exclude: ["**/node_modules/**"] });
-  const found = files.flatMap((file) => {
-    const text = readFileSync(join(root, file), "utf8");
-    const lacking = absent.find(({ helper }) => text.includes(`${helper}"`));
-    return lacking === undefined ? [] : [[file, `${lacking.what}: ${lacking.cure}`] as const];
-  });
-  return new Map(found);
+  const files = globSync("test/**/*.ts", { cwd: root, exclude: ["**/node_modules/**"] });
+  const importers = Map.groupBy(
+    files.flatMap((file) =>
+      [...readFileSync(join(root, file), "utf8").matchAll(/(?:from|import\() ?"(\.[^"]+\.ts)"/g)].map(([, path]) => ({
+        file,
+        imported: resolve(root, dirname(file), path!),
+      })),
+    ),
+    ({ imported }) => imported,
+  );
+  const found = new Map<string, Absence | null>();
+  for (const { helper, isHere, what, cure } of programs) {
+    const reached = new Set([join(root, helper)]);
+    for (const one of reached) for (const { file } of importers.get(one) ?? []) reached.add(join(root, file));
+    for (const file of files.filter((one) => one.endsWith(".test.ts") && reached.has(join(root, one))))
+      found.set(file, found.get(file) ?? (isHere ? null : { what, cure }));
+  }
+  return found;
 }

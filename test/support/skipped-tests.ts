@@ -1,23 +1,44 @@
 import { styleText } from "node:util";
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
+import type { Absence } from "./absence.ts";
 
-let isFiltered = false;
+let vitest: Vitest;
 
 /** Says last which tests, and which whole files, were not run, and what would bring what they lack. */
-export const skippedTests = (files: ReadonlyMap<string, string>): Reporter => ({
-  onInit(vitest: Vitest) {
-    isFiltered = vitest.config.testNamePattern !== undefined;
+export const skippedTests = (absent: ReadonlyMap<string, Absence>): Reporter => ({
+  onInit(started: Vitest) {
+    vitest = started;
   },
   onTestRunEnd(modules: readonly TestModule[]) {
+    // A run that was narrowed to some tests, or that ended at its first failure, skips all others.
+    const { testNamePattern, bail } = vitest.config;
+    const isCut = (bail ?? 0) > 0 && modules.some((file) => !file.ok());
+    if (testNamePattern !== undefined || isCut) return;
     const skipped = modules.flatMap((file) => [...file.children.allTests("skipped")]);
-    if (isFiltered || skipped.length + files.size === 0) return;
+    const rows = [
+      ...[...absent].filter(([file]) => isAsked(file)).map(([file, lacks]) => ({ file, reason: reasonFor(lacks) })),
+      ...skipped.map((one) => ({ file: one.module.relativeModuleId, name: one.fullName, reason: reasonOf(one) })),
+    ];
+    if (rows.length === 0) return;
     console.error(styleText(["bold", "yellow"], "\nNOT RUN"));
-    for (const [reason, of] of Map.groupBy(files, ([, lacks]) => lacks))
-      console.error(`  ${of.length} files for lack of ${reason}`);
-    for (const [reason, tests] of Map.groupBy(skipped, reasonOf))
-      console.error(`  ${tests.length} tests for lack of ${reason}`);
+    for (const [reason, of] of Map.groupBy(rows, (row) => row.reason)) {
+      console.error(styleText("yellow", `  for lack of ${reason}`));
+      for (const { file, name } of of as readonly { file: string; name?: string }[])
+        console.error(`    ${file}${name === undefined ? "" : ` > ${name}`}`);
+    }
   },
 });
+
+/** Whether a file is among those that this run was asked for: of its projects, and by the words of its command. */
+function isAsked(file: string): boolean {
+  const [, tier = "quick-programs"] = /\.(long|full)\.test\.ts$/.exec(file) ?? [];
+  const words = process.argv.slice(2).filter((word) => word.startsWith("test/"));
+  return (
+    vitest.projects.some(({ name }) => name === tier) && (words.length === 0 || words.some((one) => file.includes(one)))
+  );
+}
+
+const reasonFor = ({ what, cure }: Absence) => `${what}: ${cure}`;
 
 function reasonOf(one: TestCase): string {
   const result = one.result();
@@ -25,7 +46,7 @@ function reasonOf(one: TestCase): string {
   return (
     one.meta().lacks ??
     note ??
-    (setupFailed(one) ? `a setup: that of ${one.module.relativeModuleId} failed` : unsaid(one))
+    (setupFailed(one) ? `a setup: that of ${one.module.relativeModuleId} failed` : "a reason")
   );
 }
 
@@ -35,8 +56,4 @@ function setupFailed(one: TestCase): boolean {
     if (around.errors().length > 0) return true;
     if (around.type === "module") return false;
   }
-}
-
-function unsaid(one: TestCase): string {
-  return `a reason: ${one.module.relativeModuleId} > ${one.fullName}`;
 }

@@ -7,6 +7,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { openMediaStore, pipeline } from "../../../src/internal.ts";
+import { lacksUnix, testNeeding } from "../../support/absence.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
 import { isFull } from "../../support/sample.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
@@ -95,9 +96,8 @@ test("a run over one file many times copies it once, and once more after somebod
 /** More than a process may open, many times over. */
 const FILES = isFull ? 2000 : 600;
 
-test.skipIf(process.platform === "win32")(
+testNeeding(lacksUnix)(
   `${FILES} files are measured, copied, uploaded and priced by a process that may open 256`,
-  { timeout: 300_000 },
   async () => {
     const child = join(import.meta.dirname, "..", "fixtures", "many-uploads.ts");
     const command = `ulimit -n 256; exec "${process.execPath}" "${child}" ${FILES}`;
@@ -106,6 +106,7 @@ test.skipIf(process.platform === "win32")(
       ...{ problems: [], priced: FILES / 4, status: "succeeded", uploads: { "201": FILES } },
     });
   },
+  300_000,
 );
 
 function counted<T extends (...given: never[]) => unknown>(count: () => void, call: T): T {

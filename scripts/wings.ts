@@ -1,0 +1,109 @@
+/** Which tests a change needs: the wings of the repository, what each is built on, and what is looked at whatever changed. */
+import { execFileSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+
+interface Wing {
+  /** Folders of these names, in `src` and in `test`. */
+  readonly folders: readonly string[];
+  /** Other paths of it, by their beginning. */
+  readonly paths?: readonly string[];
+  /** Wings whose change can break it: those that it imports from, and those that its tests run on. */
+  readonly on: readonly string[];
+  /** Folders of packages that its full tests need, which `npm ci` does not install. */
+  readonly installs?: readonly string[];
+}
+
+export const WINGS: Readonly<Record<string, Wing>> = {
+  core: {
+    folders: "answers catalog define families journal lifecycle plan providers run statecharts".split(" "),
+    on: [],
+    installs: ["test/providers"],
+  },
+  migrate: { folders: ["migrate"], on: ["core"] },
+  media: { folders: ["film", "marks"], on: ["core"], installs: ["test/marks/c2pa"] },
+  "local-service": { folders: ["local-service", "generated-clients"], on: ["core"] },
+  engine: {
+    folders: ["api", "engine", "network", "recording", "telemetry", "testing"],
+    on: ["core", "media", "local-service"],
+  },
+  workers: { folders: ["worker", "pg-boss", "restate"], on: ["engine"], installs: ["test/worker/restate"] },
+  dashboard: { folders: ["dashboard", "report", "served"], on: ["engine"] },
+  servers: { folders: ["browser", "handler", "mcp"], on: ["engine", "dashboard"] },
+  cli: {
+    folders: ["cli", "demo"],
+    paths: ["bin/", "skills/"],
+    on: ["media", "migrate", "workers", "servers"],
+    installs: ["test/worker/restate"],
+  },
+  package: {
+    folders: ["architecture", "bench", "docs", "mutation", "package", "recipes"],
+    paths: ["bench/", "docs/", "recipes/", "scripts/", "README.md"],
+    on: ["cli"],
+    installs: ["test/worker/restate"],
+  },
+};
+
+/** What a change can break outside of this process, once each; CI looks at all of it. */
+export const OUTSIDE: Readonly<Record<string, string>> = {
+  "a kill": "test/cli/interrupted.long.test.ts",
+  "a terminal": "test/cli/terminal.long.test.ts",
+  "a walk in a browser, by axe too": "test/dashboard/screens.long.test.ts",
+  "the contract of the store, on PostgreSQL": "test/journal/postgres-store.long.test.ts",
+  "the engine on pg-boss": "test/worker/pg-boss.long.test.ts",
+  "an install from the tarballs in an empty folder": "test/package/package.long.test.ts",
+  "MCP over stdio": "test/mcp/tools.long.test.ts",
+  "a client of the handler": "test/handler/typed-client.long.test.ts",
+  "a recipe": "test/recipes/servers.long.test.ts",
+  "the demo, played in a browser": "test/demo/demo.long.test.ts",
+};
+
+/** Nothing of these is looked at by a test of a wing. */
+const NO_WING =
+  /^(?:\.changeset|\.github|site|\.ci\/passed|\.gitignore|LICENSE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/internal)/;
+
+const wingOf = (folder: string) => Object.keys(WINGS).find((name) => WINGS[name]!.folders.includes(folder));
+
+/** Wings of changed files: those that hold them, then those that are built on these. All of them where a file belongs to all. */
+export function wingsOf(files: readonly string[]): {
+  readonly changed: readonly string[];
+  readonly built: readonly string[];
+} {
+  const all = Object.keys(WINGS);
+  const changed = new Set<string>();
+  const built = new Set<string>();
+  for (const file of files.filter((one) => !NO_WING.test(one))) {
+    const [, kind, folder = ""] = /^(src|test)\/([\w-]+)\//.exec(file) ?? [];
+    const wing = wingOf(folder) ?? all.find((name) => WINGS[name]!.paths?.some((path) => file.startsWith(path)));
+    for (const name of wing === undefined ? all : [wing]) changed.add(name);
+    // What other wings do is not changed by a test.
+    if (kind !== "test" && wing !== undefined) built.add(wing);
+  }
+  for (const one of built) for (const name of all) if (WINGS[name]!.on.includes(one)) built.add(name);
+  return { changed: [...changed], built: [...built].filter((name) => !changed.has(name)) };
+}
+
+/** Files of these wings' tests that end so, such as `.long.test.ts`; the wings in this order. */
+export function testsOf(wings: readonly string[], ending: string): readonly string[] {
+  return wings.flatMap((name) => {
+    const folders = WINGS[name]!.folders.map((folder) => `test/${folder}/**/*${ending}`);
+    return globSync(folders, { cwd: root, exclude: ["**/node_modules/**"] }).toSorted();
+  });
+}
+
+/** What changed since the last commit that CI passed, and how that commit is known; null: it is not. */
+export function changedFiles(): { readonly since: string; readonly files: readonly string[] } | null {
+  const named = process.env.CI_BASE || readFileSync(join(root, ".ci/passed"), "utf8").trim();
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const changed = git("diff", "--name-only", "-z", "--no-renames", named, "--");
+    const added = git("ls-files", "-z", "--others", "--exclude-standard");
+    return { since: named, files: `${changed}${added}`.split("\0").filter((file) => file !== "") };
+  } catch {
+    console.log(`${named}, the last commit that passed (CI_BASE, or .ci/passed), is not in this clone`);
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { OUTSIDE, testsOf, WINGS, wingsOf } from "../../scripts/wings.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const foldersOf = (kind: string) =>
+  readdirSync(join(root, kind), { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
+
+test("each folder of src and of test is in one wing", () => {
+  const folders = new Set([...foldersOf("src"), ...foldersOf("test")]);
+  folders.delete("support");
+  expect(Object.values(WINGS).flatMap((wing) => wing.folders)).toHaveLength(folders.size);
+  expect(new Set(Object.values(WINGS).flatMap((wing) => wing.folders))).toEqual(folders);
+});
+
+test("a change of a folder touches the wing of every folder that imports it", () => {
+  const page = readFileSync(join(root, "docs/internal/architecture.md"), "utf8");
+  const [, table = ""] = page.split("| Folder of `src/` | Holds | Imports |\n");
+  const rows = [...table.split("\n\n")[0]!.matchAll(/^\| `([\w-]+)` \|.*\| ([^|]+) \|$/gm)];
+  expect(rows.length).toBeGreaterThan(25);
+  const wingOf = (folder: string) => Object.keys(WINGS).find((name) => WINGS[name]!.folders.includes(folder));
+  const missed = rows.flatMap(([, folder = "", imports = ""]) =>
+    [...imports.matchAll(/`([\w-]+)`/g)].flatMap(([, imported = ""]) => {
+      const [wing, touched] = [wingOf(folder), wingsOf([`src/${imported}/a.ts`])];
+      const isTouched = wing === undefined || [...touched.changed, ...touched.built].includes(wing);
+      return isTouched ? [] : [`${folder} → ${imported}`];
+    }),
+  );
+  expect(missed).toEqual([]);
+});
+
+test("a change is looked at in its wing and in what is built on it; a test, in its wing; what all share, in all", () => {
+  expect(wingsOf(["test/cli/text.test.ts", "test/mcp/a.test.ts"])).toEqual({ changed: ["cli", "servers"], built: [] });
+  expect(wingsOf(["src/mcp/a.ts", "docs/cli.md"])).toEqual({ changed: ["servers", "package"], built: ["cli"] });
+  expect(wingsOf(["CHANGELOG.md", "docs/internal/decisions.md"])).toEqual({ changed: [], built: [] });
+  for (const shared of ["package-lock.json", "src/money.ts", "test/support/listen.ts"])
+    expect(wingsOf([shared]).changed).toEqual(Object.keys(WINGS));
+});
+
+test("every long file is in the tests of a wing, and those that CI always runs are there", () => {
+  const long = execFileSync("find", ["test", "-name", "*.long.test.ts", "-not", "-path", "*/node_modules/*"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(testsOf(Object.keys(WINGS), ".long.test.ts").toSorted()).toEqual(long.trim().split("\n").toSorted());
+  expect(Object.values(OUTSIDE).filter((file) => !existsSync(join(root, file)))).toEqual([]);
+});
+
+test("the nightly workflow runs every shard of the full check", () => {
+  const { stderr } = spawnSync(process.execPath, [join(root, "scripts/check.ts"), "--full", "?"], { encoding: "utf8" });
+  const shards = /^there is no shard \?: (.*)$/m.exec(stderr)?.[1]?.split(", ");
+  const { jobs } = parse(readFileSync(join(root, ".github/workflows/full.yml"), "utf8"));
+  expect(jobs.shard.strategy.matrix.shard).toEqual(shards);
+});

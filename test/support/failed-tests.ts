@@ -1,0 +1,35 @@
+import { styleText } from "node:util";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
+
+const testsOf = (modules: readonly TestModule[]) => modules.flatMap((file) => [...file.children.allTests()]);
+
+/** Says at the end how each failure is repeated alone. */
+export const failedTests: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const failed = testsOf(modules).filter((one) => one.result().state === "failed");
+    const setups = modules.filter((file) => file.state() === "failed" && !failed.some(({ module }) => module === file));
+    const commands = new Set([...failed.map(commandOf), ...setups.map((file) => run(file.relativeModuleId))]);
+    for (const command of commands) console.error(styleText("red", `repeat it: ${command}`));
+  },
+};
+
+const run = (file: string) => `npx vitest run ${file}`;
+
+function commandOf({ module, fullName }: TestCase): string {
+  // Vitest takes the name for a pattern, and joins the parts of it by spaces.
+  const pattern = fullName.replaceAll(" > ", " ").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return `${run(module.relativeModuleId)} -t '${pattern.replaceAll("'", "'\\''")}'`;
+}
+
+/** Says at the end which tests passed on their second try only, and what was wrong with the first: each is a fault. */
+export const flakyTests: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const flaky = testsOf(modules).filter((one) => one.diagnostic()?.flaky);
+    if (flaky.length === 0) return;
+    console.error(styleText(["bold", "red"], `\n${flaky.length} FLAKY: passed on the second try only`));
+    for (const one of flaky) {
+      console.error(styleText("red", `  ${one.module.relativeModuleId} > ${one.fullName}`));
+      for (const error of one.result().errors ?? []) console.error(`    ${error.stack ?? error.message}`);
+    }
+  },
+};
