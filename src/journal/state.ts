@@ -85,6 +85,8 @@ export interface AttemptState {
     /** Of an operation: so long it has been said while it was asked for, milliseconds, and when it was said last. */
     readonly saidForMs?: number;
     readonly saidAt?: number;
+    /** Of an operation: its provider was asked, and nothing that came was a word of its work. */
+    readonly isUnread?: true;
   };
   /** The provider that it is sent to; absent: the service. */
   provider?: string;
@@ -98,6 +100,9 @@ export interface AttemptState {
   completedAt: number | null;
   outputs: OutputState[];
 }
+
+/** A provider is asked for so long in vain before a person, too, may say what became of its work, milliseconds. */
+export const UNREAD_MS = 2 * 60_000;
 
 /** Every re-send lies within so many milliseconds of one that the journal tells of. */
 export const RESENT_EVERY_MS = 60 * 60_000;

@@ -1,5 +1,7 @@
 import { DECLARED, type DeclaredProvider } from "./declared.ts";
 
+export { isWordOfWork, type StatusReply } from "./status.ts";
+
 /** Whose a model is by the name that AI SDK gives it: `fal` of `fal.image`. */
 export function providerOf(name: string): string {
   return name.split(".", 1)[0] ?? name;

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { ownText } from "../clean-text.ts";
+import { cleanText, ownText } from "../clean-text.ts";
 import type { Chosen, GivenFile, PauseReason, RunEvent } from "../journal/events.ts";
 import { type AttemptState, isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
@@ -9,6 +9,7 @@ import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decision
 import { changeable, offered } from "./kinds/approve.ts";
 import { generationId } from "./kinds/generate.ts";
 import { runKind } from "./kinds/index.ts";
+import { isForPerson } from "./unresolved-text.ts";
 
 /** Of one step; what comes after them is not kept. */
 const MOST_COMMENTS = 1000;
@@ -25,15 +26,16 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     case "adopt": {
       const step = state.steps[message.step];
       const attempt = step === undefined ? null : lastAttempt(step);
-      if (isRunFinal(state.status) || attempt?.phase !== "unresolved") return [];
+      if (isRunFinal(state.status) || attempt === null || !isForPerson(attempt)) return [];
       const target = { step: message.step, attempt: attempt.n };
+      const left = leftToPerson(attempt, message.step);
       if (message.file !== undefined) {
-        return [...givenEvents(attempt, message.step, message.file), ...goingOn(state, "unresolved")];
+        return [...left, ...givenEvents(attempt, message.step, message.file), ...goingOn(state, "unresolved")];
       }
       // That it exists is known: to give up what lacks keeps the rest.
       const isAccepted = message.jobId === null && attempt.unresolved === "incomplete";
       const adopted = isAccepted ? { jobId: attempt.jobId, isAccepted: true as const } : { jobId: message.jobId };
-      return [{ type: "job.adopted", ...target, ...adopted }, ...goingOn(state, "unresolved")];
+      return [...left, { type: "job.adopted", ...target, ...adopted }, ...goingOn(state, "unresolved")];
     }
     case "approve":
       return approved(state, message);
@@ -55,6 +57,12 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     default:
       return message satisfies never;
   }
+}
+
+/** Its provider is still asked, to no avail: that ends here. */
+function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
+  if (phase === "unresolved") return [];
+  return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];
 }
 
 /** A person gave what the provider made: that it was charged is certain, and how much is not. */

@@ -7,6 +7,7 @@ import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
 import { lost } from "./retention.ts";
 import { isMadeUpFor } from "./second-choice.ts";
+import { isForPerson } from "./unresolved-text.ts";
 
 /** The command that continues a run, as it can be pasted into a shell. */
 export interface NextCommand {
@@ -97,8 +98,18 @@ function afterPause(state: RunState): NextCommand {
     case "misdirected":
       return resume(state, [], "once the network, or SHOWRUNNER_BASE_URL, leads to the service");
     default:
-      return resume(state, []);
+      return resume(state, [], unread(state));
   }
+}
+
+/** Of a step whose provider gives no answer that could be read, that a person may say what it made. */
+function unread(state: RunState): string | null {
+  const [step] = stepsWith(state, ({ path }) => {
+    const attempt = lastAttempt(state.steps[path]!);
+    return attempt !== null && isForPerson(attempt);
+  });
+  if (step === undefined) return null;
+  return `asks again; showrunner adopt ${state.runId} ${shellWord(step.path)} says what became of ${step.path} instead`;
 }
 
 /** The limit that was reached, and the value that it needs. */

@@ -36,6 +36,8 @@ test("only the door to the network opens connections, and the client by the disp
     "api/stream/connection.ts: undici()",
     // That of the page that it is loaded by.
     "browser/connect.ts: fetch",
+    // Passes on what the user's package asks of its provider, and looks at the answer.
+    "engine/generate/ask-status.ts: fetch",
     "network/address-guard.ts: lookup as lookUp",
     "network/fetch.ts: fetch",
     "network/fetch.ts: undici()",

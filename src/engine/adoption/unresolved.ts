@@ -3,6 +3,7 @@ import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
+import { isForPerson } from "../../run/unresolved-text.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type JobMatch, matchOf, type SentRequest, similarity, stepMethods, unambiguous } from "./similarity.ts";
 
@@ -89,7 +90,8 @@ export interface AdoptionParts {
 export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Promise<readonly UnresolvedStep[]> {
   const open = Object.values(state.steps).flatMap((step) => {
     const attempt = lastAttempt(step);
-    return step.status === "unresolved" && attempt !== null ? [{ path: step.path, reason: step.reason, attempt }] : [];
+    if (attempt === null || !isForPerson(attempt)) return [];
+    return [{ path: step.path, reason: step.reason ?? attempt.doubt?.message ?? null, attempt }];
   });
   if (open.length === 0) return [];
   const said = (await parts.store.inbox(state.runId)).map(({ message }) => message).filter(isAdoption);
@@ -133,11 +135,11 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   return listed.map((one) => ({ ...one, certain: certain.get(one.step) ?? null }));
 }
 
-/** Throws unless the step is unresolved. */
+/** Throws unless a person may say what became of the step. */
 export function unresolvedAttempt(state: RunState, step: string): AttemptState {
   const found = Object.hasOwn(state.steps, step) ? state.steps[step] : undefined;
   const attempt = found === undefined ? null : lastAttempt(found);
-  if (attempt?.phase === "unresolved") return attempt;
+  if (attempt !== null && isForPerson(attempt)) return attempt;
   const message =
     found === undefined ? `run "${state.runId}" has no step ${step}` : `${step} is ${found.status}, not unresolved`;
   throw new InvalidOptionError("step", `${message}.`, `showrunner show ${state.runId}`);

@@ -4,7 +4,9 @@ import type { RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
 import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
+import { isWordOfWork, type StatusReply } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
+import { type Asked, askStatus } from "../generate/ask-status.ts";
 import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
@@ -15,7 +17,6 @@ import { modelOf } from "./generate.ts";
 type Operation = Extract<Command, { readonly type: "operation" }>;
 
 const ANSWER_MS = 2 * 60_000;
-const UNASKED = "it could not be asked";
 /** An operation that says nothing for so long is left to a person, milliseconds. */
 const LONGEST_MS = DAY_MS;
 
@@ -32,11 +33,11 @@ export const operation: Effect<"operation"> = async (command, context) => {
   }
   try {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
-    const said = await model.doStatus({ operation: attempt.operation, abortSignal } as never);
-    return await ended(command, said, { plan, attempt }, context);
+    const asked = await askStatus(model, { operation: attempt.operation, abortSignal });
+    return await ended(command, asked, { plan, attempt }, context);
   } catch (error) {
     if (context.signal.aborted) return done();
-    return askAgain(command, attempt, cleanText(`${UNASKED}: ${saidBy(error)}`), context);
+    return askAgain(command, attempt, cleanText(`it could not be asked: ${saidBy(error)}`), context);
   }
 };
 
@@ -47,7 +48,7 @@ interface About {
 
 async function ended(
   command: Operation,
-  said: StatusAnswer,
+  { answer: said, reply }: Asked,
   { plan, attempt }: About,
   context: EffectContext,
 ): Promise<EffectResult> {
@@ -56,7 +57,11 @@ async function ended(
   const found: readonly RunEvent[] = attempt.phase === "unresolved" ? [{ type: "job.found", ...target }] : [];
   const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
   const ageMs = ageOf(attempt, context);
-  switch (said?.status) {
+  const status = said?.status;
+  if ((status === "pending" || status === "error") && !isWordOfWork(plan.provider, status, reply)) {
+    return askAgain(command, attempt, unreadable(said, reply), context);
+  }
+  switch (status) {
     case "pending":
       if (ageMs > LONGEST_MS) return unresolved(command, attempt, ownText("it has not ended within 24 hours"));
       return { end: "again", inMs: nextAskMs(ageMs), events: [...found, ...started, ...noMoreDoubt(command, attempt)] };
@@ -81,18 +86,32 @@ async function ended(
     case "error":
       return doubted(
         command,
-        { plan, attempt, said },
-        saidBy(said.error ?? "it failed, and its provider does not say why"),
+        { plan, attempt, said, reply },
+        saidBy(withBody(said.error ?? "it failed, and its provider does not say why", reply)),
         context,
       );
     default:
       return askAgain(
         command,
         attempt,
-        ownText(`${UNASKED}: it answered with no status of the specification`),
+        ownText("it could not be asked: it answered with no status of the specification"),
         context,
       );
   }
+}
+
+/** What came in place of a word of the work. */
+function unreadable(said: StatusAnswer, reply: StatusReply | null): CleanText {
+  const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no answer" : `HTTP ${reply.httpStatus}`})`;
+  const why =
+    said.status === "error" ? saidBy(withBody(said.error, reply)) : ownText("it says no status that is known");
+  return cleanText(`its status could not be read${answer}: ${why}`);
+}
+
+/** Some packages say nothing of what the answer says of the failure. */
+function withBody(error: string, reply: StatusReply | null): Error {
+  const responseBody = reply?.body === undefined ? undefined : JSON.stringify(reply.body);
+  return Object.assign(new Error(error), responseBody !== undefined && { responseBody });
 }
 
 function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
@@ -122,14 +141,19 @@ function doubted(
     plan,
     attempt,
     said,
+    reply = null,
     kept,
-  }: About & { readonly said?: StatusAnswer; readonly kept?: readonly string[] | undefined },
+  }: About & {
+    readonly said?: StatusAnswer;
+    readonly reply?: StatusReply | null;
+    readonly kept?: readonly string[] | undefined;
+  },
   message: CleanText,
   context: EffectContext,
 ): EffectResult {
   const target = { step: command.step, attempt: command.attempt };
   if (attempt.phase === "unresolved") return left();
-  if (attempt.doubt?.message.startsWith(UNASKED) === true) {
+  if (attempt.doubt?.isUnread === true) {
     const first: RunEvent = { type: "job.doubted", ...target, message, saidForMs: 0 };
     return { end: "again", inMs: lookAgainMs(0)!, events: [...noMoreDoubt(command, attempt), first] };
   }
@@ -140,7 +164,7 @@ function doubted(
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
   const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
-  const error = said.status === "error" ? asModerated(failed, said.error, null) : failed;
+  const error = said.status === "error" ? asModerated(failed, withBody(said.error, reply), null) : failed;
   const { holdMicros } = attempt;
   const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
   return done({ type: "job.failed", ...target, error }, bill);
@@ -156,26 +180,21 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
   return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
 }
 
-/** A provider that is away for a while loses nothing: what it accepted is asked for until it answers. */
+/** What accepted a request is asked until it answers with a word of its work. After a while, a person may end that. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
     return unresolved(command, attempt, message);
   }
-  const { noted, sinceMs } = noteDoubt(command, attempt, message, context);
-  return { end: "again", inMs: Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2))), events: noted };
-}
-
-/** Written down once for each message, with how long it has been so. */
-function noteDoubt(
-  { step, attempt: n }: Operation,
-  { doubt }: AttemptState,
-  message: CleanText,
-  { now }: EffectContext,
-): { readonly noted: readonly RunEvent[]; readonly sinceMs: number } {
-  const at = now();
-  const isNews = isNewDoubt(doubt, message, at);
-  const noted: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt: n, message }] : [];
-  return { noted, sinceMs: Math.max(0, at - (doubt?.since ?? at)) };
+  const at = context.now();
+  const unread = attempt.doubt?.isUnread === true ? attempt.doubt : undefined;
+  const saidForMs = saidFor(unread, at);
+  const isNews = isNewDoubt(unread, message, at) || unread?.saidForMs !== saidForMs;
+  const target = { step: command.step, attempt: command.attempt };
+  const noted: RunEvent = { type: "job.doubted", ...target, message, saidForMs, isUnread: true };
+  const sinceMs = Math.max(0, at - (unread?.since ?? at));
+  const inMs = lookAgainMs(saidForMs) ?? Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2)));
+  const isOther = attempt.doubt !== undefined && unread === undefined;
+  return { end: "again", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
 /** Left to a person; of what is left to one already, nothing new. */

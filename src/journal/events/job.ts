@@ -1,7 +1,7 @@
 import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { noteJobCharge } from "../overcharge.ts";
-import type { OutputState } from "../state.ts";
+import { type OutputState, UNREAD_MS } from "../state.ts";
 import type { JournalError, OfAttempt, OutputFacts, PriceLearned, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
@@ -31,6 +31,8 @@ export type JobEvent =
       readonly message: CleanText;
       /** Of an operation: so long it has been said while it was asked for, milliseconds. */
       readonly saidForMs?: number;
+      /** Of an operation: what came was no word of its work. */
+      readonly isUnread?: true;
       /** It is under way after all: what was doubted before counts no more. */
       readonly isOver?: true;
     } & OfAttempt)
@@ -88,17 +90,22 @@ export const jobEvents: EventTable<JobEvent> = {
       if (event.isOver === true) return void delete attempt.doubt;
       // A clock that was ahead, and is not any more, would have it last for as long as that.
       const since = Math.min(attempt.doubt?.since ?? fold.at, fold.at);
-      const { message, saidForMs } = event;
+      const { message, saidForMs, isUnread } = event;
       attempt.doubt = {
         ...attempt.doubt,
         since,
         message,
         ...(saidForMs !== undefined && { saidForMs, saidAt: fold.at }),
+        ...(isUnread && { isUnread }),
       };
     },
     changes: "step",
-    line: ({ message, isOver, saidForMs = 0 }) =>
-      (saidForMs > 0 ? detail : line)(isOver === true ? message : `reading its job again: ${message}`),
+    line: ({ message, isOver, isUnread, saidForMs = 0 }) => {
+      if (isOver === true) return line(message);
+      if (isUnread === true && saidForMs >= UNREAD_MS)
+        return line(`still asked again, or settled by "adopt": ${message}`);
+      return (saidForMs > 0 ? detail : line)(`reading its job again: ${message}`);
+    },
     incident: ({ message, isOver, saidForMs = 0 }) =>
       isOver === true || saidForMs > 0 ? null : { what: "an answer that cannot be all", why: message },
     ...ignoredBy("ledger", "media", "timeline", "notice"),

@@ -5,7 +5,7 @@ import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { openJobs } from "../open-jobs.ts";
 import { expiryOf, lost, uncopied } from "../retention.ts";
-import { unresolvedText } from "../unresolved-text.ts";
+import { isForPerson, unresolvedText } from "../unresolved-text.ts";
 import { expiring } from "./expiry.ts";
 
 /** Something that a run at rest lacks. The same list stands in every view of the run. */
@@ -49,12 +49,13 @@ function jobs(state: RunState): readonly Missing[] {
   return openJobs(state).map(({ step, jobId, holdMicros, provider }) => {
     const own = state.steps[step]!;
     const what = "job" as const;
-    if (own.status === "unresolved") {
+    const attempt = lastAttempt(own);
+    if (attempt !== null && isForPerson(attempt)) {
       return { step, output: null, what, until: iso(expiryOf(own)), text: unresolvedText(state, own) };
     }
     const most = `bills up to $${formatUsd(holdMicros)}`;
     if (provider !== undefined) {
-      const isAccepted = jobPhases.accepted.has(lastAttempt(own)!.phase);
+      const isAccepted = jobPhases.accepted.has(attempt!.phase);
       const text = isAccepted
         ? `${step} still renders at ${provider} and ${most} (resume asks for it)`
         : `${step} may be made at ${provider}, as no answer came; then it ${most}`;

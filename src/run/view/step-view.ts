@@ -19,6 +19,7 @@ import type { Json, PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 import type { StepActivity } from "../kinds/kind.ts";
 import { uncopiedOf } from "../retention.ts";
+import { isForPerson } from "../unresolved-text.ts";
 
 /** What a step is doing. */
 export type StepPhase =
@@ -108,7 +109,7 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
     model,
     status: isWhole ? step.status : "running",
     phase: isWhole ? phaseOf(plan, step.status, current) : "downloading",
-    reason: step.reason ?? uncopied.flatMap(notHere)[0] ?? null,
+    reason: step.reason ?? unread(step) ?? uncopied.flatMap(notHere)[0] ?? null,
     error: (current ?? attempts.findLast(({ kind }) => kind === "try"))?.error ?? null,
     startedAt: step.startedAt,
     finishedAt: isWhole ? step.finishedAt : null,
@@ -123,6 +124,11 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
     approval: step.approval,
     reusedFrom: step.reusedFrom,
   };
+}
+
+function unread(step: StepState): string | null {
+  const attempt = lastAttempt(step);
+  return attempt !== null && isForPerson(attempt) ? (attempt.doubt?.message ?? null) : null;
 }
 
 function notHere({ index, uncopied }: OutputState): readonly string[] {

@@ -1,0 +1,132 @@
+import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
+import type { Json } from "../../plan/plan.ts";
+import type { StatusReply } from "../../providers/index.ts";
+
+/** A status has no more, bytes: what is longer carries media. */
+const MOST_STATUS_BYTES = 1024 * 1024;
+
+export interface Asked {
+  readonly answer: StatusAnswer;
+  /** The HTTP answer that it was made of; null where it could not be seen. */
+  readonly reply: StatusReply | null;
+}
+
+interface StatusRequest {
+  readonly operation: Json | undefined;
+  readonly abortSignal: AbortSignal;
+}
+
+/** Asks a model once what became of its work, and notes the HTTP answer that its package read. Ends with the signal. */
+export async function askStatus(model: VideoModel, request: StatusRequest): Promise<Asked> {
+  const ask = (of: VideoModel) => beforeAbort(of.doStatus!(request as never), request.abortSignal);
+  const seen = new SeenRequests();
+  const listening = listeningTo(model, request, seen);
+  if (listening === null) return { answer: await ask(model), reply: null };
+  try {
+    const answer = await ask(listening);
+    const reply = await beforeAbort(seen.reply(), request.abortSignal);
+    if (!seen.isElsewhere) return { answer, reply };
+  } catch (error) {
+    if (seen.isAny || request.abortSignal.aborted) throw error;
+  }
+  return { answer: await ask(model), reply: null };
+}
+
+type Fetch = typeof globalThis.fetch;
+interface Config {
+  readonly fetch?: Fetch;
+  readonly baseURL?: unknown;
+}
+
+/**
+ * A model that asks as the given one does, which stays as it is: packages keep what they were configured with in `config`,
+ * and read its `fetch` with each request. Null where there is none.
+ */
+function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
+  const { config } = model as { readonly config?: Config };
+  if (typeof config !== "object" || config === null) return null;
+  const { fetch: own } = config;
+  if (own !== undefined && typeof own !== "function") return null;
+  // Where an answer leads elsewhere, packages go by a guarded `fetch` of their own, if none is given.
+  const origin = own === undefined ? originNamed(config, operation) : null;
+  const fetch: Fetch = (input, init) => seen.fetch(own ?? globalThis.fetch, { input, init, origin });
+  return withField(model, "config", withField(config, "fetch", fetch));
+}
+
+/** The same object but for one field: what it writes to itself is written to the given one. */
+function withField<T extends object>(of: T, name: string, value: unknown): T {
+  return new Proxy(of, { get: (target, field, self) => (field === name ? value : Reflect.get(target, field, self)) });
+}
+
+interface Sent {
+  readonly input: Parameters<Fetch>[0];
+  readonly init: Parameters<Fetch>[1];
+  /** No other may be asked; null: any may. */
+  readonly origin: string | null;
+}
+
+class SeenRequests {
+  /** One would have gone to another origin than it may. */
+  isElsewhere = false;
+  #last: { readonly httpStatus: number | null; readonly text: Promise<string | null> } | null = null;
+
+  get isAny(): boolean {
+    return this.#last !== null && !this.isElsewhere;
+  }
+
+  async fetch(fetch: Fetch, { input, init, origin }: Sent): Promise<Response> {
+    const url = new URL(input instanceof Request ? input.url : input);
+    this.isElsewhere ||= origin !== null && url.origin !== origin;
+    if (this.isElsewhere) throw new Error(`${url.origin} is not where it is asked for`);
+    this.#last = { httpStatus: null, text: Promise.resolve(null) };
+    const response = await fetch(input, init);
+    this.#last = { httpStatus: response.status, text: textOf(response.clone()).catch(() => null) };
+    return response;
+  }
+
+  /** Of the last request. */
+  async reply(): Promise<StatusReply | null> {
+    if (this.#last === null) return null;
+    const { httpStatus, text } = this.#last;
+    return { httpStatus, body: jsonOf(await text) };
+  }
+}
+
+/** Where the work was asked for; null where only the package knows. */
+function originNamed({ baseURL }: Config, operation: unknown): string | null {
+  const { submitUrl } = (operation ?? {}) as { readonly submitUrl?: unknown };
+  const url = [submitUrl, baseURL].find((one) => typeof one === "string" && URL.canParse(one));
+  return url === undefined ? null : new URL(url as string).origin;
+}
+
+async function textOf(copy: Response): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of copy.body ?? []) {
+    sizeBytes += chunk.length;
+    // Leaving the loop cancels the copy.
+    if (sizeBytes > MOST_STATUS_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function jsonOf(text: string | null): unknown {
+  try {
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function beforeAbort<T>(asked: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([asked, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

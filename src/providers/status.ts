@@ -1,0 +1,162 @@
+/** What came of the HTTP request by which a package asks for its work, below what the package makes of it. */
+export interface StatusReply {
+  /** Null: no answer came. */
+  readonly httpStatus: number | null;
+  /** Parsed JSON; undefined where the answer is none, or has more than a status takes. */
+  readonly body: unknown;
+}
+
+/** How a status request may end, as far as packages treat the answers differently. */
+export const STATUS_ANSWERS = [
+  "503",
+  "401",
+  "404",
+  "502 with HTML",
+  "429",
+  "an unknown status",
+  "missing fields",
+  "no connection",
+  "no answer in time",
+  "failed",
+  "succeeded",
+] as const;
+
+/** What `doStatus` of a package does: it throws, or answers with a status of the specification. */
+export type StatusOutcome = "throws" | "pending" | "error" | "completed";
+
+interface DeclaredStatus {
+  /** By {@link STATUS_ANSWERS}, in their order; checked against the package. */
+  readonly outcomes: readonly StatusOutcome[];
+  /** What the provider itself says of the work; null for an answer in none of the forms that it documents. */
+  readonly read: (reply: StatusReply) => "pending" | "failed" | "completed" | null;
+  readonly source: string;
+}
+
+const throwing = ["throws", "throws", "throws", "throws", "throws"] as const;
+const erring = ["error", "error", "error", "error", "error"] as const;
+
+/**
+ * Packages whose work is asked for, by the first part of the provider's name. @ai-sdk/google and @ai-sdk/google-vertex share
+ * theirs, and both read the operations of Google's APIs alike.
+ */
+export const STATUS_CALLS: { readonly [provider: string]: DeclaredStatus } = {
+  fal: {
+    outcomes: [...erring, "error", "throws", "error", "throws", "error", "completed"],
+    read: readFal,
+    source: "https://docs.fal.ai/documentation/model-apis/request-errors, https://docs.fal.ai/errors",
+  },
+  replicate: {
+    outcomes: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
+    read: byWord(["status"], {
+      pending: ["starting", "processing"],
+      failed: ["failed", "canceled", "aborted"],
+      completed: ["succeeded"],
+    }),
+    source: "https://replicate.com/docs/topics/predictions/lifecycle",
+  },
+  gateway: {
+    outcomes: [...throwing, "throws", "throws", "throws", "throws", "error", "completed"],
+    read: byWord(["status"], { pending: ["pending"], failed: ["error", "cancelled"], completed: ["completed"] }),
+    source: "the schema of the status in @ai-sdk/gateway",
+  },
+  google: {
+    outcomes: [...throwing, "pending", "throws", "throws", "throws", "error", "completed"],
+    read: readGoogle,
+    source: "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation",
+  },
+  alibaba: {
+    outcomes: [...throwing, "pending", "throws", "throws", "throws", "error", "completed"],
+    read: byWord(["output", "task_status"], {
+      pending: ["PENDING", "RUNNING"],
+      failed: ["FAILED", "CANCELED"],
+      completed: ["SUCCEEDED"],
+    }),
+    source: "https://www.alibabacloud.com/help/en/model-studio/text-to-video-api-reference",
+  },
+  xai: {
+    outcomes: [...throwing, "pending", "error", "throws", "throws", "error", "completed"],
+    read: readXai,
+    source: "https://docs.x.ai/docs/guides/video-generations",
+  },
+};
+
+interface Words {
+  readonly pending: readonly string[];
+  readonly failed: readonly string[];
+  readonly completed: readonly string[];
+}
+
+function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
+  return ({ httpStatus, body }) => {
+    const word = isOk(httpStatus) ? at.reduce(fieldOf, body) : undefined;
+    const found = (["pending", "failed", "completed"] as const).find((of) => words[of].some((one) => one === word));
+    return found ?? null;
+  };
+}
+
+/** Errors of the queue itself that end a request; others, such as `internal_error`, may be of the request that asks. */
+const FAL_ENDS: ReadonlySet<unknown> = new Set([
+  "request_timeout",
+  "startup_timeout",
+  "runner_scheduling_failure",
+  "runner_connection_timeout",
+  "runner_disconnected",
+  "runner_connection_refused",
+  "runner_connection_error",
+  "runner_incomplete_response",
+  "runner_server_error",
+  "client_cancelled",
+]);
+
+/** Its result's address answers with the error of the model, or of the queue, once the work has ended in one. */
+function readFal({ httpStatus, body }: StatusReply) {
+  if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
+  const detail = fieldOf(body, "detail");
+  if (detail === "Request is still in progress") return "pending";
+  const isOfModel = Array.isArray(detail) && detail.some((one) => typeof fieldOf(one, "type") === "string");
+  return isOfModel || FAL_ENDS.has(fieldOf(body, "error_type")) ? "failed" : null;
+}
+
+function readGoogle({ httpStatus, body }: StatusReply) {
+  if (!isOk(httpStatus) || typeof fieldOf(body, "name") !== "string") return null;
+  const done = fieldOf(body, "done") ?? false;
+  if (done === false) return "pending";
+  if (done !== true) return null;
+  return typeof fieldOf(fieldOf(body, "error"), "message") === "string" ? "failed" : "completed";
+}
+
+function readXai(reply: StatusReply) {
+  const { httpStatus, body } = reply;
+  if (httpStatus === 202 && body === undefined) return "pending";
+  const isBlocked = isOk(httpStatus) && fieldOf(fieldOf(body, "video"), "respect_moderation") === false;
+  if (isBlocked) return "failed";
+  return readXaiWord(reply);
+}
+
+const readXaiWord = byWord(["status"], { pending: ["pending"], failed: ["failed", "expired"], completed: ["done"] });
+
+function isOk(httpStatus: number | null): boolean {
+  return httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+/** Packages of these call a question that failed an error of the work: none counts whose answer was not seen. */
+function hidesFailures({ outcomes }: DeclaredStatus): boolean {
+  return outcomes.some((outcome, index) => outcome === "error" && STATUS_ANSWERS[index] !== "failed");
+}
+
+/**
+ * Whether `pending` or `error`, as a package calls it, is the word of the work itself in a form that the provider declares.
+ * Of a package that is not listed, an error counts by the specification, unless its question was seen to fail.
+ * `reply`: null where it could not be seen.
+ */
+export function isWordOfWork(provider: string, status: "pending" | "error", reply: StatusReply | null): boolean {
+  const declared = Object.hasOwn(STATUS_CALLS, provider) ? STATUS_CALLS[provider]! : null;
+  if (status === "pending") return declared === null || reply === null || declared.read(reply) === "pending";
+  if (declared !== null) return reply === null ? !hidesFailures(declared) : declared.read(reply) === "failed";
+  return reply === null || (isOk(reply.httpStatus) && reply.body !== undefined);
+}
