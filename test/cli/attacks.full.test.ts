@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { readReport } from "../report/support/read-report.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -13,7 +13,7 @@ const evil = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u202Etxt.exe\u2066 <script>
 /** Control characters and reordering marks that are no line break of ours. */
 const danger = /(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u;
 
-let service: ServiceProcess;
+let service: Service;
 const cwd = emptyFolder();
 const file = join(cwd, "evil.ts");
 const cliHere = (...args: readonly string[]) => cli(args, { cwd, env: service.env });

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { cli, emptyFolder } from "./support/cli.ts";
+import { emptyFolder, startCli } from "./support/cli.ts";
 
 const pipelineText = (name: string) =>
   `pipeline("${name}", { input: z.object({}), build: ({ job }) => ({ x: job("x", "none", {}) }) })`;
@@ -51,7 +51,7 @@ describe("a pipeline file that cannot be used", () => {
     ],
   ])("one that %s: clear error, exit 2, nothing left behind", async (_what, files, spec, said) => {
     const cwd = folderWith(files);
-    const { code, stdout, stderr } = await cli(["run", spec], { cwd });
+    const { code, stdout, stderr } = await startCli(["run", spec], { cwd }).end;
     expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: "" });
     for (const text of said) expect(stderr).toContain(text);
     expect(stderr).toMatch(/\nNext: \S/);
@@ -71,13 +71,13 @@ describe("a pipeline file in a project of its own", () => {
       '{"name":"showrunner","type":"module","exports":"./x.js"}',
     );
     writeFileSync(join(cwd, "node_modules/showrunner/x.js"), 'throw new Error("the other copy was loaded");');
-    const { stderr } = await cli(["plan", "p.ts"], { cwd });
+    const { stderr } = await startCli(["plan", "p.ts"], { cwd }).end;
     expect(stderr).toContain("exports no pipeline; it exports a (object)");
   });
 
   test("a file name that contains # is used whole", async () => {
     const cwd = folderWith({ "p#q.ts": "export const a = 1;" });
-    const { stderr } = await cli(["plan", "p#q.ts"], { cwd });
+    const { stderr } = await startCli(["plan", "p#q.ts"], { cwd }).end;
     expect(stderr).toContain("p#q.ts exports no pipeline");
   });
 });

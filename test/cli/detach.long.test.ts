@@ -1,14 +1,24 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { cli, emptyFolder, root } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { emptyFolder, root, startCli } from "./support/cli.ts";
+import { type Service, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
 
 const recipe = join(root, "recipes/image-to-video.ts");
-let service: ServiceProcess;
+/** Each command in a process of its own, which starts another. */
+const cli = (...given: Parameters<typeof startCli>) => startCli(...given).end;
+const cards = `
+import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("cards", {
+  input: z.object({ slogan: z.string() }),
+  build: ({ input, job }) => ({ card: job("card", "image-1", { prompt: input.slogan }) }),
+});
+`;
+let service: Service;
 beforeAll(async () => {
   service = await startService(["--stub"]);
 });
@@ -64,5 +74,24 @@ describe("run --detach", () => {
     const second = await again();
     expect(second.code).toBe(2);
     expect(second.stderr).toContain("Next: showrunner resume twice");
+  });
+
+  test("of a row each, or left to an engine, starts every row once", async () => {
+    const options = { cwd: emptyFolder(), env: service.env };
+    writeFileSync(join(options.cwd, "cards.ts"), cards);
+    writeFileSync(join(options.cwd, "rows.csv"), "slogan\nGood\nBetter\n");
+    const each = (...more: readonly string[]) =>
+      cli(["run", "cards.ts", "--each", "rows.csv", "--budget", "1", ...more], options);
+    const { jobs_created: before } = await service.stats();
+    const left = await each("--detach");
+    expect(left.code, left.stderr).toBe(0);
+    const runs = async () =>
+      JSON.parse((await cli(["runs", "--json"], options)).stdout) as readonly { status: string }[];
+    await expect.poll(runs).toMatchObject([{ status: "succeeded" }, { status: "succeeded" }]);
+    expect((await service.stats()).jobs_created - before).toBe(2);
+
+    const handed = await each("--id", "again", "--detach", "--engine", "timers");
+    expect(handed.code, handed.stderr).toBe(0);
+    expect(handed.stdout.match(/^again-\w+\thanded/gm)).toHaveLength(2);
   });
 });

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, emptyFolder, root, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 
 const nodeFlags = ["--import", pathToFileURL(join(root, "test/cli/fixtures/full-disk.mjs")).href];
-let service: ServiceProcess;
+let service: Service;
 
 beforeAll(async () => {
   service = await startService(["--stub"]);

@@ -120,7 +120,8 @@ async function started(options: LocalServiceOptions = {}) {
   const cwd = mkdtempSync(join(tmpdir(), "hosted-"));
   writeFileSync(join(cwd, "bell.ts"), PIPELINE);
   const run = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-    const all = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_JOURNAL: join(cwd, "journal.db"), ...env };
+    // Without a PATH, doctor finds no ffmpeg, whose start takes seconds.
+    const all = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_JOURNAL: join(cwd, "journal.db"), PATH: "", ...env };
     for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
     const { io, stdout, stderr } = fakeIo({ cwd, env: all });
     const code = await runCli(args, io);

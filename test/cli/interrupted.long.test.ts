@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openShowrunner } from "../../src/index.ts";
 import { cli, emptyFolder, root, startCli } from "./support/cli.ts";
 import { viewJournal } from "./support/journal.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const recipe = join(root, "recipes/image-to-video.ts");
 const longMs = 180_000;
 
 describe("a run whose process was killed with kill -9", () => {
-  let service: ServiceProcess;
+  let service: Service;
   let cwd: string;
   const here = (...args: string[]) => cli(args, { cwd, env: service.env });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CliEnd, emptyFolder } from "./support/cli.ts";
 import { openShell, type Shell, suggestionsOf } from "./support/paste.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const head = 'import { pipeline } from "showrunner"; import { z } from "zod";\n';
 const file = (input: string, build: string) =>
@@ -66,7 +66,7 @@ const endings: readonly (readonly [name: string, commands: readonly string[], co
 const serving = /^showrunner (dashboard|serve)|--follow/;
 
 describe("what is suggested works when it is pasted, after", () => {
-  let service: ServiceProcess;
+  let service: Service;
   let cwd: string;
   let paste: Shell["paste"];
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeNeeding } from "../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../support/postgres.ts";
 import { type CliEnd, cli, emptyFolder, startCli } from "./support/cli.ts";
-import { firstDocument, type ServiceProcess, startService } from "./support/service.ts";
+import { firstDocument, type Service, startService } from "./support/service.ts";
 
 const bell = `
 import { pipeline } from "showrunner";
@@ -19,7 +19,7 @@ export default pipeline("bell", {
 `;
 
 describeNeeding(lacksPostgres())("With the journal in PostgreSQL", () => {
-  let service: ServiceProcess;
+  let service: Service;
   let cluster: PostgresCluster;
   let url: string;
   const said: CliEnd[] = [];

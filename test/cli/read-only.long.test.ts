@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { planned } from "../journal/samples.ts";
-import { cli, emptyFolder } from "./support/cli.ts";
+import { emptyFolder, startCli } from "./support/cli.ts";
 
 /** Modes of files count for everybody but root. */
 const NOBODY = 65_534;
@@ -25,7 +25,7 @@ test("a journal in a folder that cannot be written is looked at, and changed by 
     SHOWRUNNER_BASE_URL: "http://127.0.0.1:9/v3",
     NODE_COMPILE_CACHE: "",
   };
-  const run = (...args: readonly string[]) => cli(args, { cwd, env, ...(uid !== undefined && { uid }) });
+  const run = (...args: readonly string[]) => startCli(args, { cwd, env, ...(uid !== undefined && { uid }) }).end;
 
   expect(await run("runs")).toMatchObject({ code: 0, stdout: expect.stringContaining("kept") });
   expect(await run("show", "kept", "--json")).toMatchObject({ code: 0, stdout: expect.stringContaining('"kept"') });

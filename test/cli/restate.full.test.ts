@@ -6,7 +6,7 @@ import { describeNeeding } from "../support/absence.ts";
 import { freePort } from "../support/free-port.ts";
 import { lacksRestate, RestateServer } from "../support/restate.ts";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const LONG = 120_000;
 const bell = `
@@ -22,7 +22,7 @@ export default pipeline("bell", {
 `;
 
 describeNeeding(lacksRestate())("With the engine Restate", () => {
-  let service: ServiceProcess;
+  let service: Service;
   let restate: RestateServer;
   beforeAll(async () => {
     [service, restate] = await Promise.all([startService(["--stub"]), RestateServer.start()]);

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "schedule-"));
-let service: ServiceProcess;
+let service: Service;
 const here = (...args: readonly string[]) => cli(args, { cwd: folder, env: service.env });
 
 beforeAll(async () => {

@@ -2,12 +2,12 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 /** Many processes one after the other, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
 
-let service: ServiceProcess;
+let service: Service;
 const cwd = emptyFolder();
 const file = join(cwd, "gate.ts");
 const cliHere = (...args: readonly string[]) => cli(args, { cwd, env: service.env });

@@ -2,16 +2,24 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { runCli } from "../../../src/cli/program.ts";
 import { compileCache } from "../../support/compile-cache.ts";
 import { ownCommand } from "../../support/own-command.ts";
+import { type FakeIoOptions, fakeIo } from "./fake-io.ts";
 
 export const root = resolve(import.meta.dirname, "../../..");
 
-export interface CliOptions {
+/** Of the test's environment, what reaches every command; nothing else of it does. */
+const { PATH, HOME, TMPDIR } = process.env;
+const surroundings = { PATH, HOME, TMPDIR, ...compileCache };
+
+export interface Place {
   /** Default: a new empty folder. */
   readonly cwd?: string;
-  /** Added to PATH, HOME and the place of compiled code; nothing else of the test's environment reaches the command. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ProcessOptions extends Place {
   readonly nodeFlags?: readonly string[];
   /** Default: {@link ownCommand}. */
   readonly command?: string;
@@ -26,14 +34,14 @@ export interface CliEnd {
   readonly stderr: string;
 }
 
-/** The real command line in a process of its own. */
+/** The command line in a process of its own: for kills, signals, and what only a process has. */
 export function startCli(
   args: readonly string[],
-  options: CliOptions = {},
+  options: ProcessOptions = {},
 ): { child: ChildProcess; end: Promise<CliEnd> } {
   const child = spawn(process.execPath, [...(options.nodeFlags ?? []), options.command ?? ownCommand, ...args], {
     cwd: options.cwd ?? emptyFolder(),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...compileCache, ...options.env },
+    env: { ...surroundings, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(options.uid !== undefined && { uid: options.uid, gid: options.uid }),
   });
@@ -50,9 +58,68 @@ export function startCli(
   return { child, end: promise };
 }
 
-/** Runs a command to its end. */
-export function cli(args: readonly string[], options?: CliOptions): Promise<CliEnd> {
-  return startCli(args, options).end;
+/** Runs a command to its end, in this process. */
+export async function cli(
+  args: readonly string[],
+  { cwd = emptyFolder(), env, ask }: Place & Pick<FakeIoOptions, "ask"> = {},
+): Promise<CliEnd> {
+  using _ = standingAt({ cwd, env: { ...surroundings, ...env } });
+  const { io, stdout, stderr } = fakeIo({ cwd, env: process.env, ...(ask && { ask }) });
+  const code = await runCli(args, io);
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+/** Starts a command that goes on until it is stopped, in this process; `printed` settles with the first that it prints. */
+export function beginCli(
+  args: readonly string[],
+  { cwd = emptyFolder(), env }: Place = {},
+): { readonly printed: Promise<string>; stop(): Promise<CliEnd> } {
+  const standing = standingAt({ cwd, env: { ...surroundings, ...env } });
+  const { io, stdout, stderr, interrupt } = fakeIo({ cwd, env: process.env });
+  const printed = Promise.withResolvers<string>();
+  const write = (text: string) => {
+    io.stdout.write(text);
+    printed.resolve(text);
+  };
+  const end = runCli(args, { ...io, stdout: { write } }).finally(() => {
+    standing[Symbol.dispose]();
+    printed.reject(new Error(`it ended early: ${stderr()}`));
+  });
+  printed.promise.catch(() => {});
+  return {
+    printed: printed.promise,
+    async stop() {
+      interrupt();
+      return { code: await end, stdout: stdout(), stderr: stderr() };
+    },
+  };
+}
+
+let standing: { readonly place: string; readonly leave: () => void; commands: number } | null = null;
+
+/** This process is in the folder of its commands, and has their environment, until the last of them ended. */
+function standingAt({ cwd, env }: Required<Place>): Disposable {
+  const place = JSON.stringify([cwd, env]);
+  if (standing === null) {
+    const before = { cwd: process.cwd(), env: process.env };
+    process.chdir(cwd);
+    process.env = { ...env };
+    const leave = () => {
+      process.chdir(before.cwd);
+      process.env = before.env;
+    };
+    standing = { place, leave, commands: 0 };
+  }
+  const here = standing;
+  if (here.place !== place) throw new Error("commands that run at once need the same folder and environment");
+  here.commands++;
+  return {
+    [Symbol.dispose]() {
+      if (--here.commands > 0) return;
+      here.leave();
+      standing = null;
+    },
+  };
 }
 
 export function emptyFolder(): string {

@@ -7,16 +7,16 @@ export interface FakeIo {
   interrupt(): void;
 }
 
+export interface FakeIoOptions {
+  readonly terminal?: Omit<TextOutput, "write">;
+  readonly env?: Io["env"];
+  readonly cwd?: string;
+  readonly launcher?: string;
+  readonly ask?: Io["ask"];
+}
+
 /** A process that a test holds by hand. */
-export function fakeIo(
-  options: {
-    readonly terminal?: Omit<TextOutput, "write">;
-    readonly env?: Io["env"];
-    readonly cwd?: string;
-    readonly launcher?: string;
-    readonly ask?: Io["ask"];
-  } = {},
-): FakeIo {
+export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   const written = { stdout: "", stderr: "" };
   const controller = new AbortController();
   const output = (name: keyof typeof written): TextOutput => ({

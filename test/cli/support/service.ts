@@ -1,5 +1,7 @@
 import type { ChildProcess } from "node:child_process";
-import { emptyFolder, startCli } from "./cli.ts";
+import { runCli } from "../../../src/cli/program.ts";
+import { emptyFolder } from "./cli.ts";
+import { fakeIo } from "./fake-io.ts";
 
 /** What the operator's side of the local service counts. */
 export interface ServiceStats {
@@ -12,8 +14,7 @@ export interface ServiceStats {
   readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-export interface ServiceProcess extends AsyncDisposable {
-  readonly child: ChildProcess;
+export interface Service extends AsyncDisposable {
   readonly baseUrl: string;
   readonly apiKey: string;
   /** Environment of a command that is to use this service. */
@@ -24,18 +25,25 @@ export interface ServiceProcess extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** `showrunner serve` in a process of its own, on a free port and a folder of its own. */
-export async function startService(flags: readonly string[] = []): Promise<ServiceProcess> {
-  const env = { SHOWRUNNER_SERVE_KEY: "test:secret" };
-  const { child, end } = startCli(["serve", "--port", "0", "--json", "--data", emptyFolder(), ...flags], { env });
-  const { base_url: baseUrl, api_key: apiKey } = await firstDocument(child, end);
+/** `showrunner serve` in this process, on a free port and a folder of its own, where jobs take no time to speak of. */
+export async function startService(flags: readonly string[] = []): Promise<Service> {
+  const { io, stdout, stderr, interrupt } = fakeIo({ env: { SHOWRUNNER_SERVE_KEY: "test:secret" } });
+  const listening = Promise.withResolvers<void>();
+  const write = (text: string) => {
+    io.stdout.write(text);
+    listening.resolve();
+  };
+  const args = ["serve", "--port", "0", "--json", "--data", emptyFolder(), "--speed", "200", ...flags];
+  const end = runCli(args, { ...io, stdout: { write } });
+  await Promise.race([listening.promise, end]);
+  if (stdout() === "") throw new Error(`serve ended early: ${stderr()}`);
+  const { base_url: baseUrl, api_key: apiKey } = JSON.parse(stdout()) as { base_url: string; api_key: string };
   const operator = new URL("/_local/", baseUrl);
   const stop = async () => {
-    child.kill("SIGTERM");
+    interrupt();
     await end;
   };
   return {
-    child,
     baseUrl,
     apiKey,
     env: { SHOWRUNNER_BASE_URL: baseUrl, SHOWRUNNER_API_KEY: apiKey },

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 /** Two pictures into a third. */
 const drawn = `
@@ -19,8 +19,8 @@ export default pipeline("drawn", {
 `;
 
 describe("a drawn plan", () => {
-  let service: ServiceProcess;
-  let options: { readonly cwd: string; readonly env: ServiceProcess["env"] };
+  let service: Service;
+  let options: { readonly cwd: string; readonly env: Service["env"] };
 
   beforeAll(async () => {
     service = await startService(["--stub", "--balance", "0"]);

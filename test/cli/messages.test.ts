@@ -10,14 +10,14 @@ import { inputMistake } from "../../src/define/steps/include.ts";
 import { pipeline } from "../../src/index.ts";
 import { COMMANDS, withLauncher } from "../../src/launcher.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const code = (prompt: string) =>
   `import { pipeline } from "showrunner"; import { z } from "zod"; export default pipeline("p", { input: z.object({}), build: ({ job }) => ({ x: job("x", "image-1", { prompt: ${JSON.stringify(prompt)} }) }) });`;
 const light = "a lighthouse above the harbour at dawn, seen from the pier, in studio light";
 
 describe("messages", () => {
-  let service: ServiceProcess;
+  let service: Service;
   let cwd: string;
   const here = (...args: string[]): Promise<CliEnd> => cli(args, { cwd, env: service.env });
   const write = (prompt: string) => writeFileSync(join(cwd, "p.ts"), code(prompt));
@@ -28,7 +28,7 @@ describe("messages", () => {
     write(light);
     const { code: exit, stderr } = await here("run", "p.ts", "--id", "harbour", "--budget", "1");
     expect(exit, stderr).toBe(0);
-  }, 60_000);
+  });
   afterAll(() => service.stop());
 
   test("drift shows the part of a long text that changed", async () => {
@@ -135,6 +135,6 @@ describe("parts of messages", () => {
   test("a definition that is none names the line of whoever wrote it", () => {
     const define = () => pipeline("bad name!", {} as never);
     expect(define).toThrow(PipelineDefinitionError);
-    expect(define).toThrow(/\(at .*messages\.long\.test\.ts:\d+:\d+\)/);
+    expect(define).toThrow(/\(at .*messages\.test\.ts:\d+:\d+\)/);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { manifestSchema } from "../../src/index.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 /** Two pictures, the second after the first. */
 const pair = `
@@ -22,8 +22,8 @@ export default pipeline("pair", {
 });
 `;
 
-let service: ServiceProcess;
-let options: { readonly cwd: string; readonly env: ServiceProcess["env"] };
+let service: Service;
+let options: { readonly cwd: string; readonly env: Service["env"] };
 beforeAll(async () => {
   service = await startService(["--stub"]);
   options = { cwd: emptyFolder(), env: service.env };

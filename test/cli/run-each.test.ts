@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { cli, emptyFolder, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { cli, emptyFolder } from "./support/cli.ts";
+import { type Service, startService } from "./support/service.ts";
 
 /** One picture a row; two cents each. */
 const cards = `
@@ -37,13 +37,13 @@ export default pipeline("cards", {
 });
 `;
 
-let service: ServiceProcess;
+let service: Service;
 beforeAll(async () => {
   service = await startService(["--stub"]);
 });
 afterAll(() => service?.stop());
 
-let options: { readonly cwd: string; readonly env: ServiceProcess["env"] };
+let options: { readonly cwd: string; readonly env: Service["env"] };
 beforeEach(() => {
   options = { cwd: emptyFolder(), env: service.env };
   writeFileSync(join(options.cwd, "cards.ts"), cards);
@@ -57,21 +57,6 @@ const csv = (text: string, name = "rows.csv") => writeFileSync(join(options.cwd,
 const each = (...more: readonly string[]) => cli(["run", "cards.ts", "--each", "rows.csv", ...more], options);
 
 describe("showrunner run --each", () => {
-  test("in the background, or by an engine, starts every row once", async () => {
-    csv("slogan\nGood\nBetter\n");
-    const before = await jobsCreated();
-    const left = await each("--budget", "1", "--detach");
-    expect(left.code, left.stderr).toBe(0);
-    const runs = async () =>
-      JSON.parse((await cli(["runs", "--json"], options)).stdout) as readonly { status: string }[];
-    await expect.poll(runs, { timeout: 60_000 }).toMatchObject([{ status: "succeeded" }, { status: "succeeded" }]);
-    expect((await jobsCreated()) - before).toBe(2);
-
-    const handed = await each("--budget", "1", "--id", "again", "--detach", "--engine", "timers");
-    expect(handed.code, handed.stderr).toBe(0);
-    expect(handed.stdout.match(/^again-\w+\thanded/gm)).toHaveLength(2);
-  });
-
   test("runs one run a row, says how each went, and repeated starts nothing again", async () => {
     csv(
       '\uFEFFslogan,size,style.dark,tag:team,#note\n"Good, ""really""",3,true,video,x\n"two\nlines",,,,\nGood,,,,y\n',
@@ -216,22 +201,4 @@ describe("showrunner run --each", () => {
     const flags = ["--budget", "1", "--at-once", "0"];
     expect(await each(...flags)).toMatchObject({ code: 2, stderr: expect.stringContaining("--at-once 0") });
   });
-
-  test("killed again and again, and repeated, it pays for each row once", async () => {
-    const count = 12;
-    csv(`slogan\n${Array.from({ length: count }, (_, index) => `killed ${index}`).join("\n")}\n`);
-    const before = await jobsCreated();
-    const args = ["run", "cards.ts", "--each", "rows.csv", "--budget", "1", "--at-once", "3"];
-    for (const rows of [1, 3, 6]) {
-      const running = startCli(args, options);
-      // So many rows have a job: the next ones are on their way.
-      while ((await jobsCreated()) - before < rows && running.child.exitCode === null)
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      running.child.kill("SIGKILL");
-      await running.end;
-    }
-    const last = await cli(args, options);
-    expect(last.code, last.stderr).toBe(0);
-    expect((await jobsCreated()) - before).toBe(count);
-  }, 300_000);
 });

@@ -4,14 +4,14 @@ import { z } from "zod";
 import { createClient } from "../../src/api/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const bell = pipeline("bell", {
   input: z.object({}),
   build: ({ job }) => ({ bell: job("bell", "image-1", { prompt: "a bell" }) }),
 });
 
-let service: ServiceProcess;
+let service: Service;
 let cwd: string;
 
 beforeEach(async () => {

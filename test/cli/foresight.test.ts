@@ -1,15 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { forecastLines } from "../../src/cli/report/price-table.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
-
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
+import { type Service, startService } from "./support/service.ts";
 
 const recipe = join(root, "recipes/image-to-video.ts");
-let service: ServiceProcess;
+let service: Service;
 const cwd = emptyFolder();
 beforeAll(async () => {
   service = await startService(["--stub"]);

@@ -3,13 +3,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
-import { adopt } from "../../src/cli/commands/adopt.ts";
-import { createOutput } from "../../src/cli/output.ts";
 import { openShowrunner, openSqliteJournal, pipeline } from "../../src/internal.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { fakeIo } from "./support/fake-io.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const bell = pipeline("bell", {
   input: z.object({}),
@@ -17,7 +14,7 @@ const bell = pipeline("bell", {
 });
 
 describe("a submit that was never answered", () => {
-  let service: ServiceProcess;
+  let service: Service;
 
   beforeEach(async () => {
     service = await startService(["--stub", "--balance", "5"]);
@@ -36,7 +33,7 @@ describe("a submit that was never answered", () => {
   }
 
   /** A folder with a journal in which run x waits for a word about its step "bell". */
-  async function unresolvedRun(arrives: boolean): Promise<{ cwd: string; env: ServiceProcess["env"] }> {
+  async function unresolvedRun(arrives: boolean): Promise<{ cwd: string; env: Service["env"] }> {
     const cwd = emptyFolder();
     const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
     const journal = join(cwd, ".showrunner/journal.db");
@@ -119,7 +116,7 @@ const bells = pipeline("bells", {
 });
 
 describe("steps whose submits were never answered", () => {
-  let service: ServiceProcess;
+  let service: Service;
 
   beforeEach(async () => {
     service = await startService(["--stub", "--balance", "5"]);
@@ -128,7 +125,7 @@ describe("steps whose submits were never answered", () => {
   afterEach(() => service?.stop());
 
   /** Three bells that can be told apart, and two twins that cannot: all were made, and nobody knows it. */
-  async function unresolvedRun(): Promise<{ cwd: string; env: ServiceProcess["env"] }> {
+  async function unresolvedRun(): Promise<{ cwd: string; env: Service["env"] }> {
     const cwd = emptyFolder();
     const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
     const submit: Client["submit"] = async (request, options) => {
@@ -179,20 +176,12 @@ describe("steps whose submits were never answered", () => {
       asked.push(question);
       return answers.shift() ?? "";
     };
-    const { io, stderr } = fakeIo({ ask, cwd: options.cwd, env: options.env });
-    const flags = { baseUrl: service.baseUrl, journal: join(options.cwd, ".showrunner/journal.db") };
-    const before = process.env.SHOWRUNNER_API_KEY;
-    process.env.SHOWRUNNER_API_KEY = service.apiKey;
-    const context = { io, output: createOutput(io), args: [] };
-    const code = await adopt(context, "x", undefined, undefined, flags).finally(() => {
-      if (before === undefined) delete process.env.SHOWRUNNER_API_KEY;
-      else process.env.SHOWRUNNER_API_KEY = before;
-    });
-    expect(code, stderr()).toBe(3);
+    const { code, stderr } = await cli(["adopt", "x"], { ...options, ask });
+    expect(code, stderr).toBe(3);
     expect(answers).toEqual([]);
-    expect(stderr()).toContain("Type the number before a job");
+    expect(stderr).toContain("Type the number before a job");
     expect(asked.filter((question) => question.includes("Give it up?"))).toHaveLength(2);
-    const journal = await openSqliteJournal(flags.journal);
+    const journal = await openSqliteJournal(join(options.cwd, ".showrunner/journal.db"));
     const said = (await journal.inbox("x")).map(({ message }) => message);
     await journal.close();
     expect(said).toMatchObject([

@@ -1,15 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyNotification } from "../../src/api/index.ts";
 import { jsonOf, type Receiver, startReceiver } from "../support/receiver.ts";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
-
-let service: ServiceProcess;
+let service: Service;
 beforeAll(async () => {
   service = await startService(["--stub"]);
 });

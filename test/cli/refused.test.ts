@@ -1,13 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { ffmpeg } from "../film/support/ffmpeg.ts";
 import { cli } from "./support/cli.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 /** A dark picture that a judge's check refuses, an upload refused as a whole, and a job whose first attempt was. */
 const PIPELINE = `import { file, pipeline } from "showrunner";

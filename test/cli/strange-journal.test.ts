@@ -1,13 +1,10 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { cli, emptyFolder, startCli } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { beginCli, cli, emptyFolder } from "./support/cli.ts";
+import { type Service, startService } from "./support/service.ts";
 
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
-
-let service: ServiceProcess;
+let service: Service;
 /** Where the journal and its pipeline lie, and where somebody looks at it from. */
 const [theirs, ours] = [realpathSync(emptyFolder()), realpathSync(emptyFolder())];
 const code = join(theirs, "studio.ts");
@@ -74,8 +71,8 @@ test("a worker refuses it too", async () => {
 });
 
 test("the dashboard's outlook loads no code outside of its folder that was not named when it was started", async () => {
-  const { child, end } = startCli(["dashboard", "--port", "0", ...journal], { cwd: ours, env: service.env });
-  const url = await new Promise<string>((found) => child.stdout?.once("data", (text) => found(String(text).trim())));
+  const dashboard = beginCli(["dashboard", "--port", "0", ...journal], { cwd: ours, env: service.env });
+  const url = (await dashboard.printed).trim();
   const entered = await fetch(url, { redirect: "manual" });
   const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
   const { origin } = new URL(url);
@@ -85,8 +82,7 @@ test("the dashboard's outlook loads no code outside of its folder that was not n
     body: "{}",
   });
   expect([preview.status, existsSync(canary)]).toEqual([200, false]);
-  child.kill("SIGTERM");
-  expect((await end).stderr).toContain(code);
+  expect((await dashboard.stop()).stderr).toContain(code);
 });
 
 test("a file that is named on the command line is loaded", async () => {

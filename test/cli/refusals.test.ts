@@ -5,11 +5,10 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RunReport } from "../../src/index.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const avatar = join(root, "recipes/talking-avatar.ts");
 const imageToVideo = join(root, "recipes/image-to-video.ts");
-const longMs = 180_000;
 
 const mistakes = `
 import { pipeline } from "showrunner";
@@ -31,12 +30,12 @@ export default pipeline("mistakes", {
 `;
 
 /** Answers of the service so far, as "route status". */
-async function requestsOf(service: ServiceProcess): Promise<string[]> {
+async function requestsOf(service: Service): Promise<string[]> {
   return Object.keys((await service.stats()).requests);
 }
 
 describe("with a service of its own", () => {
-  let service: ServiceProcess;
+  let service: Service;
 
   beforeAll(async () => {
     service = await startService(["--stub", "--balance", "0"]);
@@ -126,35 +125,31 @@ describe("with a service of its own", () => {
     expect(stderr).toMatch(/Next: .*--budget \d+\.\d\d/);
   });
 
-  test(
-    "a short wallet refuses the start; told to start anyway it pauses the run, and after funding, resume completes it and repeats no paid step",
-    async () => {
-      const cwd = emptyFolder();
-      const options = { cwd, env: service.env };
-      await service.fund(0.02); // enough for the picture, not for the video
-      const before = await service.stats();
-      const refused = await cli(["run", imageToVideo, "--id", "poor", "--budget", "20", "--json"], options);
-      expect(refused.code, refused.stderr).toBe(2);
-      expect((await service.stats()).jobs_created).toBe(before.jobs_created);
-      const anyway = ["run", imageToVideo, "--id", "poor", "--budget", "20", "--json", "--start-anyway"];
-      const paused = await cli(anyway, options);
-      expect(paused.code, paused.stderr).toBe(3);
-      expect(paused.stderr).toContain("Next: showrunner resume poor");
-      expect(JSON.parse(paused.stdout)).toMatchObject({
-        status: "paused",
-        pause: { reason: "funds", fundingUrl: expect.stringMatching(/^http/) },
-      });
-      const half = await service.stats();
-      expect(half.jobs_created - before.jobs_created).toBe(1);
-      await service.fund(100);
-      const done = await cli(["resume", "poor"], options);
-      expect(done.code, done.stderr).toBe(0);
-      expect((await service.stats()).jobs_created - before.jobs_created).toBe(2);
-      const report = JSON.parse((await cli(["show", "poor", "--json"], options)).stdout) as RunReport;
-      expect(report.steps.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
-    },
-    longMs,
-  );
+  test("a short wallet refuses the start; told to start anyway it pauses the run, and after funding, resume completes it and repeats no paid step", async () => {
+    const cwd = emptyFolder();
+    const options = { cwd, env: service.env };
+    await service.fund(0.02); // enough for the picture, not for the video
+    const before = await service.stats();
+    const refused = await cli(["run", imageToVideo, "--id", "poor", "--budget", "20", "--json"], options);
+    expect(refused.code, refused.stderr).toBe(2);
+    expect((await service.stats()).jobs_created).toBe(before.jobs_created);
+    const anyway = ["run", imageToVideo, "--id", "poor", "--budget", "20", "--json", "--start-anyway"];
+    const paused = await cli(anyway, options);
+    expect(paused.code, paused.stderr).toBe(3);
+    expect(paused.stderr).toContain("Next: showrunner resume poor");
+    expect(JSON.parse(paused.stdout)).toMatchObject({
+      status: "paused",
+      pause: { reason: "funds", fundingUrl: expect.stringMatching(/^http/) },
+    });
+    const half = await service.stats();
+    expect(half.jobs_created - before.jobs_created).toBe(1);
+    await service.fund(100);
+    const done = await cli(["resume", "poor"], options);
+    expect(done.code, done.stderr).toBe(0);
+    expect((await service.stats()).jobs_created - before.jobs_created).toBe(2);
+    const report = JSON.parse((await cli(["show", "poor", "--json"], options)).stdout) as RunReport;
+    expect(report.steps.map(({ attempts }) => attempts.length)).toEqual([1, 1]);
+  });
 
   test("an existing run id is refused with --on-existing fail, and the next command is named", async () => {
     const cwd = emptyFolder();

@@ -1,12 +1,10 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { exiftool } from "../support/media-programs.ts";
 import { cli } from "./support/cli.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const PIPELINE = `import { pipeline } from "showrunner";
 import { z } from "zod";

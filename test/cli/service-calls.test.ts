@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireForm } from "../../src/cli/service/present.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 describe("calls of the API", () => {
-  let service: ServiceProcess;
+  let service: Service;
   const cwd = emptyFolder();
 
   beforeAll(async () => {

@@ -1,15 +1,13 @@
 import { readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Captioned } from "../../src/film/steps/caption.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { plainWav } from "../../src/placeholder-media.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli } from "./support/cli.ts";
 import { otioTimelineSchema } from "./support/otio-schema.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 /** What `caption` yields. */
 const cues: Captioned["cues"] = [

@@ -1,11 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { startService } from "./support/service.ts";
-
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
 
 describe("init", () => {
   test("writes a pipeline that plans and runs as it is", async () => {

@@ -1,11 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
-
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
+import { type Service, startService } from "./support/service.ts";
 
 const esc = "\u001b";
 
@@ -31,7 +28,7 @@ export default pipeline("takes", {
   return path;
 }
 
-let service: ServiceProcess;
+let service: Service;
 const cwd = emptyFolder();
 const file = pipelineFile(cwd, "takes.ts", "go");
 const cliHere = (...args: readonly string[]) => cli(args, { cwd, env: service.env });

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { type Service, startService } from "./support/service.ts";
 
 const bells = `
 import { pipeline } from "showrunner";
@@ -13,7 +13,7 @@ export default pipeline("bells", {
 });
 `;
 
-let service: ServiceProcess;
+let service: Service;
 beforeAll(async () => {
   service = await startService(["--stub", "--balance", "5"]);
 });

@@ -1,12 +1,10 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
 import { cli, startCli } from "./support/cli.ts";
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const PIPELINE = `import { pipeline } from "showrunner";
 import { z } from "zod";
@@ -66,7 +64,7 @@ describe("redo with a note, on the command line", () => {
     service.faults([{ kind: "delay", route: "POST /models/{model}", delay_ms: 600_000 }]);
     const line = ["resume", "c", "--redo", "fine", "--note", "warmer", "--yes"];
     const { child, end } = startCli(line, { cwd: folder, env: env() });
-    await vi.waitFor(async () => expect(await submitted()).toHaveLength(2), { timeout: 120_000, interval: 50 });
+    await expect.poll(submitted).toHaveLength(2);
     child.kill("SIGKILL");
     await end;
     service.faults([]);

@@ -1,12 +1,10 @@
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { cli } from "./support/cli.ts";
-
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const cards = (build: string, name = "cards") => `import { pipeline } from "showrunner";
 import { z } from "zod";

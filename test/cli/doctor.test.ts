@@ -1,12 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
-
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
+import { type Service, startService } from "./support/service.ts";
 
 interface Finding {
   readonly check: string;
@@ -15,14 +12,15 @@ interface Finding {
   readonly detail: string;
 }
 
-let service: ServiceProcess;
+let service: Service;
 beforeAll(async () => {
   service = await startService(["--stub"]);
 });
 afterAll(() => service.stop());
 
 async function doctor(args: readonly string[] = [], cwd = emptyFolder(), env = service.env) {
-  const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env });
+  // Without a PATH, ffmpeg is not found, whose start takes seconds.
+  const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env: { ...env, PATH: "" } });
   const findings = stdout === "" ? [] : (JSON.parse(stdout) as readonly Finding[]);
   return { code, stderr, find: (check: string) => findings.find((one) => one.check === check) };
 }

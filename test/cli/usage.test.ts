@@ -1,0 +1,45 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { cli, emptyFolder } from "./support/cli.ts";
+
+describe("help", () => {
+  test("goes to stdout with examples and exit 0", async () => {
+    const { code, stdout, stderr } = await cli(["--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("Examples:");
+    expect(stdout).toContain("resume");
+  });
+
+  test("exists for each command", async () => {
+    const { stdout } = await cli(["help", "run"]);
+    expect(stdout).toContain("--budget");
+  });
+});
+
+describe("wrong usage", () => {
+  test.each([
+    [["rnu"], "Did you mean run"],
+    [["run"], "missing required argument"],
+    [["run", "x.ts", "--budgte", "5"], "Did you mean --budget"],
+    [[], "Usage: showrunner"],
+  ])("%j ends in exit 2, nothing on stdout, and says what to do", async (args, said) => {
+    const { code, stdout, stderr } = await cli(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(said);
+  });
+
+  test("an amount that is none is refused before anything is opened", async () => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, "p.ts"), "export default 1;");
+    const { code, stderr } = await cli(["plan", "p.ts", "--max-unquoted", "lots"], { cwd });
+    expect(code).toBe(2);
+    expect(stderr).toContain("--max-unquoted lots is no amount");
+  });
+
+  test("--version prints the version", async () => {
+    const { code, stdout } = await cli(["--version"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
