@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { redactUrls } from "./clean-text.ts";
+import { redactText, withoutSecrets } from "./clean-text.ts";
 
 /** The version of the format; another one is refused. */
 export const RECORDING_VERSION = 1;
@@ -31,22 +31,6 @@ export const RECORDED_HEADERS = ["content-type", "location", "retry-after", "x-i
 /** Fields of a submit that are its sender's own business: two submits may differ in them and request the same. */
 export const SENDERS_OWN: ReadonlySet<string> = new Set(["idempotency_key", "webhook"]);
 
-const REDACTED = "[redacted]";
-const SECRET_NAME =
-  /secret|passw|authorization|cookie|signature|credential|session|(?:api|access|private|signing)_?key|(?:^|_)token$/i;
-/**
- * Texts are megabytes long: an alternative begins at most once in a run of characters that it may go through, and how long the run
- * is at least is looked at before, as a count above three would be kept for each character.
- */
-const SECRET_TEXT = new RegExp(
-  [
-    String.raw`(?:\b(?:bearer|basic|key)\s+(?=\S*[\d:=])(?=[\w.~+/:-]{12})[\w.~+/:-]*=*)`,
-    String.raw`(?:(?<![\w-])(?=[\w-]+\.(?=[\w-]{8})[\w-]+\.)(?:[\w-]*?-)?eyJ(?=[\w-]{8})[\w-]+\.[\w-]+\.[\w-]*)`,
-    String.raw`(?:\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_](?=[\w-]{16})[\w-]*)`,
-    String.raw`(?:\bAKIA[0-9A-Z]{16}\b)`,
-  ].join("|"),
-  "gi",
-);
 /** Nothing that is meant to be read lies deeper. */
 const MOST_DEPTH = 100;
 /** A picture within a text, by content. */
@@ -56,31 +40,18 @@ const SHORTEST_MEDIUM = 1_000;
 const MOST_BEFORE_DATA = 200;
 
 /**
- * A JSON value fit to be kept in a repository: no query of an address, nothing that looks like a credential or is named like
- * one, and of media within texts their hash. A request means the same before and after, so that both can be compared.
+ * A JSON value fit to be kept in a repository: {@link withoutSecrets}, and of media within texts their hash. A request means the same
+ * before and after, so that both can be compared.
  */
-export function withoutSecrets(value: unknown, depth = MOST_DEPTH): unknown {
-  if (typeof value === "string") return cleanString(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (depth === 0) return REDACTED;
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth - 1));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [cleanString(name), field(name, item, depth - 1)]),
-  );
+export function recordable(value: unknown): unknown {
+  return withoutSecrets(value, recordableText);
 }
 
-function field(name: string, value: unknown, depth: number): unknown {
-  if (typeof value !== "string") return withoutSecrets(value, depth);
-  if (SECRET_NAME.test(name)) return REDACTED;
-  // An expression of a schema may look like a path with a query.
-  return name === "pattern" && !value.includes("://") ? value.replace(SECRET_TEXT, REDACTED) : cleanString(value);
-}
-
-function cleanString(text: string): string {
+function recordableText(text: string): string {
   const [head = "", type] = INLINE_MEDIA.exec(text.slice(0, MOST_BEFORE_DATA)) ?? [];
   if (type !== undefined && text.length - head.length >= SHORTEST_MEDIUM)
     return `data:${type};sha256,${createHash("sha256").update(text).digest("hex")}`;
-  return redactUrls(text.replace(SECRET_TEXT, REDACTED));
+  return redactText(text);
 }
 
 /** The body of a submit without what is its sender's own business. */

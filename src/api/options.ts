@@ -1,4 +1,5 @@
 import { isKeyOfV2 } from "../deployments.ts";
+import { secretsOfProcess } from "../known-secrets.ts";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
@@ -80,6 +81,7 @@ export function settingsOf(options: ClientOptions): Settings {
     );
   }
   const redactor = createRedactor(apiKey);
+  secretsOfProcess.learn(apiKey);
   return {
     redactor,
     base,

@@ -1,14 +1,11 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { formsOf, REMOVED } from "../api/redactor.ts";
-import { SecretSearch } from "../api/secret-search.ts";
-import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, withoutSecrets, withoutSendersOwn } from "../recorded-values.ts";
+import { credentialsIn, KnownSecrets } from "../known-secrets.ts";
+import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "../recorded-values.ts";
 
-/** Headers whose values are secrets, in either direction. */
-const CREDENTIAL_HEADERS = ["authorization", "proxy-authorization", "x-api-key"] as const;
-const COOKIE_HEADERS = ["cookie", "set-cookie"] as const;
-/** Credentials and values of cookies that one recorder looks for; a client has one key. */
-const MOST_SECRETS = { credentials: 100, all: 150 } as const;
+/** So many credentials are looked for beside values of cookies, of which a service may set new ones without end. */
+const MOST_BESIDE_COOKIES = 100;
+const MOST_SECRETS = 150;
 /** Handles of uploads that are distinguished. */
 const MOST_HANDLES = 100_000;
 
@@ -16,8 +13,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** What a recording may hold of an exchange: every text passes here, and none of its secrets gets through. */
 export class Cleaner {
-  readonly #secrets = new Set<string>();
-  readonly #search = new SecretSearch();
+  readonly #secrets = new KnownSecrets();
   /** Marks of uploads, by the hash of the handle that the service gave for them. */
   readonly #uploads: Map<string, string>;
 
@@ -26,15 +22,15 @@ export class Cleaner {
     this.#uploads = new Map(uploads);
   }
 
-  /** Remembers the credentials of a request or an answer: they are taken out of everything from now on. */
-  learn(headers: IncomingHttpHeaders): void {
-    for (const name of CREDENTIAL_HEADERS) {
-      for (const value of [headers[name] ?? []].flat()) this.#learnSecret(value.replace(/^\w+\s+/, ""));
-    }
-    // A service that sets a new cookie with each answer must not displace what credentials there are.
-    if (this.#secrets.size >= MOST_SECRETS.credentials) return;
-    const cookies = COOKIE_HEADERS.flatMap((name) => headers[name] ?? []).flatMap((value) => value.split(/;\s*/));
-    for (const pair of cookies) this.#learnSecret(pair.replace(/^[^=]*=/, ""));
+  /** Remembers what may be a credential in the headers of a request: it is taken out of everything from now on. */
+  learnRequest(headers: IncomingHttpHeaders): void {
+    for (const secret of credentialsIn(headers)) this.#learn(secret);
+    this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
+  }
+
+  /** Remembers the values of the cookies that an answer sets. */
+  learnAnswer(headers: IncomingHttpHeaders): void {
+    this.#learnCookies(headers["set-cookie"] ?? []);
   }
 
   /** Writes the mark in place of the handle from now on; answers the handle's hash. */
@@ -45,7 +41,7 @@ export class Cleaner {
   }
 
   text(said: string): string {
-    return withoutSecrets(this.#redacted(said)) as string;
+    return recordable(this.#redacted(said)) as string;
   }
 
   headers(headers: IncomingHttpHeaders): Record<string, string> {
@@ -74,17 +70,21 @@ export class Cleaner {
   #clean(value: unknown): unknown {
     const markOf = (text: string) => (this.#uploads.size === 0 ? undefined : this.#uploads.get(hashOf(text)));
     const cleaned = (text: string) => markOf(text) ?? this.#redacted(text);
-    return withoutSecrets(mapTexts(value, cleaned, cleaned));
+    return recordable(mapTexts(value, cleaned, cleaned));
   }
 
   #redacted(text: string): string {
-    return this.#search.replace(text, REMOVED);
+    return this.#secrets.remove(text);
   }
 
-  #learnSecret(secret: string): void {
-    if (secret === "" || this.#secrets.has(secret) || this.#secrets.size >= MOST_SECRETS.all) return;
-    this.#secrets.add(secret);
-    for (const form of formsOf(secret)) this.#search.add(form);
+  /** A service that sets a new cookie with each answer must not displace what credentials there are. */
+  #learnCookies(pairs: readonly string[]): void {
+    if (this.#secrets.size >= MOST_BESIDE_COOKIES) return;
+    for (const pair of pairs) this.#learn(pair.replace(/^[^=]*=/, "").replace(/;.*$/s, ""));
+  }
+
+  #learn(secret: string): void {
+    if (this.#secrets.size < MOST_SECRETS) this.#secrets.learn(secret);
   }
 }
 

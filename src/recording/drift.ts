@@ -2,7 +2,7 @@ import { catalogOf, described } from "../catalog/catalog.ts";
 import { diffCatalogs } from "../catalog/diff.ts";
 import { typedInputs } from "../catalog/typed-inputs.ts";
 import type { CatalogModel } from "../plan/index.ts";
-import { withoutSecrets } from "../recorded-values.ts";
+import { recordable } from "../recorded-values.ts";
 import { isRecord } from "./cleaner.ts";
 
 /** An answer to a request that can be asked again. */
@@ -42,7 +42,7 @@ export function driftOf(was: Answered, is: Answered): readonly Drift[] {
   if (was.status >= 300) return [];
   const found: Drift[] = [];
   const say: Say = (field, message) => found.push({ request, field: field || null, message });
-  const [old, now] = [withoutSecrets(was.answer), withoutSecrets(is.answer)];
+  const [old, now] = [recordable(was.answer), recordable(is.answer)];
   compareKinds([formOf(request, old)], [formOf(request, now)], "", say);
   compareModels(request, old, now, say);
   if (request.startsWith("POST ")) comparePrices(old, now, say);

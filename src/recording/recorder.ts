@@ -123,7 +123,7 @@ class Recording {
       outgoing.end(`This records ${this.#base.href}, and nothing else is here.\n`);
       return;
     }
-    this.#cleaner.learn(incoming.headers);
+    this.#cleaner.learnRequest(incoming.headers);
     const path = (target.pathname + target.search).slice(this.#base.href.length - this.#base.origin.length);
     const seen = await this.#pass(incoming, outgoing, target, path);
     if (seen !== null && isRecorded(path)) await this.#record(seen);
@@ -153,7 +153,7 @@ class Recording {
       body: hasBody ? Readable.from(seenBy(see, incoming), { objectMode: false }) : null,
       signal: gone.signal,
     });
-    this.#cleaner.learn(answer.headers);
+    this.#cleaner.learnAnswer(answer.headers);
     outgoing.writeHead(answer.statusCode, passedOn(answer.headers));
     outgoing.flushHeaders();
     const came = new Gathered();

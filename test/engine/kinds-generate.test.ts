@@ -318,7 +318,7 @@ test("the key of an account that a provider quotes in its answer is not kept", a
   const journal = JSON.stringify(await world.journal.read("x"));
   expect(result.status).toBe("failed");
   expect(journal).not.toMatch(/sk-proj|token=abc/);
-  expect(journal).toContain("Incorrect key [secret]");
+  expect(journal).toContain("Incorrect [redacted]");
 });
 
 test("what is no media is no result, although it was paid for", async () => {

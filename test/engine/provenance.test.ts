@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { cleanJson, cleanText } from "../../src/engine/provenance/clean-json.ts";
+import { redactText } from "../../src/clean-text.ts";
+import { cleanJson } from "../../src/engine/provenance/clean-json.ts";
 import {
   file,
   type JournalStore,
@@ -137,8 +138,8 @@ describe("each named file has a manifest beside it", () => {
     await run(world, pictures, { look, apiKey: "anything at all" });
     const text = readFileSync(join(world.outDir, "hero.png.json"), "utf8");
     expect(JSON.parse(text).input).toEqual({
-      look: "like https://shop.test/pic.png with [removed]",
-      apiKey: "[removed]",
+      look: "like https://shop.test/pic.png with [redacted]",
+      apiKey: "[redacted]",
     });
     for (const secret of ["abc", "pass@", "supersecretvalue", "anything at all", "files/"]) {
       expect(text).not.toContain(secret);
@@ -289,7 +290,7 @@ describe("what is cleaned", () => {
     fc.assert(
       fc.property(part, part, part, part, (before, user, query, hash) => {
         const url = `https://u${user}:p${user}@host.test/a/b?q=Q${query}#H${hash}`;
-        const clean = cleanText(`${before} (${url}) ${before}`);
+        const clean = redactText(`${before} (${url}) ${before}`);
         expect(clean.startsWith(`${before} (https://host.test/a/b`)).toBe(true);
         for (const gone of [`u${user}:`, `Q${query}`, `H${hash}`]) expect(clean).not.toContain(gone);
       }),
@@ -303,15 +304,15 @@ describe("what is cleaned", () => {
       nested: [{ "api-key": "x", clientSecret: "y", max_tokens: 5, password: "z", Authorization: "w" }],
     };
     expect(cleanJson(secrets)).toEqual({
-      text: "use [removed] or [removed], [removed]",
-      jwt: "[removed]",
+      text: "use [redacted] or [redacted], [redacted]",
+      jwt: "[redacted]",
       nested: [
         {
-          "api-key": "[removed]",
-          clientSecret: "[removed]",
+          "api-key": "[redacted]",
+          clientSecret: "[redacted]",
           max_tokens: 5,
-          password: "[removed]",
-          Authorization: "[removed]",
+          password: "[redacted]",
+          Authorization: "[redacted]",
         },
       ],
     });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createRedactor } from "../../src/api/redactor.ts";
 import { redactUrls } from "../../src/clean-text.ts";
 import { said } from "../../src/handler/run-view.ts";
-import { withoutSecrets } from "../../src/recorded-values.ts";
+import { recordable } from "../../src/recorded-values.ts";
 import { Cleaner } from "../../src/recording/cleaner.ts";
 import { lineOf } from "../../src/recording/record-exchange.ts";
 
@@ -56,14 +56,14 @@ const part = fc.constantFrom(...PARTS);
 const few = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(""));
 
 const cleaner = new Cleaner(new Map());
-cleaner.learn({ authorization: `Key ${KEY}` });
+cleaner.learnRequest({ authorization: `Key ${KEY}` });
 const redactor = createRedactor(KEY);
 const chat = (text: string) => ({
   ...{ method: "POST", path: "/chat/completions", sha256: null, status: 200, headers: {}, cut: false },
   ...{ body: JSON.stringify({ messages: [{ content: text }] }), answer: JSON.stringify({ content: text }) },
 });
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
-  withoutSecrets,
+  recordable,
   redactUrls,
   said,
   text: redactor.text,
@@ -92,7 +92,7 @@ test.each(Object.keys(readers))("%s goes over a long text a few times, whatever 
 test("a recorded body of the greatest size is no more than the expressions can hold", () => {
   for (const repeated of ["sk-", "eyJ-", "QUJD", "Bearer a", "eyJaaaaaaaa."]) {
     const text = `Bearer 1${repeated.repeat(Math.floor((16 * 1024 * 1024) / repeated.length))}`;
-    expect(() => ends(() => withoutSecrets(text))).not.toThrow();
+    expect(() => ends(() => recordable(text))).not.toThrow();
   }
 });
 
@@ -102,6 +102,7 @@ const PLAIN = new RegExp(
     String.raw`(?:\b(?:bearer|basic|key)\s+(?=\S*[\d:=])[\w.~+/:-]{12,}=*)`,
     String.raw`(?:\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)`,
     String.raw`(?:\b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{16,})`,
+    String.raw`(?:\bkey_[\w-]{1,64}:[\w-]{8,})`,
     String.raw`(?:\bAKIA[0-9A-Z]{16}\b)`,
   ].join("|"),
   "gi",
@@ -112,7 +113,7 @@ test("what a plain search finds goes, and where it finds nothing all stays", () 
   const parts = fc.oneof({ weight: 4, arbitrary: part.filter((one) => !/[/?#[]/.test(one)) }, token);
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 12 }), (text) => {
-      const cleaned = withoutSecrets(text.join(""));
+      const cleaned = recordable(text.join(""));
       if (text.join("").search(PLAIN) < 0) expect(cleaned).toBe(redactUrls(text.join("")));
       else expect(cleaned).not.toMatch(PLAIN);
     }),

@@ -102,7 +102,9 @@ export function addServing(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/serve.ts")).serve));
   program
     .command("record <folder>")
-    .description("record what a hosted service answers, without secrets")
+    .description(
+      "record what a hosted service answers, for tests that replay it. Left out: credentials in headers of requests, cookies, fields named like a secret, keys and tokens of known forms, and queries of addresses. Look at a recording before you publish it.",
+    )
     .addOption(serviceOption())
     .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
     .option("--port <number>", "0 takes a free one", "8790")

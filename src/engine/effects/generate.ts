@@ -10,6 +10,7 @@ import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
 import { callOptions } from "../generate/call-options.ts";
 import type { Call } from "../generate/first-request.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
+import { learnSecretsOf } from "../generate/model-secrets.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import type { StoredMedia } from "../media/media-store.ts";
 import { FIRST_WAITS_MS, holdOnMs } from "../service/hold-on.ts";
@@ -73,6 +74,7 @@ async function sent(
     const answer = await (model as ImageModel | SpeechModel).doGenerate({ ...options, abortSignal } as never);
     return await answered(command, plan, answer, context);
   } catch (error) {
+    await learnSecretsOf(model);
     return failed(command, plan, { error, call: { options, isStart: start !== undefined } }, context);
   }
 }

@@ -8,6 +8,7 @@ import { isWordOfWork, type StatusReply } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
 import { type Asked, askStatus } from "../generate/ask-status.ts";
 import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";
+import { learnSecretsOf } from "../generate/model-secrets.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
@@ -31,6 +32,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
   if (model.doStatus === undefined) {
     return unresolved(command, attempt, ownText(`${plan.model} cannot be asked what became of it`));
   }
+  await learnSecretsOf(model);
   try {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
     const asked = await askStatus(model, { operation: attempt.operation, abortSignal });

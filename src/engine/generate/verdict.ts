@@ -56,11 +56,10 @@ interface Asked {
   readonly call: Call;
   /** Epoch milliseconds. */
   readonly now: number;
-  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
-export function providerVerdict(error: unknown, { call, now, env = process.env }: Asked): ProviderVerdict {
+export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
   const answer = chain.find((one) => typeof one.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;
@@ -72,18 +71,18 @@ export function providerVerdict(error: unknown, { call, now, env = process.env }
   const code = status === null ? (isUnconnected ? AWAY : codeOf(chain)) : isBusy ? AWAY : `HTTP_${status}`;
   const retryAt = isBusy ? askedToWait(chain, now) : {};
   const isRetryable = isUnconnected || isBusy;
-  const said = { code: cleanText(code, 100), message: saidBy(error, env), retryable: isRetryable, ...retryAt };
+  const said = { code: cleanText(code, 100), message: saidBy(error), retryable: isRetryable, ...retryAt };
   return {
     proves: isUnconnected || isUnsent || isBusy || isRefused ? "nothing made" : "unknown",
     error: isRefused ? asModerated(said, error, "input") : said,
   };
 }
 
-/** What an error says, without what may be a secret of the user's account. */
-export function saidBy(error: unknown, env: NodeJS.ProcessEnv = process.env): CleanText {
+/** The text of an error, without secrets: providers may quote the key that they refuse. */
+export function saidBy(error: unknown): CleanText {
   const said = error instanceof Error ? error.message || error.name : String(error);
   const details = causesOf(error).flatMap(detailsOf);
-  return cleanText(withoutSecrets([said, ...details].join(": "), env), 1_000);
+  return cleanText([said, ...details].join(": "), 1_000);
 }
 
 /** What is wrong with the input, field by field, where only the body of the answer says so: fal's package does not read it. */
@@ -96,17 +95,6 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   } catch {
     return [];
   }
-}
-
-/** Providers may quote the key that they refuse. */
-export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
-  let left = text.replace(/\b(Bearer|Key|Token)\s+[\w.:~+/=-]{8,}/gi, "$1 [secret]");
-  left = left.replace(/\b(?:sk|pk|r8|xi|fal|vck|key|token)[-_][\w-]{12,}/gi, "[secret]");
-  for (const [name, value = ""] of Object.entries(env)) {
-    if (value.length >= 8 && /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i.test(name))
-      left = left.replaceAll(value, "[secret]");
-  }
-  return left;
 }
 
 /** Some packages wrap the error that has the headers. */

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import PQueue from "p-queue";
+import { redactText } from "../../clean-text.ts";
 import { syncFolder, temporaryPath } from "../../durable-file.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
@@ -11,7 +12,7 @@ import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import { checkReplaceable } from "../media/place-file.ts";
-import { cleanJson, cleanText } from "./clean-json.ts";
+import { cleanJson } from "./clean-json.ts";
 import type { PlannedMark } from "./planned-mark.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
 
@@ -99,7 +100,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
     pipeline: planned.plan.pipeline,
     run: state.runId,
     profile: planned.profile?.name ?? null,
-    service: { base_url: cleanText(planned.baseUrl) },
+    service: { base_url: redactText(planned.baseUrl) },
     ...manifestInput(planned),
     models: [...new Set(models)].sort(),
     steps: steps.map((plan) => manifestStep(state, plan)),
@@ -111,7 +112,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
 function markOf({ preview, mark }: PlannedMark, sha256: string): NonNullable<Manifest["mark"]> {
   const { status } = preview;
   if (status === "left") return { status, reason: preview.reason };
-  if (status === "kept") return { status, digital_source_type: cleanText(preview.digitalSourceType) };
+  if (status === "kept") return { status, digital_source_type: redactText(preview.digitalSourceType) };
   return { status, digital_source_type: mark.digitalSourceType, output_sha256: sha256 };
 }
 
@@ -186,7 +187,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
     value: cleanJson(step.value ?? null),
     chosen: step.chosen,
     approval:
-      step.approval === null ? null : { ...step.approval, note: step.approval.note && cleanText(step.approval.note) },
+      step.approval === null ? null : { ...step.approval, note: step.approval.note && redactText(step.approval.note) },
     reused_from:
       step.reusedFrom === null
         ? null
@@ -198,7 +199,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
 /** The planned input with every reference replaced by what it was, identified by content. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
   const { file } = traitsOf(plan);
-  if (file !== null) return { file: cleanText(fileName(file.path)) };
+  if (file !== null) return { file: redactText(fileName(file.path)) };
   if (!("input" in plan)) return null;
   return cleanJson(resolveInput(plan.input, (ref) => resolvedFor(state, ref)));
 }
@@ -247,7 +248,7 @@ function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice
     return {
       step: path,
       voice_id: produced?.voiceId ?? null,
-      statement: statement === null ? null : cleanText(statement),
+      statement: statement === null ? null : redactText(statement),
     };
   });
   const withoutConsent = voices.filter(({ statement }) => statement === null).map(({ step }) => step);

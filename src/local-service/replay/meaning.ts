@@ -1,4 +1,4 @@
-import { SENDERS_OWN, withoutSecrets, withoutSendersOwn } from "../../recorded-values.ts";
+import { recordable, SENDERS_OWN, withoutSendersOwn } from "../../recorded-values.ts";
 import { isRecord } from "../json.ts";
 
 /** Deepest nesting that is compared. */
@@ -6,7 +6,7 @@ const MOST_DEPTH = 100;
 
 /** The meaning of a body: what it says, in one order, without what only its sender needs; absent, empty and `{}` are one. */
 export function meaningOf(body: unknown): string {
-  return JSON.stringify(ordered(withoutSecrets(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
+  return JSON.stringify(ordered(recordable(withoutSendersOwn(body) ?? {}), MOST_DEPTH));
 }
 
 function ordered(value: unknown, depth: number): unknown {

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { pipeline } from "../../src/index.ts";
+import { openFakeShow } from "../support/fake-showrunner.ts";
+import { apiCallError, MockProvider } from "../support/mock-models.ts";
+import { leaksIn, secretForms } from "../support/secret-forms.ts";
+
+/** Keys as providers hand them out. */
+const KEYS = {
+  "an id with a secret": "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0:9f86d081884c7d659a2feaa0c55ad015",
+  "hexadecimal digits": "d41d8cd98f00b204e9800998ecf8427e",
+  "a JSON web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY21lIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+  "Google's form": "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+  "letters of no form": "plainKeyOfAnyProvider42",
+} as const;
+
+/** Where a model holds its key, and where its program has it from. */
+const HOLDERS: Readonly<Record<string, (key: string) => object>> = {
+  "headers of its configuration": (key) => ({ config: { headers: { Authorization: `Key ${key}` } } }),
+  "a function that gives headers": (key) => ({ config: { headers: () => ({ "xi-api-key": key }) } }),
+  "a promise of headers": (key) => ({ config: { headers: async () => ({ "x-custom": key }) } }),
+  "a field": (key) => ({ settings: { apiKey: key } }),
+  "an address": (key) => ({ config: { baseURL: `https://user:${encodeURIComponent(key)}@api.example.com/v1` } }),
+  "the environment": (key) => {
+    process.env.SHOWRUNNER_TEST_PROVIDER_KEY = key;
+    return {};
+  },
+};
+
+beforeEach(() => void delete process.env.SHOWRUNNER_TEST_PROVIDER_KEY);
+afterEach(() => void delete process.env.SHOWRUNNER_TEST_PROVIDER_KEY);
+
+test.each(Object.keys(HOLDERS))(
+  "a key that a model has in %s is in no text of its provider that is kept",
+  async (holder) => {
+    for (const [form, key] of Object.entries(KEYS)) {
+      const unique = key.replace(/.$/, String(Object.keys(HOLDERS).indexOf(holder)));
+      const secret = unique.slice(unique.indexOf(":") + 1);
+      const quoted = Object.values(secretForms).map((write) => write(unique));
+      const error = apiCallError(401, `no access for ${quoted.join(" ")}`, { prompt: "a still" });
+      const provider = new MockProvider("mock", [{ throws: error }]);
+      const model = { ...provider.image(), ...HOLDERS[holder]!(unique) };
+      const show = pipeline("still", {
+        input: z.object({}),
+        build: ({ generate }) => ({ a: generate("a", model, { prompt: "a still" }, { maxCost: "0.05" }) }),
+      });
+      const world = await openFakeShow();
+      const run = await world.show.run(show, {}, { id: "x", budget: "1.00" });
+      const result = await run.result();
+      expect(result.status).toBe("failed");
+      const kept = JSON.stringify(await world.journal.read("x")) + JSON.stringify(result);
+      expect(kept, form).toContain("no access for");
+      expect(leaksIn(kept, secret), `${form} in ${holder}`).toEqual([]);
+    }
+  },
+);
