@@ -1,6 +1,6 @@
 export const REDACTED = "[redacted]";
 
-/** A shorter secret protects nothing, and would be found in any text. Also the characters by which secrets are told apart. */
+/** A shorter secret protects nothing, and would be found in any text. Also the number of characters by which they are distinguished. */
 const SHORTEST_SECRET = 8;
 /** A process has a few dozen at most; a service that sets a new cookie with each answer must not fill its memory. */
 const MOST_SECRETS = 1_000;
