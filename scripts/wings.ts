@@ -46,7 +46,7 @@ export const WINGS: Readonly<Record<string, Wing>> = {
   },
 };
 
-/** What a change can break outside of this process, once each; CI looks at all of it. */
+/** What a change can break outside of this process, once each; CI looks at all of it. Films are made by the quick tests that need ffmpeg. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
   "a kill": "test/cli/interrupted.long.test.ts",
   "a terminal": "test/cli/terminal.long.test.ts",

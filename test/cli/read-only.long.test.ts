@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { planned } from "../journal/samples.ts";
 import { emptyFolder, startCli } from "./support/cli.ts";
@@ -16,6 +16,9 @@ test("a journal in a folder that cannot be written is looked at, and changed by 
   await journal.close();
   mkdirSync(join(folder, "media"));
   const uid = process.getuid?.() === 0 ? NOBODY : undefined;
+  onTestFinished(() => {
+    for (const path of [cwd, folder, join(folder, "media")]) chmodSync(path, 0o755);
+  });
   for (const path of [join(folder, "media"), join(folder, "journal.db"), folder, cwd]) {
     if (uid !== undefined) chownSync(path, uid, uid);
     chmodSync(path, path.endsWith(".db") ? 0o444 : 0o555);

@@ -2,10 +2,15 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { Absence } from "./absence.ts";
 
-export const chromium = process.env.SHOWRUNNER_CHROMIUM ?? "/usr/bin/chromium";
+const pathOf = (name: string) =>
+  (process.env.PATH ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find(existsSync);
+const isOnPath = (name: string) => pathOf(name) !== undefined;
 
-const isOnPath = (name: string) =>
-  (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, name)));
+/** Empty where there is none. */
+export const chromium = process.env.SHOWRUNNER_CHROMIUM ?? pathOf("chromium") ?? "";
 
 /** Programs by the file that starts them; a test file asks for one by importing that file, itself or through others. */
 const programs: readonly (Absence & { readonly helper: string; readonly isHere: boolean })[] = [
