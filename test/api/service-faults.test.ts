@@ -311,7 +311,7 @@ function drawRules(random: () => number): FaultRule[] {
   const common = () => ({ probability: 0.2 + random() * 0.8, count: 1 + Math.floor(random() * 4) });
   const request = () => ({ ...common(), route: pick(routes) });
   const kinds: readonly (() => FaultRule)[] = [
-    () => ({ kind: "delay", delay_ms: pick([1, 2, 25]), ...request() }),
+    () => ({ kind: "delay", delay_ms: pick([1, 2, 250]), ...request() }),
     () => ({ kind: "drop", when: pick(["before", "after"] as const), ...request() }),
     () => ({ kind: "drop", when: "after", ...common(), route: submitRoute }),
     () => ({ kind: "error", code: pick(["INTERNAL", "UNAVAILABLE", "RESOURCE_EXHAUSTED"] as const), ...request() }),
@@ -371,7 +371,7 @@ test(`whatever goes wrong together, ${seedCount} times, every submit ends in one
     const random = seeded(seed);
     const rules = drawRules(random);
     service.faults(rules, seed);
-    const client = clientOf({ random, timeoutMs: 20, retry: { maxAttempts: 1 + (seed % 4) } });
+    const client = clientOf({ random, timeoutMs: 200, retry: { maxAttempts: 1 + (seed % 4) } });
     const requests = [image(), image()];
     const strategies = requests.map(() => (["stream", "poll", "auto"] as const)[Math.floor(random() * 3)]!);
     const about = `seed ${seed}: ${JSON.stringify(rules)}`;
