@@ -125,7 +125,7 @@ describe("A journal on a disk that breaks at any write", () => {
       expect(watched.writes).toBeGreaterThanOrEqual(12);
       console.log(`journal ${how.name}: ${watched.writes} writes, each failed once`);
 
-      for (const at of points(watched.writes, 4)) {
+      for (const at of points(watched.writes, 8)) {
         const { clock, paper: paidService, journal, outDir, open } = await world(`${how.name}-${at}`);
         const breaking = new BreakingJournal(journal, at, how);
         const runner = await open(breaking.store);

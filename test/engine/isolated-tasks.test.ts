@@ -69,10 +69,12 @@ test("one that never pauses is ended at its time limit; meanwhile the process an
 
 test("a stop ends one that never pauses", async () => {
   const run = await start(taskOf(spin), "stopped");
-  setTimeout(() => void run.stop(), 300);
   const stop = new AbortController();
   const aborted = await show.run(taskOf(spin), {}, { id: "aborted", outDir: folder, signal: stop.signal });
-  setTimeout(() => stop.abort(), 300);
+  for (const { events } of [run, aborted])
+    for await (const update of events()) if ("event" in update && update.event.type === "step.started") break;
+  await run.stop();
+  stop.abort();
   expect([(await run.result()).status, (await aborted.result()).status]).toEqual(["paused", "paused"]);
 });
 

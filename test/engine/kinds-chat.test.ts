@@ -8,6 +8,7 @@ import { greyPng } from "../../src/placeholder-media.ts";
 import type { Reference } from "../../src/plan/plan.ts";
 import { apiError } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
 const value: Reference = { $ref: { step: "story", as: "value", output: 0 } };
@@ -289,7 +290,7 @@ test("whatever becomes of each request, the question ends, every answer is on th
       expect(result.cost.micros).toBeLessThanOrEqual(attempts * (2_500 + 1_000));
       expect(result.status === "succeeded").toBe(happened.at(-1) === "good");
     }),
-    { numRuns: 150 },
+    { numRuns: isFull ? 500 : 50 },
   );
 });
 

@@ -19,6 +19,7 @@ import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type FolderStore, openMediaStore } from "../../src/engine/media/folder-store.ts";
 import { describeNeeding } from "../support/absence.ts";
+import { isFull } from "../support/sample.ts";
 import { noSmallDisk, smallDisk } from "../support/small-disk.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "media-"));
@@ -222,7 +223,7 @@ describe("The media store", () => {
           expect(placed(file)).toBe(bytes.toString());
           rmSync(outDir, { recursive: true });
         }),
-        { numRuns: 300 },
+        { numRuns: isFull ? 1000 : 50 },
       );
       expect(readdirSync(dirname(outDir)).sort()).toEqual(["media"]);
     });

@@ -108,7 +108,7 @@ test.each(changes)(
       attempts,
       ...{ jobs, keys: jobs, charged: micros, settledMicros: micros, heldMicros: 0 },
     });
-    for (const point of points(calm.mortal.count, 4)) {
+    for (const point of points(calm.mortal.count, 9)) {
       const { facts, mortal: crashInjector } = await lifeWithDeathAt(point, change);
       expect(facts, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.facts);
     }

@@ -48,7 +48,7 @@ test("killed at every append and every request, a prompt is rewritten at most on
   const { count } = calm.crashInjector;
   expect(count).toBeGreaterThan(30);
   let unanswered = 0;
-  for (const point of points(count, 2)) {
+  for (const point of points(count, 5)) {
     const { result, paidService, crashInjector, keys } = await life(point);
     const at = `killed at ${point}: ${crashInjector.points[point - 1]}`;
     expect(paidService.chats.size, at).toBeLessThanOrEqual(1);

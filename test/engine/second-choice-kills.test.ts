@@ -81,7 +81,7 @@ test("killed at every append and every request, a run with second choices buys t
   const { count } = calm.crashInjector;
   expect(count).toBeGreaterThan(40);
   let unresolved = 0;
-  for (const point of points(count, 4)) {
+  for (const point of points(count, 9)) {
     const { same, crashInjector, isUnresolved } = await lifeWithDeathAt(point);
     expect(same, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.same);
     unresolved += Number(isUnresolved);

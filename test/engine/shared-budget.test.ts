@@ -49,14 +49,14 @@ function counted(outcomes: readonly { readonly status: string }[]) {
   return counts;
 }
 
-test("forty rows under a budget for 25: 25 films, 15 that wait, and the advised amount finishes all", async () => {
+test("sixteen rows under a budget for ten: ten films, six that wait, and the advised amount finishes all", async () => {
   const { start } = await world();
-  const first = await start(40, 25 * 10 * CENT, 4);
-  expect(counted(first.outcomes)).toEqual({ succeeded: 25, waiting: 15 });
-  expect(first.neededMicros).toBe(40 * 10 * CENT);
-  const second = await start(40, first.neededMicros, 4);
-  expect(counted(second.outcomes)).toEqual({ succeeded: 40 });
-  expect(second.paid).toBe(40 * 10 * CENT);
+  const first = await start(16, 10 * 10 * CENT, 4);
+  expect(counted(first.outcomes)).toEqual({ succeeded: 10, waiting: 6 });
+  expect(first.neededMicros).toBe(16 * 10 * CENT);
+  const second = await start(16, first.neededMicros, 4);
+  expect(counted(second.outcomes)).toEqual({ succeeded: 16 });
+  expect(second.paid).toBe(16 * 10 * CENT);
 });
 
 test("rows that cost more than their quotes draw on what is left; a raise continues those that paused", async () => {
@@ -97,7 +97,7 @@ test(
           }
         },
       ),
-      { numRuns: isFull ? 100 : 10 },
+      { numRuns: isFull ? 100 : 5 },
     ),
   240_000,
 );

@@ -90,7 +90,7 @@ describe("A stop is meant once", () => {
         }
         expect((await world.show.show("x")).status).toBe("succeeded");
       }),
-      { numRuns: isFull ? 60 : 25 },
+      { numRuns: isFull ? 60 : 12 },
     );
   }, 60_000);
 

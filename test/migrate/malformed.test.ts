@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -227,21 +227,22 @@ describe("sizes", () => {
   };
 
   test("a JSON document over the size is refused by its size before it is read", async () => {
-    const path = file("large.json", JSON.stringify([{ ...good, text_prompt: "x".repeat(50 * 1024 * 1024) }]));
+    const path = file("large.json", JSON.stringify([good]));
+    truncateSync(path, 50 * 1024 * 1024);
     const { report: found } = await migrateV2File(path, { catalog });
     expect(found.problems).toMatchObject([{ code: "too-large", line: 1 }]);
     expect(found.problems[0]?.message).toMatch(
-      /^has 5242\d+ bytes; a JSON document is read whole up to 33554432: split it, or write it as JSON Lines/,
+      /^has 52428800 bytes; a JSON document is read whole up to 33554432: split it, or write it as JSON Lines/,
     );
   });
 
-  test("JSON Lines of 50 MB are read line by line, and a line that is too long is named", async () => {
+  test("JSON Lines of more bytes than a document may have are read line by line, and a line that is too long is named", async () => {
     const line = JSON.stringify({ ...good, text_prompt: "x".repeat(100_000) });
-    const lines = Array.from({ length: 510 }, (_, index) => (index === 400 ? `${line}${" ".repeat(5_000_000)}` : line));
+    const lines = Array.from({ length: 350 }, (_, index) => (index === 300 ? `${line}${" ".repeat(5_000_000)}` : line));
     const path = file("large.jsonl", lines.join("\n"));
     const read = await readV2File(path);
-    expect(read.sources.length).toBe(509);
-    expect(read.problems).toMatchObject([{ code: "too-large", line: 401, column: 1 }]);
+    expect(read.sources.length).toBe(349);
+    expect(read.problems).toMatchObject([{ code: "too-large", line: 301, column: 1 }]);
   });
 
   test("bodies beyond what one pipeline holds are counted and told", async () => {

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -49,30 +48,6 @@ test("every package with a WebAssembly part inside names that part and its licen
     expect(PARTS.some(({ name }) => name.includes(word))).toBe(true);
   }
 });
-
-test.each(both)(
-  "the bill of materials of %s is CycloneDX and holds every dependency and every compiled part",
-  (name, published) => {
-    const text = execFileSync(process.execPath, ["scripts/sbom.ts", name], { cwd: root, encoding: "utf8" });
-    const bom = JSON.parse(text) as {
-      readonly metadata: { readonly component: { readonly name: string; readonly "bom-ref": string } };
-      readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
-      readonly bomFormat: string;
-      readonly components: readonly { readonly name: string; readonly "bom-ref": string }[];
-    };
-    expect(bom.bomFormat).toBe("CycloneDX");
-    const names = new Set(bom.components.map(({ name }) => name));
-    const flat = (name: string) => names.has(name) || names.has(name.split("/").at(-1)!);
-    expect(names.has("vitest")).toBe(false);
-    const wanted = [...shippedPackages(published), ...partsOf(published)].map((one) => one.name);
-    expect(wanted.filter((one) => !flat(one))).toEqual([]);
-    const { component } = bom.metadata;
-    expect(component.name).toBe(name);
-    const direct = bom.dependencies.find(({ ref }) => ref === component["bom-ref"])!.dependsOn;
-    expect(direct).toHaveLength(Object.keys(manifestOf(published).dependencies).length + published.bundled.length);
-    expect(new Set(bom.components.map((one) => one["bom-ref"])).size).toBe(bom.components.length);
-  },
-);
 
 test("both packages are published with provenance and their papers", () => {
   for (const [, { folder }] of both) {

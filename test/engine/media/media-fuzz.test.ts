@@ -7,8 +7,8 @@ import { MediaReader } from "../../../src/engine/media/media-reader.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { mediaSamples, type SampleName } from "../../local-service/support/media-samples.ts";
 
-/** 2,000 of a check of every change; 100,000 of a full one. */
-const FILES = 100 * Number(process.env.SHOWRUNNER_TEST_RUNS ?? 20);
+/** 600 of a check of every change; 100,000 of a full one. */
+const FILES = 100 * Number(process.env.SHOWRUNNER_TEST_RUNS ?? 6);
 
 const samples = await mediaSamples();
 const names = Object.keys(samples) as SampleName[];
