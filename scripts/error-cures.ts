@@ -47,6 +47,7 @@ export const CURES: Readonly<Record<string, string>> = {
   OVER_BUDGET: "Raise the budget, shorten the pipeline, or use a cheaper `--profile`.",
   PIPELINE_DEFINITION: "Correct the line of your pipeline that is named.",
   PLAN_PROBLEMS: "Correct what is listed: each has its step, its field and what is allowed.",
+  QUOTE_REFUSED: "Look at what changed, and start with the new quote that it names: `showrunner plan` prints it too.",
   RECORDING_UNUSABLE: "Record to another folder.",
   RUN_BUSY: "Another process drives the run: follow it there, or stop it with `showrunner stop RUN`.",
   RUN_DIFFERS: "Choose another id, or take the changes over: `resume RUN --file FILE --accept-changes`.",

@@ -57,7 +57,13 @@ export { quoteEach } from "./engine/bulk/quote-each.ts";
 export { runEach } from "./engine/bulk/run-each.ts";
 export type { Drift } from "./engine/change/drift.ts";
 export type { RunHandle, RunHandleOf, RunResult } from "./engine/drive/run-result.ts";
-export { OverBudgetError, PlanProblemsError, RunDiffersError, WalletShortError } from "./engine/errors.ts";
+export {
+  OverBudgetError,
+  PlanProblemsError,
+  QuoteRefusedError,
+  RunDiffersError,
+  WalletShortError,
+} from "./engine/errors.ts";
 export type { OpenOptions, ResumeOptions, RunOptions } from "./engine/options/options.ts";
 export type { Quote } from "./engine/price/quote.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance/provenance-schema.ts";

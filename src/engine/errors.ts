@@ -41,6 +41,56 @@ export class OverBudgetError extends ShowrunnerError {
   }
 }
 
+/** What a start is agreed to by. */
+export interface Offer {
+  /** Start with it (`quote`), once: what is bought then is this plan at these prices. Null where nothing can be started. */
+  readonly id: string | null;
+  /**
+   * The most that it costs, a decimal of US dollars, without steps that are open-ended: at those the run stops and asks. Null
+   * where nothing was priced.
+   */
+  readonly maximumUsd: string | null;
+  /** Epoch milliseconds; null without an id. */
+  readonly expiresAt: number | null;
+}
+
+export interface QuoteRefusal {
+  /**
+   * `unknown`: not issued here. `used`: another run was started with it. `plan`: plan or input is another. `price`: it may cost
+   * more than was agreed to.
+   */
+  readonly why: "unknown" | "used" | "expired" | "plan" | "price";
+  /** What is not as it was, a line each. */
+  readonly changes: readonly string[];
+}
+
+const REFUSED: Readonly<Record<QuoteRefusal["why"], string>> = {
+  unknown: "is not known",
+  used: "was used already",
+  expired: "has expired",
+  plan: "is for something else",
+  price: "is below today's price",
+};
+
+/** What is to be bought is not what the quote was for; nothing was submitted. `offer` is the quote of what it is now. */
+export class QuoteRefusedError extends ShowrunnerError {
+  readonly code = "QUOTE_REFUSED";
+  readonly quoteId: string;
+  readonly why: QuoteRefusal["why"];
+  /** What is not as it was, a line each. */
+  readonly changes: readonly string[];
+  readonly offer: Offer;
+  constructor(quoteId: string, { why, changes }: QuoteRefusal, offer: Offer) {
+    const listed = changes.map((line) => `\n  ${line}`).join("");
+    const now = offer.id === null ? "" : `\nThe quote of what it is now: ${offer.id}, at most ${offer.maximumUsd} USD.`;
+    super(`Quote ${quoteId} ${REFUSED[why]}; nothing was submitted:${listed}${now}`);
+    this.quoteId = quoteId;
+    this.why = why;
+    this.changes = changes;
+    this.offer = offer;
+  }
+}
+
 /** The wallet does not hold the least that the plan costs; nothing was submitted. `startAnyway` starts all the same. */
 export class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";

@@ -15,6 +15,7 @@ import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as tables from "./postgres/side-tables.ts";
 import { WriteQueue } from "./postgres/write-queue.ts";
+import type { IssuedQuote } from "./quotes.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
@@ -212,6 +213,18 @@ class PostgresJournal implements JournalStore {
 
   async useReviewLink(id: string, at: number) {
     return tables.useReviewLink(this.#open, id, at);
+  }
+
+  async issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number) {
+    await tables.issueQuote(this.#open, quote, at);
+  }
+
+  async issuedQuote(id: string) {
+    return tables.readQuote(this.#open, id);
+  }
+
+  async useQuote(id: string, runId: string, at: number) {
+    return tables.useQuote(this.#open, id, runId, at);
   }
 
   async setProgress(runId: string, progress: Progress) {

@@ -228,6 +228,16 @@ export class SqliteJournal implements JournalStore {
     return this.#writer.write(() => tables.useReviewLink(this.#db, id, at));
   }
 
+  issueQuote(...[quote, at]: Parameters<JournalStore["issueQuote"]>) {
+    return this.#writer.write(() => tables.issueQuote(this.#db, quote, at));
+  }
+  issuedQuote(id: string) {
+    return this.#read(() => tables.readQuote(this.#db, id));
+  }
+  useQuote(id: string, runId: string, at: number) {
+    return this.#writer.write(() => tables.useQuote(this.#db, id, runId, at));
+  }
+
   setProgress(runId: string, progress: Progress) {
     return this.#writer.write(() => tables.writeProgress(this.#db, runId, progress), { durable: false });
   }

@@ -12,6 +12,8 @@ import type { Json, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import type { ActiveTime } from "./active-time.ts";
 import type {
+  AgreedQuote,
+  AskedPrice,
   Chosen,
   Comment,
   DecidedBy,
@@ -171,6 +173,8 @@ export interface PauseState {
   readonly flag: string | null;
   /** From when on the run may continue without a person, epoch milliseconds; null: a person decides. */
   readonly resumeAt: number | null;
+  /** Prices that were not known when the run was agreed to: `requiredMicros` agrees to them. Absent: none. */
+  readonly asks?: readonly AskedPrice[];
 }
 
 /** Since when the service is unavailable, and its failure. */
@@ -239,6 +243,8 @@ export interface RunState {
   /** As planned, or as set since. */
   budgetMicros: number | null;
   maxUnquotedMicros: number | null;
+  /** What somebody agreed to with a quote; null: it was started without one. */
+  agreed: AgreedQuote | null;
   /** The share that was reported last, in percent, by the name of its budget or cap. */
   spendingReached?: { readonly [limit: string]: number };
 }

@@ -4,6 +4,7 @@ import type { Chosen, Comment, DecidedBy, GivenFile, RunEvent, StoredEvent } fro
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
 import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
+import type { QuoteStore } from "./quotes.ts";
 import type { ReviewLinkStore } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
 import type { Tags } from "./tags.ts";
@@ -178,15 +179,9 @@ export interface RunRow {
   /** Epoch milliseconds from which on a paused run may continue without a person; null: a person decides, or it is not paused. */
   readonly resumeAt: number | null;
   /** The process that holds the lease, or held it last without releasing it; null when none does. */
-  readonly lease: RunLease | null;
+  readonly lease: ({ readonly holder: LeaseHolder } & Pick<Lease, "expiresAt">) | null;
   /** When an engine looks at it again, epoch milliseconds; null where none has to. */
   readonly wakeAt: number | null;
-}
-
-export interface RunLease {
-  readonly holder: LeaseHolder;
-  /** Epoch milliseconds after which a frozen holder may be replaced. */
-  readonly expiresAt: number;
 }
 
 /** A presigned handle of uploaded bytes; lives in a table of its own that expires, never in events. */
@@ -210,7 +205,7 @@ export interface Progress {
  * The journal: append-only events of every run, with the ledger, the inbox and the lease beside them so that one
  * transaction can hold all four. Implementations pass one contract suite.
  */
-export interface JournalStore extends ReviewLinkStore {
+export interface JournalStore extends ReviewLinkStore, QuoteStore {
   /** Folder of the project that the journal's file belongs to, absolute. Absent where there is no file. */
   readonly project?: string | undefined;
   /** This user may only look at it: every write is refused. */

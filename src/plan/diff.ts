@@ -191,3 +191,8 @@ export function outerPaths(path: string): readonly string[] {
   const segments = path.split("/");
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join("/"));
 }
+
+/** Its parts with a budget of their own, the innermost first. */
+export function groupsAround({ groups = {} }: Pick<Plan, "groups">, path: string): readonly string[] {
+  return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
+}

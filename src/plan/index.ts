@@ -6,6 +6,7 @@ export {
   diffPlans,
   expansionsIn,
   type FieldChange,
+  groupsAround,
   outerPaths,
   type PlanDiff,
   withDependents,

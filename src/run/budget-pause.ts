@@ -1,7 +1,8 @@
 import { ownText } from "../clean-text.ts";
-import type { RunEvent } from "../journal/events.ts";
+import type { AskedPrice, RunEvent } from "../journal/events.ts";
+import type { RunState } from "../journal/state.ts";
 import { formatUsd, wholeCents } from "../money.ts";
-import type { LimitHeadroom } from "./headroom.ts";
+import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
@@ -23,6 +24,23 @@ export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: 
   const message = `${needs}; ${formatUsd(committedMicros)} of the budget of ${formatUsd(budgetMicros)} USD are spent or reserved.`;
   const requiredMicros = committedMicros + holdMicros;
   return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
+}
+
+/** Steps that a message names at most. */
+const MOST_NAMED = 5;
+
+/** Prices that nobody knew when the run was agreed to are known now. */
+export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
+  const { runId, agreed, planned } = state;
+  const limitMicros = ownLimitMicros(state) ?? 0;
+  const sum = asks.reduce((micros, { costMicros }) => micros + costMicros, 0);
+  const named = asks.slice(0, MOST_NAMED).map(({ step, costMicros }) => `${step} costs ${formatUsd(costMicros)} USD`);
+  const more = asks.length > MOST_NAMED ? ` and ${asks.length - MOST_NAMED} more, ${formatUsd(sum)} in all` : "";
+  const requiredMicros = limitMicros + sum;
+  const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
+  const asked = `${named.join(", ")}${more}: not known when quote ${agreed!.quote} was agreed to, and no part of its ${formatUsd(limitMicros)} USD.`;
+  const message = `${asked} Agree to it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
+  return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
 }
 
 /** Why a step fails at the limit of its group. */

@@ -1,10 +1,10 @@
 import { ownText } from "../clean-text.ts";
-import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
+import type { AskedPrice, PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
-import { outerPaths } from "../plan/index.ts";
+import { groupsAround } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";
-import { overBudget, overGroup, overHeadroom, type Pause } from "./budget-pause.ts";
+import { overBudget, overGroup, overHeadroom, type Pause, unagreed } from "./budget-pause.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision, StepWait } from "./decision.ts";
 import {
@@ -13,8 +13,10 @@ import {
   inFlightMicros,
   isBillAwaited,
   isSubmitting,
+  isUnagreed,
   type LimitHeadroom,
   minusHold,
+  ownLimitMicros,
 } from "./headroom.ts";
 import { decidingSteps, whyPruned } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
@@ -49,6 +51,8 @@ export class DecisionBuilder implements Decision {
   #isMoneyAwaited = false;
   /** What that comes to once nothing more can be released; null: it waits for an answer, and is not refused. */
   #refusal: Refusal | null = null;
+  /** Prices that somebody has to agree to: asked once all that was agreed to is done, so that more of them are known. */
+  readonly #asks: AskedPrice[] = [];
   readonly #groupMicros = new Map<string, number>();
   readonly #slots: Slots;
   /** What the step that is decided just now waits for, beside events. */
@@ -160,6 +164,11 @@ export class DecisionBuilder implements Decision {
    * run at its own budget, fails the step at that of its group.
    */
   checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
+    if (isUnagreed(this.state, step.path, holdMicros)) {
+      this.#asks.push({ step: step.path, costMicros: holdMicros });
+      this.watch();
+      return false;
+    }
     if (this.hasMoney && this.#hasBudget(step, { path: step.path, holdMicros, reason, payer })) return true;
     if (!this.hasMoney) this.waitsFor = { ...this.waitsFor, blockedBy: "money" };
     return false;
@@ -168,23 +177,20 @@ export class DecisionBuilder implements Decision {
   #hasBudget(step: StepState, hold: AskedHold): boolean {
     const group = this.#groupWithout(step.path, hold.holdMicros);
     if (group !== null) {
-      const surely = group.committed - this.#inFlight(`${group.prefix}/`);
-      const refusal = { failing: step, reason: overGroup(hold, group) };
-      return this.#refuseNowOrLater(surely + hold.holdMicros <= group.maxCostMicros, refusal);
+      const mayFit = group.committed - this.#inFlight(`${group.prefix}/`) + hold.holdMicros <= group.maxCostMicros;
+      return this.#refuseNowOrLater(mayFit, { failing: step, reason: overGroup(hold, group) });
     }
     if (!this.#checkHeadroom(hold)) return false;
-    const { budgetMicros: budget, planned } = this.state;
-    if (budget === null || planned.budgetTag !== undefined || this.#committedMicros + hold.holdMicros <= budget)
-      return true;
-    const surely = this.#committedMicros - this.#inFlight("");
-    return this.#refuseNowOrLater(surely + hold.holdMicros <= budget, {
-      pause: overBudget(hold, this.#committedMicros, budget),
-    });
+    const budget = ownLimitMicros(this.state);
+    if (budget === null || this.#committedMicros + hold.holdMicros <= budget) return true;
+    const pause = overBudget(hold, this.#committedMicros, budget);
+    return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
   }
 
   /** For when nothing is in flight: refuses what waits for money to be released. */
   refuseWaiting(): void {
     if (this.#refusal !== null) this.#refuse(this.#refusal);
+    else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
   }
 
   /** Counts a hold that was just decided. */
@@ -192,9 +198,8 @@ export class DecisionBuilder implements Decision {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
     this.#reserved.push({ path, model, holdMicros });
-    for (const prefix of this.#groupsOf(path)) {
+    for (const prefix of groupsAround(this.state.planned.plan, path))
       this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
-    }
   }
 
   dueOrWake(id: string): boolean {
@@ -281,17 +286,12 @@ export class DecisionBuilder implements Decision {
   }
 
   #groupWithout(path: string, holdMicros: number) {
-    for (const prefix of this.#groupsOf(path)) {
+    for (const prefix of groupsAround(this.state.planned.plan, path)) {
       const { maxCostMicros } = this.state.planned.plan.groups![prefix]!;
       const committed = this.#committedIn(prefix);
       if (committed + holdMicros > maxCostMicros) return { prefix, maxCostMicros, committed };
     }
     return null;
-  }
-
-  #groupsOf(path: string): readonly string[] {
-    const { groups = {} } = this.state.planned.plan;
-    return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
   }
 
   #committedIn(prefix: string): number {

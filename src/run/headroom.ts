@@ -10,6 +10,8 @@ import {
   type StepState,
 } from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
+import { own } from "../own.ts";
+import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /** What a step asks for: who pays is the wallet at the service, or an account at a provider, which nobody can ask. */
@@ -23,6 +25,18 @@ export interface AskedHold {
 /** What a run has of its budget: spent, held and unconfirmed. */
 export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
   return spentMicros + heldMicros + unconfirmedMicros;
+}
+
+/** The most that a run may cost by itself, micro-dollars; null: nothing is set. A budget that is shared is kept to by each commit. */
+export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): number | null {
+  return planned.budgetTag === undefined ? budgetMicros : (agreed?.maximumMicros ?? null);
+}
+
+/** Whether the price of a step was not known when somebody agreed to the run, and is more than was agreed to since. */
+export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
+  if (agreed === null || costMicros === 0) return false;
+  const isOpen = [path, ...outerPaths(path)].some((one) => agreed.open.includes(one));
+  return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
 /** What the run comes to: spent, reserved, and the latest prices, else the maxima, of steps that have not run. */

@@ -117,6 +117,8 @@ function budgetFlag(state: RunState): readonly string[] {
   const required = state.pause?.requiredMicros ?? null;
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
   const { budgetMicros } = state;
+  const isShared = state.planned.budgetTag !== undefined;
+  if (state.pause?.asks !== undefined && isShared) return ["--agree", wholeCents(required)];
   if (state.pause?.flag) return state.pause.flag.split(" ").map(shellWord);
   if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", wholeCents(required)];
   return ["--budget", wholeCents(Math.max(required, projectedMicros(state)))];

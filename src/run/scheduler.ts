@@ -22,6 +22,7 @@ interface Basis {
   readonly stoppedBy: string | null;
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null;
+  readonly agreed: RunState["agreed"];
   /** What models charge above their quotes. */
   readonly overcharges: string;
   readonly hasLosses: boolean;
@@ -114,7 +115,7 @@ export class Scheduler {
   }
 
   #basisOf(index: RunIndex, order: readonly PlanStep[]): Basis {
-    const { status, budgetMicros, maxUnquotedMicros, losses, planned } = this.#state;
+    const { status, budgetMicros, maxUnquotedMicros, agreed, losses, planned } = this.#state;
     const overcharges = Object.entries(this.#state.overcharges);
     const learnt = overcharges.map(([model, { worst, unquotedMicros, isAbove, isFree }]) => [
       model,
@@ -130,6 +131,7 @@ export class Scheduler {
       stoppedBy: index.stoppedBy,
       budgetMicros,
       maxUnquotedMicros,
+      agreed,
       overcharges: learnt.length === 0 ? "" : JSON.stringify(learnt),
       hasLosses: losses > 0,
     };

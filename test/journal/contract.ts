@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
 import { isDeliverable, jobsOf } from "../../src/journal/deliveries.ts";
 import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
+import { REMEMBERED_MS } from "../../src/journal/quotes.ts";
 import { accountOf } from "../../src/journal/record.ts";
 import { LISTED_MS, type ReviewLinkRow } from "../../src/journal/review-links.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
@@ -1029,6 +1030,36 @@ export function journalContract(name: string, open: Open): void {
         const later = link.expiresAt + LISTED_MS + 1;
         await journal.addReviewLink({ ...link, id: "two", createdAt: later, expiresAt: later + 1 });
         expect((await journal.reviewLinks()).map(({ id }) => id)).toEqual(["two"]);
+      });
+    });
+
+    describe("quotes", () => {
+      const quote = { id: "quote_1", account, basis: { maximumMicros: 5, open: ["a"] }, expiresAt: 5_000 };
+
+      test("are kept as they were issued", async () => {
+        await journal.issueQuote(quote, 1_000);
+        expect(await journal.issuedQuote("quote_1")).toEqual({ ...quote, usedBy: null });
+        expect(await journal.issuedQuote("quote_2")).toBeNull();
+      });
+
+      test("are used by one run, however many ask at once, and by that one again, also after their end", async () => {
+        await journal.issueQuote(quote, 1_000);
+        const runs = Array.from({ length: 9 }, (_, n) => `run-${n}`);
+        const used = await Promise.all(runs.map((run) => journal.useQuote("quote_1", run, 2_000)));
+        expect(used.filter(Boolean)).toHaveLength(1);
+        const winner = runs[used.indexOf(true)]!;
+        expect(await journal.issuedQuote("quote_1")).toEqual({ ...quote, usedBy: winner });
+        expect(await journal.useQuote("quote_1", winner, 9_000)).toBe(true);
+        expect(await journal.useQuote("quote_1", "another", 2_000)).toBe(false);
+      });
+
+      test("end with their time, and are forgotten long after it", async () => {
+        await journal.issueQuote(quote, 1_000);
+        expect(await journal.useQuote("quote_1", "run-1", 5_000)).toBe(false);
+        expect(await journal.useQuote("quote_2", "run-1", 2_000)).toBe(false);
+        const later = quote.expiresAt + REMEMBERED_MS + 1;
+        await journal.issueQuote({ ...quote, id: "quote_2", expiresAt: later + 1 }, later);
+        expect(await journal.issuedQuote("quote_1")).toBeNull();
       });
     });
 

@@ -18,6 +18,7 @@ import {
   shareExpiresAt,
   shareOf,
 } from "../../src/journal/pace-shares.ts";
+import { type IssuedQuote, REMEMBERED_MS } from "../../src/journal/quotes.ts";
 import {
   accountOf,
   changeLedger,
@@ -86,6 +87,7 @@ class ReferenceJournal implements JournalStore {
   readonly #now: () => number;
   readonly #runs = new Map<string, MemoryRun>();
   readonly #links = new Map<string, ReviewLinkRow>();
+  readonly #quotes = new Map<string, IssuedQuote>();
   readonly #handles = new Map<string, UploadHandleRow>();
   readonly #deliveries = new Map<
     string,
@@ -417,6 +419,26 @@ class ReferenceJournal implements JournalStore {
     if (link === undefined || link.revokedAt !== null || link.expiresAt <= at || link.uses >= link.maxUses)
       return false;
     this.#links.set(id, { ...link, uses: link.uses + 1 });
+    return true;
+  }
+
+  async issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
+    this.#open();
+    for (const { id, expiresAt } of this.#quotes.values()) {
+      if (expiresAt < at - REMEMBERED_MS) this.#quotes.delete(id);
+    }
+    this.#quotes.set(quote.id, structuredClone({ ...quote, usedBy: null }));
+  }
+
+  async issuedQuote(id: string): Promise<IssuedQuote | null> {
+    return structuredClone(this.#quotes.get(id) ?? null);
+  }
+
+  async useQuote(id: string, runId: string, at: number): Promise<boolean> {
+    const quote = this.#quotes.get(id);
+    const isFree = quote !== undefined && quote.usedBy === null && quote.expiresAt > at;
+    if (quote === undefined || (!isFree && quote.usedBy !== runId)) return false;
+    this.#quotes.set(id, { ...quote, usedBy: runId });
     return true;
   }
 

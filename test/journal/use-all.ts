@@ -39,6 +39,8 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
   await journal.addReviewLink({ ...link, uses: 0, maxUses: 1 });
   await Promise.all([journal.reviewLink("l"), journal.reviewLinks(), journal.useReviewLink("l", 2)]);
   await journal.revokeReviewLink("l", 3);
+  await journal.issueQuote({ id: "q", account, basis: {}, expiresAt: 9 }, 1);
+  await Promise.all([journal.issuedQuote("q"), journal.useQuote("q", "r", 2)]);
   await journal.runs({ limit: 5, before: 9 });
   await journal.runs({ tags: { a: "b" } });
   await journal.sharePace({ key: "k", holder: "h", at: 1, limit: null, pauseMs: 0, used: 0, wanted: 1, ttlMs: 1 });

@@ -69,7 +69,7 @@ export async function quoteEach(
   const quoted = await inOrder(rows, signal, async (row, index): Promise<QuotedRow | readonly BulkProblem[]> => {
     const report = known.get(row.id);
     if (report !== undefined) return knownRow(row, report);
-    const quote = await show.quote(pipeline, row.input, { profile, ...quoting });
+    const quote = await show.quote(pipeline, row.input, { profile, ...quoting, keep: false });
     if (!quote.ok) return quote.problems.map((problem) => ({ ...problem, index }));
     const { expectedMicros, totalMicros, prices } = quote;
     const expected = { mostMicros: expectedMicros, quotedMicros: expectedMicros };

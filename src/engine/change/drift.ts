@@ -1,20 +1,19 @@
-import type { Pipeline } from "../../define/index.ts";
 import type { RerunRequest, RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { own } from "../../own.ts";
-import { canonicalJson, type PlanDiff, traitsOf } from "../../plan/index.ts";
-import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { canonicalJson, fingerprint, type PlanDiff, traitsOf } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
-import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
+import { cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { NewSeed } from "../../run/seeds.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
 import { isLeftToNext } from "../price/moderated-options.ts";
+import type { Offered } from "../price/offers.ts";
 import type { Planner } from "../price/planner.ts";
 import type { StepPrice } from "../price/step-price.ts";
 import { priceText } from "../price/totals.ts";
-import { editsOf } from "./edits.ts";
-import { noDiff, type Replanning, replanRun } from "./replanning.ts";
+import { noDiff, type Replanning } from "./replanning.ts";
 
 /** Steps of a run that are to run again, and what that costs. Computing this spends nothing. */
 export interface RerunScope {
@@ -133,17 +132,39 @@ function committedWithin({ steps }: RunState, prefix: string): number {
   return sum;
 }
 
-/** Compares a run with its code. */
-export async function driftOf(
-  state: RunState,
-  pipeline: Pipeline,
-  planner: Planner,
-  { input, edit }: DriftOptions = {},
-): Promise<Drift> {
-  const changes = { changes: input, edits: editsOf(state, edit) };
-  return driftFrom(state, await replanRun(state, pipeline, planner, changes), planner);
+/** If the failure that stopped a run is rerun, the steps that it stopped run as well. */
+export function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
+  if (roots.size === 0) return roots;
+  const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
+  return new Map([...roots, ...left.map((path) => [path, "the run continues"] as const)]);
 }
 
+/** Identifies what a revision is based on: the plan, and the rerun requests up to then. */
+export function planId({ planned, reruns }: RunState): string {
+  return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
+}
+
+interface MadeAgain extends Pick<Offered, "plan" | "input"> {
+  readonly scope: RerunScope;
+  /** For want of the run's own. */
+  readonly maxUnquotedMicros: number | null;
+}
+
+/** What a run makes again, as somebody agrees to it. */
+export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicros }: MadeAgain): Offered {
+  const stale = new Set(scope.stale);
+  return {
+    runId: state.runId,
+    plan,
+    steps: plan.steps.filter(({ path }) => stale.has(path)),
+    state: planId(state),
+    input,
+    prices: scope.prices,
+    maxUnquotedMicros: maxUnquotedMicros ?? state.maxUnquotedMicros,
+  };
+}
+
+/** Compares a run with its code. */
 export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {
   if (!again.ok) {
     const { plan } = state.planned;
@@ -151,7 +172,8 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
     return { ...noDiff(plan), ...none, isSame: false, problems: again.problems };
   }
   const { plan, diff } = again;
-  const rerunScope = await computeRerunScope(state, { plan, roots: changedRoots(diff) }, planner);
+  const roots = withLeftOut(state, plan, changedRoots(diff));
+  const rerunScope = await computeRerunScope(state, { plan, roots }, planner);
   const problems = [...nameProblems(state, plan, diff), ...rerunScope.problems];
   const leaving = diff.removed.filter((path) => !hasNoOpenJobs(state.steps[path]!));
   const seenThroughFirst = [...rerunScope.seenThroughFirst, ...leaving];

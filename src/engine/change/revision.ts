@@ -1,12 +1,12 @@
 import type { Pipeline } from "../../define/index.ts";
-import type { RunEvent } from "../../journal/events.ts";
+import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
-import { canonicalJson, fingerprint, traitsOf } from "../../plan/index.ts";
-import type { Json, Plan } from "../../plan/plan.ts";
+import { canonicalJson, traitsOf } from "../../plan/index.ts";
+import type { Plan } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { readiness } from "../../run/readiness.ts";
-import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
+import { blockingFailure, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import { type Revised, revisionEvents } from "../../run/revise.ts";
 import { type RerunSeeds, rerunSeeds, seedsByStep } from "../../run/seeds.ts";
 import { shellWord } from "../../shell-word.ts";
@@ -14,7 +14,17 @@ import { functionsFor } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
-import { changedRoots, computeRerunScope, type Drift, driftFrom, type RerunQuote, type RerunScope } from "./drift.ts";
+import {
+  changedRoots,
+  computeRerunScope,
+  type Drift,
+  driftFrom,
+  madeAgain,
+  planId,
+  type RerunQuote,
+  type RerunScope,
+  withLeftOut,
+} from "./drift.ts";
 import { editsOf } from "./edits.ts";
 import { type Replanning, replanRun } from "./replanning.ts";
 import { type RerunOptions, resolveRerunRequest } from "./rerun-request.ts";
@@ -51,9 +61,11 @@ export async function fixedExpansions(
 
 /** The changes that a resume requests, priced and allowed; or drift that was not accepted. */
 export type Revision =
-  | { readonly kind: "drifted"; readonly drift: Drift }
+  | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
   | {
       readonly kind: "rerun";
+      /** The quote that it was agreed to with; null: none. */
+      readonly agreed: AgreedQuote | null;
       /** The plan that it belongs to; another one needs a new revision. */
       readonly of: string;
       /** The same for a plan that has grown meanwhile. */
@@ -65,11 +77,6 @@ export type Revision =
     };
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
-
-/** Identifies what a revision is based on: the plan, and the rerun requests up to then. */
-export function planId({ planned, reruns }: RunState): string {
-  return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
-}
 
 /** What the given code makes of the run's input now; null where it is not to be compared. */
 export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
@@ -94,7 +101,7 @@ export async function revise(
 ): Promise<Revision | null> {
   const { pipeline, acceptChanges = false, input, edit } = how;
   const drift = again === null ? null : await driftFrom(state, again, planner);
-  if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
+  if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift, agreed: null };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const before = state.planned.plan;
   // Here the requests are unchanged, or the changes were accepted.
@@ -116,12 +123,18 @@ export async function revise(
   const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
   const rerunScope = await computeRerunScope(state, { plan, roots, maxUnquotedMicros }, planner);
   if (rerunScope.problems.length > 0) throw new PlanProblemsError(rerunScope.problems);
-  checkBudget(state, rerunScope, usdOption("budget", how.budget));
+  const inputNow = replanned?.input ?? state.planned.input;
+  const offered = madeAgain(state, { plan, input: inputNow, scope: rerunScope, maxUnquotedMicros });
+  const agreed = how.quote === undefined ? null : await planner.offers.agreed(how.quote, offered);
+  const isAllowed = agreed !== null && state.agreed !== null && how.budget === undefined;
+  if (!isAllowed) checkBudget(state, rerunScope, usdOption("budget", how.budget));
   const touched = [...rerunScope.stale, ...(replanned?.diff.removed ?? [])];
   checkResolved(state, touched);
   const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
+  if (agreed !== null) await planner.offers.use(agreed.quote, state.runId, offered);
   return {
     kind: "rerun",
+    agreed,
     of: planId(state),
     renew: async (now) => revise(now, how, await replanFor(now, how, planner), planner),
     busy: ({ steps }) => [
@@ -203,13 +216,6 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
     if (!isStepFinal(step.status)) throw refuse(`${path} is in progress; wait until it has finished.`);
   }
   return new Map(steps.map((path) => [path, "asked for"]));
-}
-
-/** If the failure that stopped a run is rerun, the steps that it stopped run as well. */
-function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): RerunRoots {
-  if (roots.size === 0) return roots;
-  const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
-  return new Map([...roots, ...left.map((path) => [path, "the run continues"] as const)]);
 }
 
 function checkGoesOn(state: RunState, plan: Plan, roots: RerunRoots): void {

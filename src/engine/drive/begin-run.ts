@@ -1,14 +1,15 @@
 import { ownText } from "../../clean-text.ts";
-import type { RunEvent } from "../../journal/events.ts";
+import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
+import { ownLimitMicros } from "../../run/headroom.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { resumeEvents } from "../../run/rerun.ts";
 import { quotedEvents } from "../../run/revise.ts";
-import { driftMessage } from "../change/drift.ts";
-import { planId, type Revision } from "../change/revision.ts";
+import { driftMessage, planId } from "../change/drift.ts";
+import type { Revision } from "../change/revision.ts";
 import type { Code } from "../effects/functions.ts";
 import type { AccountMove } from "../money/account-move.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
@@ -50,7 +51,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
     const events = pauseForDrift(state, driftMessage(revision.drift));
     return { events, pending: null, isIdle: true };
   }
-  const budget = budgetEvents(state, how);
+  const budget = budgetEvents(state, how, revision?.agreed ?? null);
   if (revision !== null) {
     const busy = revision.busy(state);
     if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, isIdle: false };
@@ -88,9 +89,38 @@ export function firstPrices(plan: Plan, prices: Quote["prices"]): readonly RunEv
   return quoted.flatMap((price) => quotedEvents(price, 1));
 }
 
-function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): readonly RunEvent[] {
-  if (budget === undefined && maxUnquoted === undefined) return [];
-  const budgetMicros = usdOption("budget", budget) ?? state.budgetMicros;
+/** What whoever resumes the run allows it to cost: `more` is what they agreed to with a quote of what is made again. */
+function budgetEvents(
+  state: RunState,
+  { budget, agree, maxUnquoted }: ResumeOptions,
+  more: AgreedQuote | null,
+): readonly RunEvent[] {
+  const { agreed, pause } = state;
+  if (budget === undefined && agree === undefined && maxUnquoted === undefined && (more === null || agreed === null))
+    return [];
+  const isOwn = state.planned.budgetTag === undefined;
+  const limitMicros = ownLimitMicros(state);
+  const given = usdOption("budget", budget);
+  const most = usdOption("agree", agree) ?? (isOwn ? given : null);
+  // Beside what the run may cost already.
+  const raised =
+    most ?? (agreed === null || more === null || limitMicros === null ? null : limitMicros + more.maximumMicros);
+  const budgetMicros = (isOwn ? (given ?? raised) : given) ?? state.budgetMicros;
   const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted) ?? state.maxUnquotedMicros;
-  return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
+  const set = { type: "run.budget.set", budgetMicros, maxUnquotedMicros } as const;
+  if (agreed === null || raised === null) return [set];
+  const asks = most !== null && most >= (pause?.requiredMicros ?? Infinity) ? (pause?.asks ?? []) : [];
+  const prices = Object.fromEntries(asks.map(({ step, costMicros }) => [step, costMicros]));
+  return [
+    {
+      ...set,
+      agreed: {
+        ...agreed,
+        quote: more?.quote ?? agreed.quote,
+        maximumMicros: raised,
+        open: [...new Set([...agreed.open, ...(more?.open ?? [])])],
+        prices: { ...agreed.prices, ...prices },
+      },
+    },
+  ];
 }

@@ -165,14 +165,15 @@ export class RunSupervisor {
 }
 
 /** Whether whoever resumes the run wants something else of it than that it continues. */
-function changesRun({ budgetMicros, maxUnquotedMicros }: RunState, how: Start): boolean {
-  const { revision = null, move, budget, maxUnquoted } = how;
+function changesRun({ budgetMicros, maxUnquotedMicros, agreed }: RunState, how: Start): boolean {
+  const { revision = null, move, budget, agree, maxUnquoted } = how;
   const isOther = (option: string, text: string | undefined, now: number | null) =>
     text !== undefined && usdOption(option, text) !== now;
   return (
     revision !== null ||
     move !== undefined ||
     isOther("budget", budget, budgetMicros) ||
+    isOther("agree", agree, agreed?.maximumMicros ?? null) ||
     isOther("maxUnquoted", maxUnquoted, maxUnquotedMicros)
   );
 }

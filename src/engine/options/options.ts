@@ -3,9 +3,6 @@ import type { Pipeline, ProfileFields } from "../../define/index.ts";
 import { DAY_MS } from "../../duration.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { parseUsd } from "../../money.ts";
-import { expansionsIn, type JobLimits } from "../../plan/index.ts";
-import type { Plan } from "../../plan/plan.ts";
-import { didYouMean } from "../../plan/suggest.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
@@ -132,6 +129,13 @@ export interface RunOptions extends DriveOptions {
   readonly tags?: { readonly [key: string]: string } | undefined;
   /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
   readonly budget?: string | undefined;
+  /**
+   * The quote that somebody agreed to, by its id: the run starts only if it is still that plan at no more than its maximum, which is
+   * then the most that the run may cost. Throws {@link QuoteRefusedError} otherwise. Default: none.
+   */
+  readonly quote?: string | undefined;
+  /** For a run that is there: see {@link ResumeOptions.agree}. */
+  readonly agree?: string | undefined;
   /** A tag of the run, as `key=value`: its budget is the most that all runs with that tag may cost together. Default: none. */
   readonly budgetTag?: string | undefined;
   /** Jobs at once: in all (default 8), or by `total`, model id, provider (`fal`) and modality. */
@@ -167,6 +171,8 @@ export interface QuoteOptions extends PlanOptions {
   readonly maxUnquoted?: string | undefined;
   /** Prices reusable results of earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
+  /** Whether it is kept, so that a run can be started with it. Default true. */
+  readonly keep?: boolean | undefined;
   /** Jobs at once that the forecast assumes; see {@link RunOptions.concurrency}. Default 8. */
   readonly concurrency?: RunOptions["concurrency"];
 }
@@ -177,6 +183,16 @@ export interface CompareOptions extends QuoteOptions {
 }
 
 export interface ResumeOptions extends DriveOptions {
+  /**
+   * The quote of `drift` or `rerunQuote` that somebody agreed to, by its id: what is to be made again is made only if it is still
+   * that, at no more than its maximum. Throws {@link QuoteRefusedError} otherwise. Default: none.
+   */
+  readonly quote?: string | undefined;
+  /**
+   * The most that the run may cost by itself, a decimal of US dollars: agrees to prices that it paused for because they were not
+   * known before. For a run without a shared budget, `budget` does the same.
+   */
+  readonly agree?: string | undefined;
   /** A new budget, decimal of US dollars, in place of the run's own. */
   readonly budget?: string | undefined;
   /** Likewise for the most that one job without a quote may cost. */
@@ -235,32 +251,6 @@ export interface ResumeOptions extends DriveOptions {
   readonly waitForFundsMs?: number | undefined;
 }
 
-const DEFAULT_LIMIT = 8;
-/** What a limit may name beside `total` and model ids; `task` are local functions. */
-const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
-/** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
-export function checkLimits(limits: JobLimits, { steps }: Plan): void {
-  const named = Object.keys(limits.perModel);
-  if (named.length === 0) return;
-  const models = new Set(
-    steps.flatMap((step) => {
-      return [...("model" in step ? [step.model] : []), ...("provider" in step ? [step.provider] : [])];
-    }),
-  );
-  const mayGrow = expansionsIn(steps).size > 0;
-  for (const name of named) {
-    if (models.has(name)) continue;
-    const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
-    // What an expansion will ask for is not known yet.
-    if (mayGrow && suggestion === null) continue;
-    const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
-    throw new InvalidOptionError(
-      "concurrency",
-      `${name} limits nothing here; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
-    );
-  }
-}
-
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export function checkRunId(id: string): void {
@@ -286,20 +276,4 @@ export function usdOption(option: string, text: string | undefined): number | nu
     );
   }
   return micros;
-}
-
-/** Limits of jobs at once, from a number or from limits by name. */
-export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
-  const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
-  const perModel: Record<string, number> = Object.create(null);
-  const perModality: Record<string, number> = {};
-  for (const [name, limit] of Object.entries(given)) {
-    if (limit === undefined) continue;
-    if (!Number.isSafeInteger(limit) || limit < 1) {
-      throw new InvalidOptionError(`concurrency.${name}`, `${limit} is no number of jobs; use a whole number from 1.`);
-    }
-    if (MODALITIES.has(name)) perModality[name] = limit;
-    else if (name !== "total") perModel[name] = limit;
-  }
-  return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }

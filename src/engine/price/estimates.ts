@@ -74,6 +74,12 @@ export class EstimateCache {
     }
   }
 
+  /** Prices move: what was asked for longer ago than this is asked for again. */
+  forgetOlderThan(ms: number): void {
+    const before = this.#now() - ms;
+    for (const [key, { at }] of this.#known) if (at < before) this.#known.delete(key);
+  }
+
   #fresh(key: string): Known | null {
     const known = this.#known.get(key);
     return known !== undefined && this.#now() - known.at < this.#keepMs ? known : null;

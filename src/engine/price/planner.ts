@@ -2,6 +2,7 @@ import type { Client } from "../../api/index.ts";
 import { type Catalog, type ChatLook, lookForChat, readCatalog, withFamilies } from "../../catalog/index.ts";
 import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
+import type { JournalStore } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
 import {
   type AppliedProfile,
@@ -24,7 +25,7 @@ import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
-import { limitsOf } from "../options/options.ts";
+import { limitsOf } from "../options/job-limits.ts";
 import { explainPreview, previewReuse, type ReusePreview } from "../reuse/explain.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
@@ -32,6 +33,7 @@ import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
 import { withoutModerated } from "./moderated-options.ts";
+import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
   type PlaceholderInput,
   type PlaceholderSources,
@@ -39,7 +41,7 @@ import {
   type Requested,
 } from "./placeholder-input.ts";
 import { planBasis } from "./plan-basis.ts";
-import { pricePlan, type Quote } from "./quote.ts";
+import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { missingRequirements } from "./requirements.ts";
 import type { StepPrice } from "./step-price.ts";
 import { settleDoubts, unreadTables } from "./tables.ts";
@@ -70,6 +72,8 @@ export interface PlannerParts {
   readonly missingKey: Error | null;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
+  readonly store: JournalStore;
+  readonly account: string;
   readonly now: () => number;
   readonly cache: ResultCache;
   /** What is known of models beyond their schemas. */
@@ -101,6 +105,7 @@ interface Kept<T> {
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
 export class Planner {
   readonly estimates: EstimateCache;
+  readonly offers: Offers;
   readonly #parts: PlannerParts;
   readonly #models = new Map<string, Kept<Awaited<ReturnType<Client["model"]>>>>();
   readonly #chats = new Map<string, Kept<ChatLook>>();
@@ -108,6 +113,7 @@ export class Planner {
   constructor(parts: PlannerParts) {
     this.#parts = parts;
     this.estimates = new EstimateCache(parts.client, parts.now, CACHE_MS);
+    this.offers = new Offers(parts);
   }
 
   /** Plans it as written, or as one of its profiles would have it. */
@@ -177,27 +183,20 @@ export class Planner {
   async quote(
     pipeline: Pipeline,
     input: unknown,
-    { profile, ...pricing }: PricingOptions & { readonly profile?: string | undefined },
+    {
+      profile,
+      isOffered,
+      ...pricing
+    }: PricingOptions & { readonly profile?: string | undefined; readonly isOffered: boolean },
   ): Promise<Quote> {
     const produced = await this.plan(pipeline, input, { profile });
     if (produced.ok) {
       const quote = await this.price(produced.plan, pricing);
-      return { ...quote, warnings: [...produced.warnings, ...quote.warnings] };
+      const isPriced = quote.ok && this.#parts.missingKey === null && isOffered;
+      const offer = isPriced ? await this.offers.issue(newRun(produced, quote, pricing.maxUnquotedMicros)) : NO_OFFER;
+      return { ...quote, ...offer, warnings: [...produced.warnings, ...quote.warnings] };
     }
-    return {
-      ok: false,
-      problems: produced.problems,
-      warnings: [],
-      plan: null,
-      prices: [],
-      totalMicros: { min: 0, max: null },
-      expectedMicros: 0,
-      balanceMicros: null,
-      budgetMicros: null,
-      criticalPath: [],
-      forecastMs: null,
-      risks: [],
-    };
+    return unplanned(produced.problems);
   }
 
   /** `only`: these steps of the plan, not all. */

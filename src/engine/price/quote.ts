@@ -6,6 +6,7 @@ import { criticalPath, expectedSpanMs } from "../../plan/critical-path.ts";
 import { type Catalog, type JobLimits, optionsAround, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
+import type { Offer } from "../errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { ReusePreview } from "../reuse/explain.ts";
@@ -13,6 +14,7 @@ import type { EstimateCache, Estimated } from "./estimates.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
 import { type ExpiryRisk, expiryRisks } from "./expiry-risks.ts";
+import { NO_OFFER } from "./offers.ts";
 import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
 import type { StepPrice } from "./step-price.ts";
@@ -20,7 +22,7 @@ import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from 
 import { voiceProblems } from "./voice-problems.ts";
 
 /** A plan with prices. Making one spends nothing: uploads and estimates are free. */
-export interface Quote {
+export interface Quote extends Offer {
   /** False when there are problems: then nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
@@ -42,6 +44,25 @@ export interface Quote {
   readonly forecastMs: number | null;
   /** Steps that may find what they take in gone at the service. */
   readonly risks: readonly ExpiryRisk[];
+}
+
+/** Of what cannot be planned. */
+export function unplanned(problems: readonly Problem[]): Quote {
+  return {
+    ...NO_OFFER,
+    ok: false,
+    problems,
+    warnings: [],
+    plan: null,
+    prices: [],
+    totalMicros: { min: 0, max: null },
+    expectedMicros: 0,
+    balanceMicros: null,
+    budgetMicros: null,
+    criticalPath: [],
+    forecastMs: null,
+    risks: [],
+  };
 }
 
 export interface Pricing {
@@ -158,6 +179,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const totals = total({ ...plan, steps: only }, prices);
   await work.pause(only.length);
   return {
+    ...NO_OFFER,
     ok: problems.length === 0,
     problems,
     plan,

@@ -19,9 +19,11 @@ import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../error
 import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
 import { checkWallet, type GlancedBalance } from "../money/wallet.ts";
-import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
+import { checkLimits, limitsOf } from "../options/job-limits.ts";
+import { checkRunId, type RunOptions, usdOption } from "../options/options.ts";
 import { checkTags } from "../options/tags.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
+import { newRun as offeredRun } from "../price/offers.ts";
 import type { Planned, Planner } from "../price/planner.ts";
 
 export interface CreateParts {
@@ -43,6 +45,8 @@ export interface CreatedRun {
   readonly code: Code;
 }
 
+/** A price that somebody agreed to is asked for again at the start, unless it is as young as this. */
+const PRICES_AGREED_MS = 30_000;
 /** An engine looks at the run then, should this process die before it has written down the prices. */
 const PRICED_WITHIN_MS = 30_000;
 
@@ -66,18 +70,31 @@ export async function createRun(
   const produced = await planner.plan(pipeline, input, options);
   if (!produced.ok) throw new PlanProblemsError(produced.problems);
   checkLimits(limits, produced.plan);
+  if (options.quote !== undefined) planner.estimates.forgetOlderThan(PRICES_AGREED_MS);
   const quote = await planner.price(produced.plan, { maxUnquotedMicros, reuse, limits, isForecast: false });
   if (!quote.ok) throw new PlanProblemsError(quote.problems);
+  const offered = offeredRun(produced, quote, maxUnquotedMicros);
+  const agreed = options.quote === undefined ? null : await planner.offers.agreed(options.quote, offered);
   if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
     throw new OverBudgetError(quote.expectedMicros, budgetMicros);
   if (options.startAnyway !== true) await checkWallet(balance, repository, quote.totalMicros.min);
   refuseWhileLoading(pipeline.name);
   const { origin: baseUrl, keyId } = repository.account;
-  const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.expectedMicros };
+  const isOwn = options.budgetTag === undefined;
+  const most = agreed === null || !isOwn ? budgetMicros : Math.min(budgetMicros ?? Infinity, agreed.maximumMicros);
+  const amounts = {
+    budgetMicros: most,
+    maxUnquotedMicros,
+    limits,
+    quoteMicros: quote.expectedMicros,
+    ...(agreed !== null && { agreed: { ...agreed, ...(budgetMicros !== null && { budgetMicros }) } }),
+  };
   const where = { baseUrl, keyId, ...(store.project !== undefined && { project: store.project }) };
   const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
   await prepareOutDir(planned.outDir);
   await media.checkWritable();
+  // Last, and before the run: should this process die in between, only the quote is lost.
+  if (agreed !== null) await planner.offers.use(agreed.quote, id, offered);
   const at = now();
   const state = newRun(id, planned, at);
   try {
@@ -121,7 +138,7 @@ function titleOf(said = ""): { readonly title?: string } {
 
 type Agreed = Pick<
   RunPlanned,
-  "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
+  "agreed" | "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
 >;
 
 /** The first event of a run: all that is needed to continue with it elsewhere. */

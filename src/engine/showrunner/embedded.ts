@@ -148,9 +148,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
     await checkSameRun(state, { pipeline, input, options }, this.planner);
-    const { signal, budget, maxUnquoted, giveUpAfterMs, waitForCapMs } = options;
-    const isRaised = usdOption("budget", budget) !== null && usdOption("budget", budget) !== state.budgetMicros;
-    const limits = { ...(isRaised && { budget }), maxUnquoted };
+    const { signal, budget, agree, maxUnquoted, giveUpAfterMs, waitForCapMs } = options;
+    const limits = { ...(isOtherBudget(state, usdOption("budget", budget)) && { budget }), agree, maxUnquoted };
     const how = { signal, pipeline, compare: false, giveUpAfterMs, waitForCapMs, ...limits };
     const row = await this.store.run(id);
     const isHere = this.#supervisor.handleOf(id) !== undefined;
@@ -264,4 +263,11 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       inboxEveryMs: 1000,
     };
   }
+}
+
+/** Whether whoever starts the run once more wants it to have another budget. What a quote lowered at its start is the same. */
+function isOtherBudget({ budgetMicros, planned }: RunState, given: number | null): boolean {
+  const { agreed, budgetTag } = planned;
+  if (given === null || given === budgetMicros) return false;
+  return agreed === undefined || budgetTag !== undefined || given !== agreed.budgetMicros;
 }

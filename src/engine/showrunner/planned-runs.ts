@@ -2,22 +2,32 @@ import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
+import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
-import { type Drift, type DriftOptions, driftOf, type RerunQuote } from "../change/drift.ts";
+import {
+  type Drift,
+  type DriftOptions,
+  driftFrom,
+  madeAgain,
+  type RerunQuote,
+  type RerunScope,
+} from "../change/drift.ts";
+import { editsOf } from "../change/edits.ts";
 import { type Redo, redoOf } from "../change/redo.ts";
+import { replanRun } from "../change/replanning.ts";
 import { rerunQuote } from "../change/revision.ts";
+import type { Offer } from "../errors.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { SpendingLimits } from "../money/spending.ts";
 import { GlancedBalance } from "../money/wallet.ts";
 import type { openNotifications } from "../notify/notifications.ts";
 import { inputDoor } from "../options/input-door.ts";
+import { checkLimits, limitsOf } from "../options/job-limits.ts";
 import {
   type CompareOptions,
-  checkLimits,
-  limitsOf,
   type OpenOptions,
   type PlanOptions,
   type QuoteOptions,
@@ -25,6 +35,7 @@ import {
   usdOption,
 } from "../options/options.ts";
 import { ExpectedDurations } from "../price/expected-durations.ts";
+import { NO_OFFER } from "../price/offers.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";
@@ -78,6 +89,8 @@ export abstract class PlannedRuns extends StoredRuns {
     this.planner = new Planner({
       client,
       media,
+      store,
+      account,
       durations: this.durations,
       service: kind,
       missingKey,
@@ -95,10 +108,10 @@ export abstract class PlannedRuns extends StoredRuns {
   }
 
   async quote(pipeline: Pipeline, input: unknown, options: QuoteOptions = {}): Promise<Quote> {
-    const { maxUnquoted, profile, reuse, concurrency } = options;
+    const { maxUnquoted, profile, reuse, concurrency, keep: isOffered = true } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted);
     const limits = limitsOf(concurrency);
-    const quote = await this.planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits });
+    const quote = await this.planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits, isOffered });
     if (quote.plan !== null) checkLimits(limits, quote.plan);
     const balanceMicros =
       quote.ok && this.service.missingKey === null ? await this.balanceGlance.micros(quote.totalMicros.min) : null;
@@ -129,9 +142,13 @@ export abstract class PlannedRuns extends StoredRuns {
     return this.durations.knownMs(step);
   }
 
-  async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift> {
+  async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift & Offer> {
     const state = await (options.anyAccount === true ? this.repository.load(runId) : this.loadOurs(runId));
-    return driftOf(state, pipeline, this.planner, options);
+    const changes = { changes: options.input, edits: editsOf(state, options.edit) };
+    const again = await replanRun(state, pipeline, this.planner, changes);
+    const drift = await driftFrom(state, again, this.planner);
+    const { plan, input } = again.ok ? again : state.planned;
+    return { ...drift, ...(await this.#offer(state, { plan, input, scope: drift })) };
   }
 
   async redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo> {
@@ -142,7 +159,19 @@ export abstract class PlannedRuns extends StoredRuns {
     runId: string,
     steps: readonly string[],
     options: Pick<ResumeOptions, "requestId" | "rerunFailed"> = {},
-  ): Promise<RerunQuote> {
-    return rerunQuote(await this.loadOurs(runId), { ...options, rerun: steps }, this.planner);
+  ): Promise<RerunQuote & Offer> {
+    const state = await this.loadOurs(runId);
+    const scope = await rerunQuote(state, { ...options, rerun: steps }, this.planner);
+    return { ...scope, ...(await this.#offer(state, { ...state.planned, scope })) };
+  }
+
+  /** Nothing is issued where nothing can, or need, be agreed to. */
+  async #offer(
+    state: RunState,
+    made: { readonly plan: Plan; readonly input: Json; readonly scope: RerunScope },
+  ): Promise<Offer> {
+    const { stale, problems } = made.scope;
+    const isOffered = stale.length > 0 && problems.length === 0 && this.repository.isOurs(state);
+    return isOffered ? this.planner.offers.issue(madeAgain(state, { ...made, maxUnquotedMicros: null })) : NO_OFFER;
   }
 }

@@ -13,7 +13,7 @@ import type { Comparison } from "../change/compare.ts";
 import type { Drift, DriftOptions, RerunQuote } from "../change/drift.ts";
 import type { Redo } from "../change/redo.ts";
 import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
-import type { InvalidOptionError } from "../errors.ts";
+import type { InvalidOptionError, Offer } from "../errors.ts";
 import type { GcOptions, GcReport } from "../media/gc.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { SpendingTotals } from "../money/spending.ts";
@@ -74,7 +74,7 @@ export interface Showrunner {
   ): Promise<
     { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
   >;
-  /** The plan with prices. Spends nothing. */
+  /** The plan with prices, and the id that a start of just this is agreed to by. Spends nothing. */
   quote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
@@ -93,7 +93,8 @@ export interface Showrunner {
   explain(of: string | Plan, step: string): Promise<StepExplanation>;
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all problems
-   * at once and {@link OverBudgetError} when the quote is above `budget`; then nothing was submitted. `await` gives the
+   * at once, {@link OverBudgetError} when the quote is above `budget`, and {@link QuoteRefusedError} when it is not what
+   * `quote` was for; then nothing was submitted. `await` gives the
    * handle of a run under way; its `result()` settles with its end or pause.
    */
   run<S extends z.ZodType, R extends Returns>(
@@ -137,7 +138,7 @@ export interface Showrunner {
    * with inputs of steps edited: which steps are unchanged, changed, new, gone or renamed, which are to be rerun, and for
    * how much. Spends nothing and changes nothing.
    */
-  drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift>;
+  drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
    * What a person's note on a step, or on what an approval shows, asks to be made again: `revise` of the steps says what it
    * changes in their inputs; those without one are asked for once more. Pass it to {@link drift} or {@link rerunQuote} for
@@ -152,7 +153,7 @@ export interface Showrunner {
     runId: string,
     steps: readonly string[],
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed">,
-  ): Promise<RerunQuote>;
+  ): Promise<RerunQuote & Offer>;
   /**
    * How long the step is expected to take by what its model took, milliseconds; null before that has
    * finished a job. Knows what `quote`, `run` and `resume` read for their plans.

@@ -148,6 +148,26 @@ export interface Comment {
 export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
 
+/** What somebody agreed to with a quote. */
+export interface AgreedQuote {
+  /** Its id. */
+  readonly quote: string;
+  /** The most that the run may cost. */
+  readonly maximumMicros: number;
+  /** The budget that the run was started with, where its maximum is lower. */
+  readonly budgetMicros?: number;
+  /** Steps, and expansions, whose price nobody knew: at each of theirs the run asks. */
+  readonly open: readonly string[];
+  /** What was agreed to since for steps of these, once their prices were known. */
+  readonly prices?: { readonly [step: string]: number };
+}
+
+/** A price that was not known when the run was agreed to. */
+export interface AskedPrice {
+  readonly step: string;
+  readonly costMicros: number;
+}
+
 /** The first event of every run. */
 export interface RunPlanned {
   readonly type: "run.planned";
@@ -160,6 +180,8 @@ export interface RunPlanned {
   readonly budgetMicros: number | null;
   /** `key=value`: the budget is for all runs with this tag together. Absent: for this run. */
   readonly budgetTag?: string;
+  /** The quote that it was started with. Absent: none. */
+  readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
   /** Total of the quote when the run was made; null when a step had no price. */

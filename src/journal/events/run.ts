@@ -2,7 +2,7 @@ import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { passClock, startClock, stopClock } from "../active-time.ts";
 import type { RunState } from "../state.ts";
-import type { PauseReason, RunEnd } from "./facts.ts";
+import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 interface Paused {
@@ -16,6 +16,8 @@ interface Paused {
   readonly balanceMicros?: number | null;
   /** Set where a cap over several runs is reached: the option that would have done. */
   readonly flag?: CleanText;
+  /** Set for `budget` where prices became known that were not agreed to: `requiredMicros` agrees to them. */
+  readonly asks?: readonly AskedPrice[];
   /** Set for `cap`: from when on the run may continue without a person, epoch milliseconds. */
   readonly resumeAt?: number;
   /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
@@ -44,7 +46,13 @@ export type RunLevelEvent =
       readonly jobId: string | null;
     }
   /** Whoever resumed it allowed another amount. */
-  | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }
+  | {
+      readonly type: "run.budget.set";
+      readonly budgetMicros: number | null;
+      readonly maxUnquotedMicros: number | null;
+      /** What is agreed to from now on; absent: as before. */
+      readonly agreed?: AgreedQuote;
+    }
   | SpendingReached
   | Paused
   | { readonly type: "run.resumed" }
@@ -114,8 +122,9 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "run.budget.set": {
-    apply: ({ state }, { budgetMicros, maxUnquotedMicros }) => {
+    apply: ({ state }, { budgetMicros, maxUnquotedMicros, agreed }) => {
       state.budgetMicros = budgetMicros;
+      if (agreed !== undefined) state.agreed = agreed;
       state.maxUnquotedMicros = maxUnquotedMicros;
     },
     changes: "run",
@@ -145,6 +154,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.moveRun();
       stopClock(fold.state.activeTime, fold.at);
       fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt };
+      if (funds.asks !== undefined) fold.state.pause = { ...fold.state.pause, asks: funds.asks };
       if (reason === "approval") closeReruns(fold.state);
     },
     changes: "run",

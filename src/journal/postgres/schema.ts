@@ -253,4 +253,17 @@ export const migrations: readonly Migration[] = [
   INSERT INTO {s}.run_texts SELECT run_key, lower(run_id || ' ' || pipeline || ' ' || replace(replace(tags, '":"', '='), '"', ' ')) FROM {s}.runs;
   `,
   },
+  {
+    // As in SQLite.
+    sql: `
+  CREATE TABLE {s}.quotes (
+    id text COLLATE "C" PRIMARY KEY,
+    account text COLLATE "C" NOT NULL,
+    basis text NOT NULL,
+    expires_at bigint NOT NULL,
+    used_by text COLLATE "C"
+  );
+  CREATE INDEX quotes_expiry ON {s}.quotes (expires_at);
+  `,
+  },
 ];

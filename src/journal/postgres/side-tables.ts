@@ -4,6 +4,7 @@ import { DELIVERIES_KEPT_MS, type Delivery, type DeliveryOutcome, MOST_DELIVERIE
 import { RunUnknownError } from "../errors.ts";
 import type { AccountTotals, LedgerTotals, SpendingScope } from "../money.ts";
 import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
+import { type IssuedQuote, issuedQuoteOf, quoteColumns, REMEMBERED_MS } from "../quotes.ts";
 import { slotOf } from "../record.ts";
 import { LISTED_MS, linkColumns, type ReviewLinkRow, reviewLinkOf } from "../review-links.ts";
 import { accountTotalsOf, handleOf, inboxEntryOf, ledgerTotalsOf, noticeOf, progressOf, resultOf } from "../rows.ts";
@@ -203,6 +204,30 @@ export async function useReviewLink(db: Database, id: string, at: number): Promi
   const sql = `UPDATE {s}.review_links SET uses = uses + CASE WHEN last_use = $3 THEN 0 ELSE 1 END, last_use = $3
     WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND (uses < max_uses OR last_use = $3) RETURNING id`;
   return (await db.query(sql, [id, at, randomUUID()])).length > 0;
+}
+
+/** A repeated call whose first was carried out finds its quote there. */
+export async function issueQuote(db: Database, quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void> {
+  await db.query("DELETE FROM {s}.quotes WHERE expires_at < $1", [at - REMEMBERED_MS]);
+  const { id, account, basis, expiresAt } = quote;
+  await db.query(`INSERT INTO {s}.quotes (${quoteColumns}) VALUES ($1, $2, $3, $4, NULL) ON CONFLICT (id) DO NOTHING`, [
+    id,
+    account,
+    JSON.stringify(basis),
+    expiresAt,
+  ]);
+}
+
+export async function readQuote(db: Database, id: string): Promise<IssuedQuote | null> {
+  const [row] = await db.query(`SELECT ${quoteColumns} FROM {s}.quotes WHERE id = $1`, [id]);
+  return row === undefined ? null : issuedQuoteOf(db.columns, row);
+}
+
+/** Durable like a commit: what it allows spends money. */
+export async function useQuote(db: Database, id: string, runId: string, at: number): Promise<boolean> {
+  const sql = `UPDATE {s}.quotes SET used_by = $2
+    WHERE id = $1 AND (used_by = $2 OR used_by IS NULL AND expires_at > $3) RETURNING id`;
+  return (await db.query(sql, [id, runId, at])).length > 0;
 }
 
 /** See `JournalStore.deliver`. */

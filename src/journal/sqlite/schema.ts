@@ -265,4 +265,17 @@ export const migrations: readonly Migration[] = [
   INSERT INTO run_texts SELECT run_key, lower(run_id || ' ' || pipeline || ' ' || replace(replace(tags, '":"', '='), '"', ' ')) FROM runs;
   `,
   },
+  {
+    // The basis is JSON.
+    sql: `
+  CREATE TABLE quotes (
+    id TEXT PRIMARY KEY,
+    account TEXT NOT NULL,
+    basis TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used_by TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX quotes_expiry ON quotes (expires_at);
+  `,
+  },
 ];

@@ -1,4 +1,5 @@
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
+import { type IssuedQuote, issuedQuoteOf, quoteColumns, REMEMBERED_MS } from "../quotes.ts";
 import { LISTED_MS, linkColumns, type ReviewLinkRow, reviewLinkOf } from "../review-links.ts";
 import { handleOf, noticeOf, progressOf } from "../rows.ts";
 import type { Progress, UploadHandleRow } from "../store.ts";
@@ -94,6 +95,33 @@ const USE =
 export function useReviewLink(db: Database, id: string, at: number): boolean {
   db.writes += 1;
   return db.get(USE, id, at) !== undefined;
+}
+
+export function issueQuote(
+  db: Database,
+  { id, account, basis, expiresAt }: Omit<IssuedQuote, "usedBy">,
+  at: number,
+): void {
+  db.run("DELETE FROM quotes WHERE expires_at < ?", at - REMEMBERED_MS);
+  db.run(
+    `INSERT INTO quotes (${quoteColumns}) VALUES (?, ?, ?, ?, NULL)`,
+    id,
+    account,
+    JSON.stringify(basis),
+    expiresAt,
+  );
+}
+
+export function readQuote(db: Database, id: string): IssuedQuote | null {
+  const row = db.get(`SELECT ${quoteColumns} FROM quotes WHERE id = ?`, id);
+  return row === undefined ? null : issuedQuoteOf(db.columns, row);
+}
+
+export function useQuote(db: Database, id: string, runId: string, at: number): boolean {
+  db.writes += 1;
+  const sql =
+    "UPDATE quotes SET used_by = ?1 WHERE id = ?2 AND (used_by = ?1 OR used_by IS NULL AND expires_at > ?3) RETURNING id";
+  return db.get(sql, runId, id, at) !== undefined;
 }
 
 const columns = "run_id, seq, event, body, attempts, due_at, last_error FROM notices JOIN runs USING (run_key)";

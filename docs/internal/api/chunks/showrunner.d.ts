@@ -164,6 +164,19 @@ interface Comment {
 }
 type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
+interface AgreedQuote {
+  readonly quote: string;
+  readonly maximumMicros: number;
+  readonly budgetMicros?: number;
+  readonly open: readonly string[];
+  readonly prices?: {
+    readonly [step: string]: number;
+  };
+}
+interface AskedPrice {
+  readonly step: string;
+  readonly costMicros: number;
+}
 interface RunPlanned {
   readonly type: "run.planned";
   readonly plan: Plan;
@@ -173,6 +186,7 @@ interface RunPlanned {
   readonly nonce: string;
   readonly budgetMicros: number | null;
   readonly budgetTag?: string;
+  readonly agreed?: AgreedQuote;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
   readonly quoteMicros: number | null;
@@ -455,6 +469,7 @@ interface Paused {
   readonly requiredMicros?: number | null;
   readonly balanceMicros?: number | null;
   readonly flag?: CleanText;
+  readonly asks?: readonly AskedPrice[];
   readonly resumeAt?: number;
   readonly request?: {
     readonly id: number;
@@ -477,7 +492,8 @@ type RunLevelEvent = {
 } | {
   readonly type: "run.budget.set";
   readonly budgetMicros: number | null;
-  readonly maxUnquotedMicros: number | null;
+  readonly maxUnquotedMicros: number | null; 
+  readonly agreed?: AgreedQuote;
 } | SpendingReached | Paused | {
   readonly type: "run.resumed";
 }
@@ -909,6 +925,18 @@ interface PaceGrant {
   readonly pauseMs: number;
   readonly holders: number;
 }
+interface IssuedQuote {
+  readonly id: string;
+  readonly account: string;
+  readonly basis: Json;
+  readonly expiresAt: number;
+  readonly usedBy: string | null;
+}
+interface QuoteStore {
+  issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
+  issuedQuote(id: string): Promise<IssuedQuote | null>;
+  useQuote(id: string, runId: string, at: number): Promise<boolean>;
+}
 interface ReviewScope {
   readonly tags?: Tags;
   readonly runId?: string;
@@ -1094,12 +1122,10 @@ interface RunRow {
   readonly status: string;
   readonly tags: Tags;
   readonly resumeAt: number | null;
-  readonly lease: RunLease | null;
+  readonly lease: ({
+    readonly holder: LeaseHolder;
+  } & Pick<Lease, "expiresAt">) | null;
   readonly wakeAt: number | null;
-}
-interface RunLease {
-  readonly holder: LeaseHolder;
-  readonly expiresAt: number;
 }
 interface UploadHandleRow {
   readonly sha256: string;
@@ -1113,7 +1139,7 @@ interface Progress {
   readonly fraction: number | null;
   readonly estimatedCompletionAt: number | null;
 }
-interface JournalStore extends ReviewLinkStore {
+interface JournalStore extends ReviewLinkStore, QuoteStore {
   readonly project?: string | undefined;
   readonly isReadOnly?: boolean;
   clockOffsetMs?(): number;
@@ -1199,6 +1225,26 @@ declare class OverBudgetError extends ShowrunnerError {
   readonly budgetMicros: number;
   constructor(quoteMicros: number, budgetMicros: number);
 }
+interface Offer {
+  readonly id: string | null;
+  readonly maximumUsd: string | null;
+  readonly expiresAt: number | null;
+}
+interface QuoteRefusal {
+  readonly why: "unknown" | "used" | "expired" | "plan" | "price";
+  readonly changes: readonly string[];
+}
+declare class QuoteRefusedError extends ShowrunnerError {
+  readonly code = "QUOTE_REFUSED";
+  readonly quoteId: string;
+  readonly why: QuoteRefusal["why"];
+  readonly changes: readonly string[];
+  readonly offer: Offer;
+  constructor(quoteId: string, {
+    why,
+    changes
+  }: QuoteRefusal, offer: Offer);
+}
 declare class WalletShortError extends ShowrunnerError {
   readonly code = "WALLET_SHORT";
   readonly leastMicros: number;
@@ -1277,6 +1323,8 @@ interface RunOptions extends DriveOptions {
     readonly [key: string]: string;
   } | undefined;
   readonly budget?: string | undefined;
+  readonly quote?: string | undefined;
+  readonly agree?: string | undefined;
   readonly budgetTag?: string | undefined;
   readonly concurrency?: number | {
     readonly [name: string]: number | undefined;
@@ -1296,12 +1344,15 @@ interface QuoteOptions extends PlanOptions {
   readonly budget?: string | undefined;
   readonly maxUnquoted?: string | undefined;
   readonly reuse?: boolean | undefined;
+  readonly keep?: boolean | undefined;
   readonly concurrency?: RunOptions["concurrency"];
 }
 interface CompareOptions extends QuoteOptions {
   readonly against: string;
 }
 interface ResumeOptions extends DriveOptions {
+  readonly quote?: string | undefined;
+  readonly agree?: string | undefined;
   readonly budget?: string | undefined;
   readonly maxUnquoted?: string | undefined;
   readonly pipeline?: Pipeline | undefined;
@@ -1522,7 +1573,7 @@ interface PlanWarning {
   readonly step: string;
   readonly message: string;
 }
-interface Quote {
+interface Quote extends Offer {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
   readonly warnings: readonly PlanWarning[];
@@ -1763,9 +1814,9 @@ interface Showrunner {
   start<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<{
     readonly id: string;
   }>;
-  drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift>;
+  drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
-  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote>;
+  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote & Offer>;
   expectedMs(step: PlanStep): number | null;
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   due(): Promise<readonly RunRow[]>;
@@ -1810,6 +1861,7 @@ export {
   PlanProblemsError,
   Quote,
   QuoteOptions,
+  QuoteRefusedError,
   ResumeOptions,
   RunDiffersError,
   RunEvent,
