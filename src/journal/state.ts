@@ -76,6 +76,8 @@ export interface AttemptState {
   unresolved: UnresolvedCause | null;
   /** The job that its send was answered with, where that cannot be taken as its own unseen. */
   namedJobId?: string;
+  /** A person said which job it is, or that it made none. */
+  isAdopted?: true;
   /** Absent while no answer about the job lacked something, or contradicted an earlier one. */
   doubt?: {
     /** Of the first such answer, epoch milliseconds. */

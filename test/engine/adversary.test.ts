@@ -99,6 +99,14 @@ describe("What the search has found stays mended:", () => {
       ]),
   );
 
+  test.each(["an error that is an outage", "an error that is a lost connection"] as const)(
+    "%s, as a package calls it, ends no work however long it lasts",
+    (says) =>
+      expectKept(surroundings("filmed"), [
+        resumes({ troubles: [{ on: "operation", times: 40, trouble: { kind: "lie", says } }] }),
+      ]),
+  );
+
   const halfTruth = (says: HalfTruth): Trouble => ({ kind: "half truth", says });
 
   test.each([
@@ -107,6 +115,8 @@ describe("What the search has found stays mended:", () => {
     ["fan", "job", "the bill is negative"],
     ["fan", "submit", "the answer is about another job"],
     ["fan", "submit", "the job runs another model"],
+    ["fan", "job", "the job was made long before"],
+    ["fan", "job", "the job has another prompt"],
     ["fan", "media", "half the file, no length"],
   ] as const)(
     "in a run of %s, %s answers with half a truth (%s) take no job from another, and lose none",

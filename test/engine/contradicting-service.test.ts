@@ -138,6 +138,68 @@ describe("an acknowledgement of something else", () => {
     await show.close();
   });
 
+  const stranger = async () => {
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+    const { jobId } = await client.submit({ model: "image-1", input: { prompt: "a castle of somebody else" } });
+    return jobId;
+  };
+  const boat = pipeline("boat", {
+    input: z.object({}),
+    build: ({ job }) => ({ boat: job("boat", models.image, { prompt: "a red boat leaves the harbour" }) }),
+  });
+  const sail = async ({ show, id }: Awaited<ReturnType<typeof world>>) =>
+    (await show.run(boat, {}, { id, outDir: join(folder, id) })).result();
+
+  test("of a job with another prompt is not taken for its own, which is found", async () => {
+    const foreign = await stranger();
+    const one = await world();
+    let own: string | null = null;
+    rewrite = (answer) => {
+      if (!isSubmit(answer)) return;
+      own = answer.body.job_id;
+      answer.body.job_id = foreign;
+    };
+    const result = await sail(one);
+    expect([result.status, result.pause?.reason]).toEqual(["paused", "unresolved"]);
+    expect([result.report.cost, Number(result.report.held) > 0]).toEqual(["0.00", true]);
+    const [open] = await one.show.unresolved(one.id);
+    expect(open?.reason).toContain(`${foreign} ran with another prompt`);
+    expect([open?.certain, open?.candidates[0]?.jobId]).toEqual([own, own]);
+    expect((await (await one.show.resume(one.id)).result()).pause?.reason).toBe("unresolved");
+    await one.show.adopt(one.id, "boat", own);
+    expect([(await (await one.show.resume(one.id)).result()).status, one.bought()]).toEqual(["succeeded", 1]);
+    await one.show.close();
+  });
+
+  test.each([
+    ["made before it was sent", { created_at: "2020-01-01T00:00:00Z" }, "was made at 2020"],
+    ["made under another key", { idempotency_key: "sr1_of_somebody" }, "was made under another key"],
+  ])("of a job that was %s is left to a person, who may take it all the same", async (_, said, text) => {
+    const one = await world();
+    rewrite = (answer) => isJob(answer) && Object.assign(answer.body, said);
+    expect((await sail(one)).pause?.reason).toBe("unresolved");
+    const [open] = await one.show.unresolved(one.id);
+    expect([open?.reason, open?.certain]).toEqual([expect.stringContaining(text), null]);
+    await one.show.adopt(one.id, "boat", /job_[\w-]+/.exec(open!.reason!)![0]);
+    expect([(await (await one.show.resume(one.id)).result()).status, one.bought()]).toEqual(["succeeded", 1]);
+    await one.show.close();
+  });
+
+  test.each([
+    ["shortened", "A red boat leaves", false],
+    ["put into a template", "Cinematic. A red boat, leaves the harbour! 4k", false],
+    ["rewritten, as its model offers", "Dawn over the quay", true],
+  ])("of a job whose prompt was %s is its own", async (_, prompt, isOffered) => {
+    const one = await world();
+    rewrite = (answer) => {
+      if (isJob(answer)) answer.body.prompt = prompt;
+      const properties = answer.path === "/models/image-1" ? answer.body.input_schema?.properties : undefined;
+      if (isOffered && properties !== undefined) properties.enhance_prompt = { type: "boolean" };
+    };
+    expect([(await sail(one)).status, one.bought()]).toEqual(["succeeded", 1]);
+    await one.show.close();
+  });
+
   test("a malformed id is asked for again under the same key", async () => {
     const { show, run, bought } = await world();
     let isFirst = true;

@@ -159,7 +159,8 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   const named = events.findLast(({ event }) => {
     return event.type === "job.unresolved" && event.step === step && event.attempt === attempt.n;
   });
-  const namedJobId = named?.event.type === "job.unresolved" ? (named.event.jobId ?? null) : null;
+  const isOwn = named?.event.type === "job.unresolved" && named.event.cause !== "another's job";
+  const namedJobId = isOwn ? (named.event.jobId ?? null) : null;
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 

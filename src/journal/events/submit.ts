@@ -179,6 +179,8 @@ export const submitEvents: EventTable<SubmitEvent> = {
       attempt.unresolved = event.cause;
       if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
       if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
+      // It was followed until it said whose it is.
+      if (event.cause === "another's job") attempt.jobId = null;
       const step = fold.step(event.step);
       fold.moveStep(step);
       step.reason = event.message;
@@ -207,6 +209,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       fold.moveJob(attempt, type);
       resolve(fold, fold.step(event.step), attempt, type);
       attempt.jobId = event.jobId;
+      attempt.isAdopted = true;
       if (event.isAccepted && attempt.doubt !== undefined) attempt.doubt = { ...attempt.doubt, isAccepted: true };
       else delete attempt.doubt;
     },

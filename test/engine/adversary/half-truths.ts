@@ -48,6 +48,11 @@ const truths = {
   ),
   "all outputs are the first": withOutputs((outputs) => outputs.map(() => outputs[0]!)),
   "the job runs another model": json(["job", "submit"], (body) => ({ ...body, model: "foreign-1" })),
+  "the job was made long before": json(["job"], (body) => ({ ...body, created_at: "2020-01-01T00:00:00Z" })),
+  "the job has another prompt": json(["job"], (body) => ({
+    ...body,
+    prompt: "the castle that somebody else asked for",
+  })),
   "the answer is about another job": json(["job", "status", "submit"], (body, jobIds) => ({
     ...body,
     job_id: jobIds.find((id) => id !== body["job_id"]) ?? "job_of_somebody",

@@ -54,6 +54,15 @@ const lies = {
     on: ["operation"],
     alter: () => ({ status: "error", error: "flagged as sensitive (E005)" }),
   },
+  // What some packages make of a question that failed: `http` is what came below them.
+  "an error that is an outage": {
+    on: ["operation"],
+    alter: () => ({ status: "error", error: "Service Unavailable", http: 503 }),
+  },
+  "an error that is a lost connection": {
+    on: ["operation"],
+    alter: () => ({ status: "error", error: "Cannot connect to API", http: null }),
+  },
   "an error without words": { on: ["operation"], alter: () => ({ status: "error" }) },
   "a status of its own": { on: ["operation"], alter: () => ({ status: "on hold" }) },
   "a cost below zero": cost("-1"),

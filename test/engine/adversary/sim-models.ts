@@ -44,7 +44,7 @@ export function simModel(wire: ProviderWire, { provider, modelId }: GenerateMode
   if (plan.yields === "image") return { ...base, maxImagesPerCall: 4, doGenerate };
   if (plan.yields === "audio") return { ...base, doGenerate };
   if (plan.promise === "once") return { ...base, maxVideosPerCall: 1, doGenerate };
-  return {
+  const started = {
     ...base,
     maxVideosPerCall: 1,
     doStart: (options: CallOptions) =>
@@ -52,9 +52,23 @@ export function simModel(wire: ProviderWire, { provider, modelId }: GenerateMode
         const { id } = wire.takes(plan, true);
         return { answer: { operation: { id }, warnings: [] }, workId: id };
       }),
-    doStatus: ({ operation }: { readonly operation: { readonly id: string } }) =>
-      exchanged("operation", {}, () => ({ answer: wire.status(operation.id), workId: operation.id })),
+    config: { fetch: answerBelow },
+    async doStatus({ operation }: { readonly operation: { readonly id: string } }) {
+      const perform = () => ({ answer: wire.status(operation.id), workId: operation.id });
+      const answer = await exchange(wire, plan, { kind: "operation", options: {}, perform });
+      const { http } = (answer ?? {}) as ProviderAnswer;
+      if (http !== undefined) await this.config.fetch(new URL(`https://below.test/${http}`)).catch(() => {});
+      return answer as never;
+    },
   };
+  return started;
+}
+
+/** What a package asks by, and was answered with where it then said something else. */
+async function answerBelow(url: URL): Promise<Response> {
+  const status = Number(url.pathname.slice(1));
+  if (Number.isNaN(status)) throw new TypeError("fetch failed");
+  return new Response("{}", { status });
 }
 
 async function exchange(
