@@ -1,15 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { emptyFolder, root, startCli } from "./support/cli.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cli, emptyFolder, root } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000 });
-
 const recipe = join(root, "recipes/image-to-video.ts");
-/** Each command in a process of its own, which starts another. */
-const cli = (...given: Parameters<typeof startCli>) => startCli(...given).end;
 const cards = `
 import { pipeline } from "showrunner";
 import { z } from "zod";

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { startInBackground } from "../../../src/cli/background.ts";
 import { runCli } from "../../../src/cli/program.ts";
 import { compileCache } from "../../support/compile-cache.ts";
 import { ownCommand } from "../../support/own-command.ts";
@@ -65,7 +66,7 @@ export async function cli(
 ): Promise<CliEnd> {
   using _ = standingAt({ cwd, env: { ...surroundings, ...env } });
   const { io, stdout, stderr } = fakeIo({ cwd, env: process.env, ...(ask && { ask }) });
-  const code = await runCli(args, io);
+  const code = await runCli(args, { ...io, background: startInBackground });
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
@@ -97,16 +98,20 @@ export function beginCli(
 
 let standing: { readonly place: string; readonly leave: () => void; commands: number } | null = null;
 
-/** This process is in the folder of its commands, and has their environment, until the last of them ended. */
+/** This process is in the folder of its commands, and has their environment and program, until the last of them ended. */
 function standingAt({ cwd, env }: Required<Place>): Disposable {
   const place = JSON.stringify([cwd, env]);
   if (standing === null) {
-    const before = { cwd: process.cwd(), env: process.env };
+    const before = { cwd: process.cwd(), env: process.env, argv: process.argv, execArgv: process.execArgv };
     process.chdir(cwd);
     process.env = { ...env };
+    // What a command starts in the background is the command line too.
+    process.argv = [process.execPath, ownCommand];
+    process.execArgv = [];
     const leave = () => {
       process.chdir(before.cwd);
-      process.env = before.env;
+      const { env, argv, execArgv } = before;
+      Object.assign(process, { env, argv, execArgv });
     };
     standing = { place, leave, commands: 0 };
   }
