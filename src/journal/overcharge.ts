@@ -15,6 +15,7 @@ export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros
   if (isFree) known.isFree = true;
   if (excess > 0) known.isAbove = true;
   else delete known.isAbove;
+  if (costMicros === quote?.costMicros && known.worst?.quotedMicros === costMicros) known.worst = null;
   known.times += Number(excess > 0) - Number(already > 0);
   known.excessMicros += excess - already;
   if (excess > 0) noteCharge(known, quote?.costMicros ?? null, costMicros);

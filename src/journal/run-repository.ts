@@ -54,10 +54,19 @@ export class RunRepository {
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }
 
-  /** Ids of the jobs that any run of the journal knows. One run after the other: together they may be large. */
-  async knownJobs(): Promise<ReadonlySet<string>> {
+  /**
+   * Ids of the jobs that any run of the journal knows, or was told of by somebody: apart from what was said of the step, which
+   * another word replaces. One run after the other: together they may be large.
+   */
+  async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
-    for (const { runId } of await this.#store.runs()) noteJobs(await this.load(runId), known);
+    for (const { runId } of await this.#store.runs()) {
+      for (const { message } of await this.#store.inbox(runId)) {
+        if (message.type !== "adopt" || message.jobId === null) continue;
+        if (runId !== except?.runId || message.step !== except.step) known.add(message.jobId);
+      }
+      noteJobs(await this.load(runId), known);
+    }
     return known;
   }
 }

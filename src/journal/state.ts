@@ -177,6 +177,10 @@ export interface PauseState {
   readonly resumeAt: number | null;
   /** Prices that were not known when the run was agreed to: `requiredMicros` agrees to them. Absent: none. */
   readonly asks?: readonly AskedPrice[];
+  /** Id of the message that stopped it; absent where none did. */
+  readonly stopId?: number;
+  /** The step that has to be made again, since nobody has its output; absent where none has. */
+  readonly rerun?: string;
 }
 
 /** Since when the service is unavailable, and its failure. */

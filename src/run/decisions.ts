@@ -60,14 +60,23 @@ export function openDecisions(state: RunState): readonly OpenDecision[] {
   });
 }
 
-/** Why nobody can decide on a step, and what can be done instead; null while a decision counts. */
-export function whyUndecidable(state: RunState, path: string): { readonly why: string; readonly next: string } | null {
+/** Why what somebody says cannot count, and what can be done instead. */
+export interface Refusal {
+  readonly why: string;
+  readonly next: string;
+}
+
+/** Why nobody can decide on a step; null while a decision counts. */
+export function whyUndecidable(state: RunState, path: string): Refusal | null {
   const next = `showrunner show ${state.runId}`;
   const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
   if (step === undefined) return { why: `run "${state.runId}" has no step ${path}`, next };
   if (traitsOf(planStep(state, path)).decision === null) return { why: `${path} is no approval`, next };
   if (!isRunFinal(state.status) && step.status === "running") return null;
-  if (step.approval === null) return { why: `${path} is ${step.status}`, next };
+  if (step.approval === null) {
+    const why = step.status === "running" ? `the run is ${state.status}` : `${path} is ${step.status}`;
+    return { why, next };
+  }
   const late = isRunFinal(state.status) ? `the run is ${state.status}` : whyLate(state, path);
   if (late === null) return null;
   const again = `showrunner resume ${state.runId} --rerun ${path}   (asks again; what used it runs again, at its price, only if the choice is another)`;

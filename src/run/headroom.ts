@@ -5,7 +5,6 @@ import {
   isStepFinal,
   lastAttempt,
   lastChat,
-  type Overcharge,
   type RunState,
   type StepState,
 } from "../journal/state.ts";
@@ -85,13 +84,8 @@ export function raisedHold(
   const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
   if (known === null) return holdMicros;
   if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
-  return known.worst === null ? holdMicros : Math.max(holdMicros, scaled(quotedMicros, known.worst));
-}
-
-/** Rounded up, without the floating point that would lose a micro-dollar. */
-function scaled(micros: number, { quotedMicros, chargedMicros }: NonNullable<Overcharge["worst"]>): number {
-  const quoted = BigInt(quotedMicros);
-  return Number((BigInt(micros) * BigInt(chargedMicros) + quoted - 1n) / quoted);
+  // Another quote is another price: that it is exceeded as well is not known.
+  return known.worst?.quotedMicros === quotedMicros ? Math.max(holdMicros, known.worst.chargedMicros) : holdMicros;
 }
 
 /**

@@ -1,21 +1,70 @@
 import { hash } from "node:crypto";
 import { cleanText, ownText } from "../clean-text.ts";
-import type { Chosen, GivenFile, PauseReason, RunEvent } from "../journal/events.ts";
+import { type Chosen, EVENT_VERSION, type GivenFile, type PauseReason, type RunEvent } from "../journal/events.ts";
+import { apply } from "../journal/fold.ts";
 import { type AttemptState, isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
-import { decisionEvents, type PersonsDecision, whyUndecidable } from "./decisions.ts";
+import { decisionEvents, type PersonsDecision, type Refusal, whyUndecidable } from "./decisions.ts";
 import { changeable, offered } from "./kinds/approve.ts";
 import { generationId } from "./kinds/generate.ts";
 import { runKind } from "./kinds/index.ts";
+import { DECLARED_LOST } from "./kinds/job.ts";
 import { isForPerson } from "./unresolved-text.ts";
 
 /** Of one step; what comes after them is not kept. */
 const MOST_COMMENTS = 1000;
 
-/** The events that follow from an inbox message; none for a message that no longer applies. */
-export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] {
+/**
+ * Entries in the order in which they count: first what was made, whatever a person said of it before it was known. Of several
+ * adoptions of a step the last one counts.
+ */
+export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
+  const lastOf = new Map<string, number>();
+  for (const { id, message } of inbox) if (message.type === "adopt") lastOf.set(message.step, id);
+  const counts = ({ id, message }: InboxEntry) => message.type !== "adopt" || lastOf.get(message.step) === id;
+  const isAnswer = ({ message }: InboxEntry) => Number(message.type === "performed");
+  return inbox.filter(counts).toSorted((one, other) => isAnswer(other) - isAnswer(one));
+}
+
+const REFUSED = { approve: "approval", reject: "rejection", comment: "comment", adopt: "adoption" } as const;
+
+/** The events that follow from an inbox message: what a person said changes the run, or is refused with why. */
+export function inboxEvents(state: RunState, entry: InboxEntry): readonly RunEvent[] {
+  const { message } = entry;
+  const judged = judge(state, entry);
+  if (!("why" in judged)) return judged;
+  if (!("step" in message) || !Object.hasOwn(REFUSED, message.type)) return [];
+  const what = REFUSED[message.type as keyof typeof REFUSED];
+  return [{ type: "message.refused", step: message.step, what, message: cleanText(judged.why) }];
+}
+
+/** Why it would not count if it were taken in now; null while it does. */
+export function refusalOf(state: RunState, message: InboxMessage): Refusal | null {
+  const judged = judge(state, { id: 0, at: 0, message });
+  return "why" in judged ? judged : null;
+}
+
+/**
+ * Changes the state into that which the run will be in once it has taken in what its inbox holds, apart from stops: what is
+ * said next is judged against that.
+ */
+export function foresee(state: RunState, inbox: readonly InboxEntry[]): RunState {
+  const take = (event: RunEvent, at: number) =>
+    apply(state, { runId: state.runId, seq: state.seq + 1, at, version: EVENT_VERSION, event });
+  for (const entry of inOrder(inbox)) {
+    const { message, at } = entry;
+    if (message.type === "stop") continue;
+    for (const event of inboxEvents(state, entry)) if (event.type !== "run.resumed") take(event, at);
+    const step = message.type === "adopt" ? state.steps[message.step] : undefined;
+    const isLost = step?.status === "running" && lastAttempt(step)?.phase === "lost";
+    if (isLost) take({ type: "step.finished", step: step.path, status: "failed", reason: DECLARED_LOST }, at);
+  }
+  return state;
+}
+
+function judge(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] | Refusal {
   switch (message.type) {
     case "stop":
       if (isRunFinal(state.status) || restsAnyway(state)) return [];
@@ -23,20 +72,8 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
         ...(state.status === "planned" ? [{ type: "run.started" } as const] : []),
         { type: "run.paused", reason: "stopped", message: ownText("stopped on request"), request: { id, at } },
       ];
-    case "adopt": {
-      const step = state.steps[message.step];
-      const attempt = step === undefined ? null : lastAttempt(step);
-      if (isRunFinal(state.status) || attempt === null || !isForPerson(attempt)) return [];
-      const target = { step: message.step, attempt: attempt.n };
-      const left = leftToPerson(attempt, message.step);
-      if (message.file !== undefined) {
-        return [...left, ...givenEvents(attempt, message.step, message.file), ...goingOn(state, "unresolved")];
-      }
-      // That it exists is known: to give up what lacks keeps the rest.
-      const isAccepted = message.jobId === null && attempt.unresolved === "incomplete";
-      const adopted = isAccepted ? { jobId: attempt.jobId, isAccepted: true as const } : { jobId: message.jobId };
-      return [...left, { type: "job.adopted", ...target, ...adopted }, ...goingOn(state, "unresolved")];
-    }
+    case "adopt":
+      return adopted(state, message);
     case "approve":
       return approved(state, message);
     case "reject": {
@@ -45,8 +82,7 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
     }
     case "comment": {
       const { step, comment } = message;
-      const isOurs = Object.hasOwn(state.steps, step) && (state.steps[step]!.comments?.length ?? 0) < MOST_COMMENTS;
-      return isOurs ? [{ type: "comment.added", step, comment }] : [];
+      return whyUncommentable(state, step) ?? [{ type: "comment.added", step, comment }];
     }
     case "hint":
       return [];
@@ -59,10 +95,50 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
   }
 }
 
+/** Why nobody can say what became of a step's request; null while a person may. */
+export function whyUnadoptable(state: RunState, path: string): Refusal | null {
+  const next = `showrunner show ${state.runId}`;
+  const step = Object.hasOwn(state.steps, path) ? state.steps[path]! : null;
+  if (step === null) return { why: `run "${state.runId}" has no step ${path}`, next };
+  const attempt = lastAttempt(step);
+  if (attempt === null || !isForPerson(attempt)) return { why: `${path} is ${step.status}, not unresolved`, next };
+  return isRunFinal(state.status) ? { why: `the run is ${state.status}`, next } : null;
+}
+
+function adopted(state: RunState, message: InboxMessage & { readonly type: "adopt" }): readonly RunEvent[] | Refusal {
+  const { step, jobId, file } = message;
+  const attempt = Object.hasOwn(state.steps, step) ? lastAttempt(state.steps[step]!) : null;
+  // Said again, and taken in meanwhile.
+  if (jobId !== null && attempt?.phase !== "unresolved" && attempt?.jobId === jobId) return [];
+  const refusal = whyUnadoptable(state, step);
+  if (refusal !== null) return refusal;
+  const { n, jobId: known, unresolved } = attempt!;
+  const left = leftToPerson(attempt!, step);
+  if (file !== undefined) return [...left, ...givenEvents(attempt!, step, file), ...goingOn(state, "unresolved")];
+  const isKnown = (one: { readonly jobId: string | null }) => one.jobId === jobId;
+  const isTaken = Object.values(state.steps).some(({ attempts, chats }) => [...attempts, ...chats].some(isKnown));
+  if (jobId !== null && jobId !== known && isTaken) {
+    const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
+    return { why: `${jobId} is the job of another step already`, next: list };
+  }
+  // That it exists is known: to give up what lacks keeps the rest.
+  const isAccepted = jobId === null && unresolved === "incomplete";
+  const result = isAccepted ? { jobId: known, isAccepted: true as const } : { jobId };
+  return [...left, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
+}
+
 /** Its provider is still asked, to no avail: that ends here. */
 function leftToPerson({ n: attempt, phase, doubt }: AttemptState, step: string): readonly RunEvent[] {
   if (phase === "unresolved") return [];
   return [{ type: "job.unresolved", step, attempt, message: cleanText(doubt!.message), cause: "no answer" }];
+}
+
+function whyUncommentable(state: RunState, path: string): Refusal | null {
+  const next = `showrunner show ${state.runId}`;
+  const isApproval = Object.hasOwn(state.steps, path) && traitsOf(planStep(state, path)).decision !== null;
+  if (!isApproval) return { why: `run "${state.runId}" has no approval ${path}`, next };
+  const isFull = (state.steps[path]!.comments?.length ?? 0) >= MOST_COMMENTS;
+  return isFull ? { why: `${path} has ${MOST_COMMENTS} comments, and no more are kept`, next } : null;
 }
 
 /** A person gave what the provider made: that it was charged is certain, and how much is not. */
@@ -108,18 +184,26 @@ function restsAnyway({ status, pause }: RunState): boolean {
   return pause?.reason === "stopped" || pause?.reason === "approval" || pause?.reason === "unresolved";
 }
 
-function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {
+function approved(
+  state: RunState,
+  message: InboxMessage & { readonly type: "approve" },
+): readonly RunEvent[] | Refusal {
   const { step, pick, note = null, value, by } = message;
-  if (!Object.hasOwn(state.steps, step)) return [];
-  const { decision } = traitsOf(planStep(state, step));
-  if (decision === null) return [];
+  const undecidable = whyUndecidable(state, step);
+  if (undecidable !== null) return undecidable;
+  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  const decision = traitsOf(planStep(state, step)).decision!;
   const offer = offered(state, decision);
   const requested = message.chosen;
   const isWanted = (one: Chosen) => one.step === requested?.step && one.index === requested.index;
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
-  if (decision.choose && (pick === undefined || chosen === undefined)) return [];
-  if (value !== undefined && changeable(decision, chosen) === null) return [];
+  if (decision.choose && (pick === undefined || chosen === undefined)) {
+    return { why: `what was picked for ${step} is not offered any more`, next };
+  }
+  if (value !== undefined && changeable(decision, chosen) === null) {
+    return { why: `${step} stands for no single value that could be changed`, next };
+  }
   return decided(state, {
     step,
     approved: true,
@@ -131,13 +215,9 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   });
 }
 
-function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[] {
-  const { step, approved } = decision;
-  const undecidable = whyUndecidable(state, step);
-  if (undecidable === null) return [...decisionEvents(state, decision), ...goingOn(state, "approval")];
-  // Its sender knows that it is recorded: it came too late by then.
-  const isLate = !isRunFinal(state.status) && (state.steps[step]?.approval ?? null) !== null;
-  return isLate ? [{ type: "approval.refused", step, approved, message: ownText(undecidable.why) }] : [];
+function decided(state: RunState, decision: PersonsDecision): readonly RunEvent[] | Refusal {
+  const undecidable = whyUndecidable(state, decision.step);
+  return undecidable ?? [...decisionEvents(state, decision), ...goingOn(state, "approval")];
 }
 
 /** The message that a run paused for arrived while its driver was still about to release it. */

@@ -90,6 +90,9 @@ function afterPause(state: RunState): NextCommand {
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
     case "files":
+      if (state.pause.rerun !== undefined) {
+        return resume(state, ["--rerun", shellWord(state.pause.rerun)], "makes it again, at its price");
+      }
       return resume(state, [], "fetches what is missing, at no cost");
     case "credentials":
       return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");

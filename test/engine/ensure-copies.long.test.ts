@@ -81,7 +81,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
     return { sha256, path };
   }
 
-  /** Goes on as the error says, pasted. */
+  /** Goes on as `show` says, pasted. */
   async function pasted(reader: "task" | "job" | "place", next: string): Promise<RunResult> {
     const step = /^showrunner resume x --rerun (\S+)$/.exec(next)?.[1];
     expect(step, next).toBe("face");
@@ -113,8 +113,14 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
       await harmed(reader);
       await service.clock.advance(49 * hourMs);
       const before = service.stats();
-      const failure = await resumed(reader).catch((error: unknown) => error);
-      expect(failure).toMatchObject({ code: "MEDIA_LOST", message: /output of face is (damaged|missing).*\$0\.02/ });
+      const stopped = await resumed(reader);
+      expect(stopped.pause).toMatchObject({
+        reason: "files",
+        message: /output of face is (damaged|missing).*\$0\.02/,
+      });
+      // It is at rest, and whoever resumes it without that is told the same again.
+      expect((await resumed(reader)).pause).toEqual(stopped.pause);
+      expect((await show.runs())[0]!.status).toBe("paused");
       expect(service.stats()).toMatchObject({
         jobs_created: before.jobs_created,
         charged_micros: before.charged_micros,
@@ -125,7 +131,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
         expect(existsSync(join(home, "out", "chosen.png"))).toBe(true);
         expect(existsSync(join(home, "out", "face.png"))).toBe(false);
       }
-      const done = await pasted(reader, (failure as { readonly next: string }).next);
+      const done = await pasted(reader, (await show.show("x")).next!.command);
       expect(done.status).toBe("succeeded");
       const made = done.report.steps.find(({ path: one }) => one === "face")!;
       expect(made.attempts).toHaveLength(2);

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { type Client, pipeline } from "../../src/index.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
+import { openShowrunner, pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
@@ -49,6 +50,31 @@ test.each([8, 20])(
     expect([result.pause?.reason, paidService.chargedMicros]).toEqual(["budget", BUDGET]);
   },
 );
+
+test("what was sent before prices rose tenfold says nothing of the new quotes: the budget that they come to is enough", async () => {
+  let price = 20_000;
+  const life = await world(
+    () => price,
+    () => price,
+  );
+  const { clock, paidService } = life;
+  const client = paidService.client();
+  let isLost = true;
+  const submit: Client["submit"] = (request, options) => {
+    if (!isLost) return client.submit(request, options);
+    const cause = new ConnectionError("the connection broke", { sent: true });
+    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+  };
+  const { journal, mediaDir } = life;
+  const show = await openShowrunner({ client: { ...client, submit }, journal, mediaDir, clock });
+  const run = await during(clock, show.run(pictures, { count: 30 }, { id: "x", budget: "6.00", concurrency: 20 }));
+  clock.setTimer(10_000, () => void run.stop());
+  expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
+  [price, isLost] = [200_000, false];
+  await clock.advance(6 * 60_000);
+  const result = await during(clock, (await during(clock, show.resume("x"))).result());
+  expect([result.pause?.message ?? result.status, paidService.chargedMicros]).toEqual(["succeeded", 6_000_000]);
+});
 
 test.each([
   [0, "succeeded", 200],

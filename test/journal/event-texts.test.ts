@@ -163,9 +163,9 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: true }, "job j7 on image-1, known before"],
   [{ type: "job.completed", ...at, outputs: [{}, {}] }, "made 2 outputs"],
   [
-    { type: "approval.refused", step: "go", approved: false, message: "film was bought for it" },
-    "a rejection came too late: film was bought for it",
-    "a rejection came too late | film was bought for it",
+    { type: "message.refused", step: "go", what: "rejection", message: "film was bought for it" },
+    "rejection refused: film was bought for it",
+    "rejection refused | film was bought for it",
   ],
   [
     { type: "job.doubted", ...at, message: "j7 is completed and lists no outputs" },

@@ -4,7 +4,7 @@ import { newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
 import type { InboxMessage } from "../../src/journal/store.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
-import { inboxEvents, workOf } from "../../src/run/inbox.ts";
+import { inboxEvents, inOrder, workOf } from "../../src/run/inbox.ts";
 import { planned } from "../journal/samples.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { gate, generate, pick, task, uploadRef, valueRef } from "./support/steps.ts";
@@ -26,6 +26,7 @@ function stateOf(steps: readonly (readonly [PlanStep, object?])[], more: object 
 const told = (state: RunState, message: InboxMessage) => inboxEvents(state, { id: 4, at: 9, message });
 const pausedFor = (reason: string) => ({ status: "paused", pause: { reason } });
 const resumed = { type: "run.resumed" };
+const refused = (step: string, what: string, message: string) => ({ type: "message.refused", step, what, message });
 
 describe("a stop", () => {
   const stop = { type: "run.paused", reason: "stopped", message: "stopped on request", request: { id: 4, at: 9 } };
@@ -60,12 +61,35 @@ describe("an adoption", () => {
   });
 
   test.each([
-    ["a step that there is not", "b", lost, {}],
-    ["one that was never sent", "a", {}, {}],
-    ["one whose job is known", "a", { attempts: [{ n: 1, phase: "inQueue" }] }, {}],
-    ["a run that is over", "a", lost, { status: "failed" }],
-  ])("comes to nothing for %s", (_what, step, own, more) => {
-    expect(adopt(step, own, more)).toEqual([]);
+    ["a step that there is not", "b", lost, {}, 'run "r" has no step b'],
+    ["one that was never sent", "a", {}, {}, "a is waiting, not unresolved"],
+    [
+      "one whose job is known",
+      "a",
+      { attempts: [{ n: 1, phase: "inQueue", jobId: "j1" }] },
+      {},
+      "a is waiting, not unresolved",
+    ],
+    ["a run that is over", "a", lost, { status: "failed" }, "the run is failed"],
+  ])("is refused for %s", (_what, step, own, more, why) => {
+    expect(adopt(step, own, more)).toEqual([refused(step, "adoption", why)]);
+  });
+
+  test("of the job that the step has already is none; of another step's job it is refused", () => {
+    const known = { n: 1, phase: "inQueue", jobId: "j9" };
+    expect(adopt("a", { attempts: [known] })).toEqual([]);
+    const both = stateOf([
+      [job("a"), lost],
+      [job("b"), { attempts: [known] }],
+    ]);
+    const why = "j9 is the job of another step already";
+    expect(told(both, { type: "adopt", step: "a", jobId: "j9" })).toEqual([refused("a", "adoption", why)]);
+  });
+
+  test("that a later one of its step follows is left out", () => {
+    const said = (id: number, step: string) => ({ id, at: 9, message: { type: "adopt", step, jobId: null } }) as const;
+    const inbox = [said(1, "a"), said(2, "b"), said(3, "a")];
+    expect(inOrder(inbox).map(({ id }) => id)).toEqual([2, 3]);
   });
 });
 
@@ -106,13 +130,15 @@ describe("a decision", () => {
   test("takes the output that it names, wherever that stands by now", () => {
     const message = { type: "approve", step: "ok", pick: 0, chosen: { step: "f", index: 0 } } as const;
     expect(told(waiting(true), message)).toEqual([decided({ pick: 2 }), chose(2)]);
-    expect(told(waiting(true), { ...message, chosen: { step: "f", index: 1 } })).toEqual([]);
-    expect(told(waiting(true), { ...message, chosen: { step: "gone", index: 0 } })).toEqual([]);
+    const gone = [refused("ok", "approval", "what was picked for ok is not offered any more")];
+    expect(told(waiting(true), { ...message, chosen: { step: "f", index: 1 } })).toEqual(gone);
+    expect(told(waiting(true), { ...message, chosen: { step: "gone", index: 0 } })).toEqual(gone);
   });
 
-  test("that has to choose and does not, or names a position that is not there, is none", () => {
-    expect(told(waiting(true), { type: "approve", step: "ok" })).toEqual([]);
-    expect(told(waiting(true), { type: "approve", step: "ok", pick: 4 })).toEqual([]);
+  test("that has to choose and does not, or names a position that is not there, is refused", () => {
+    const gone = [refused("ok", "approval", "what was picked for ok is not offered any more")];
+    expect(told(waiting(true), { type: "approve", step: "ok" })).toEqual(gone);
+    expect(told(waiting(true), { type: "approve", step: "ok", pick: 4 })).toEqual(gone);
   });
 
   test("about all that is shown passes all of it on; the only one is the one chosen", () => {
@@ -133,10 +159,11 @@ describe("a decision", () => {
     const message = { type: "comment", step: "ok", comment } as const;
     expect(told(waiting(true), message)).toEqual([{ type: "comment.added", step: "ok", comment }]);
     expect(told(waiting(true, open, pausedFor("approval")), message)).toHaveLength(1);
-    expect(told(waiting(true), { ...message, step: "gone" })).toEqual([]);
-    expect(told(waiting(true, { ...open, comments: Array.from({ length: 1000 }, () => comment) }), message)).toEqual(
-      [],
-    );
+    const lost = [refused("gone", "comment", 'run "r" has no approval gone')];
+    expect(told(waiting(true), { ...message, step: "gone" })).toEqual(lost);
+    const full = { ...open, comments: Array.from({ length: 1000 }, () => comment) };
+    const refusal = refused("ok", "comment", "ok has 1000 comments, and no more are kept");
+    expect(told(waiting(true, full), message)).toEqual([refusal]);
   });
 
   test("names who decided, as far as the message does", () => {
@@ -166,13 +193,14 @@ describe("a decision", () => {
   });
 
   test.each([
-    ["is not shown yet", "ok", {}, {}],
-    ["there is not", "toString", open, {}],
-    ["is no decision", "a", open, {}],
-    ["belongs to a run that is over", "ok", open, { status: "cancelled" }],
-  ])("about a step that %s comes to nothing", (_what, step, own, more) => {
-    expect(told(waiting(true, own, more), { type: "approve", step, pick: 0 })).toEqual([]);
-    if (step !== "a") expect(told(waiting(true, own, more), { type: "reject", step })).toEqual([]);
+    ["is not shown yet", "ok", {}, {}, "ok is waiting"],
+    ["there is not", "toString", open, {}, 'run "r" has no step toString'],
+    ["is no decision", "a", open, {}, "a is no approval"],
+    ["belongs to a run that is over", "ok", open, { status: "cancelled" }, "the run is cancelled"],
+  ])("about a step that %s is refused", (_what, step, own, more, why) => {
+    const state = waiting(true, own, more);
+    expect(told(state, { type: "approve", step, pick: 0 })).toEqual([refused(step, "approval", why)]);
+    expect(told(state, { type: "reject", step })).toEqual([refused(step, "rejection", why)]);
   });
 });
 

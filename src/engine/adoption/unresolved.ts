@@ -3,6 +3,7 @@ import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
+import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/unresolved-text.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type JobMatch, matchOf, type SentRequest, similarity, stepMethods, unambiguous } from "./similarity.ts";
@@ -19,7 +20,7 @@ export async function checkAdoption(
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
   // Its own, which the service did not show for a while.
   if (jobId === attempt.jobId) return;
-  if ((await repository.knownJobs()).has(jobId)) {
+  if ((await repository.knownJobs({ runId: state.runId, step })).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
   }
   const job = await client.job(jobId);
@@ -99,7 +100,6 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
     parts,
     await knownJobs(
       parts,
-      said,
       open.map(({ attempt }) => attempt),
     ),
   );
@@ -137,12 +137,9 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
 
 /** Throws unless a person may say what became of the step. */
 export function unresolvedAttempt(state: RunState, step: string): AttemptState {
-  const found = Object.hasOwn(state.steps, step) ? state.steps[step] : undefined;
-  const attempt = found === undefined ? null : lastAttempt(found);
-  if (attempt !== null && isForPerson(attempt)) return attempt;
-  const message =
-    found === undefined ? `run "${state.runId}" has no step ${step}` : `${step} is ${found.status}, not unresolved`;
-  throw new InvalidOptionError("step", `${message}.`, `showrunner show ${state.runId}`);
+  const refusal = whyUnadoptable(state, step);
+  if (refusal === null) return lastAttempt(state.steps[step]!)!;
+  throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
 }
 
 type Adoption = InboxMessage & { readonly type: "adopt" };
@@ -164,16 +161,11 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 
-/** Jobs that are somebody's: of any run, and those that were adopted and not taken in yet. */
-async function knownJobs(
-  { repository }: AdoptionParts,
-  said: readonly Adoption[],
-  open: readonly AttemptState[],
-): Promise<ReadonlySet<string>> {
+/** Jobs that are somebody's. */
+async function knownJobs({ repository }: AdoptionParts, open: readonly AttemptState[]): Promise<ReadonlySet<string>> {
   const known = new Set(await repository.knownJobs());
   // Its own job, which the service did not show for a while.
   for (const { jobId } of open) if (jobId !== null) known.delete(jobId);
-  for (const { jobId } of said) if (jobId !== null) known.add(jobId);
   return known;
 }
 

@@ -26,6 +26,8 @@ export interface Start extends ResumeOptions {
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;
+  /** Id of the last stop that was known then; one that came later holds, whatever is changed first. */
+  readonly lastStop?: number | undefined;
   /** Moves the run to a new key or address of its account, which was checked. */
   readonly move?: AccountMove | undefined;
   /** A paused run stays paused: what its inbox says is taken in all the same. */

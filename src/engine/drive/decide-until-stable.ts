@@ -6,7 +6,7 @@ import type { InboxEntry } from "../../journal/store.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { committedMicros, type Headroom, minusHold } from "../../run/headroom.ts";
-import { inboxEvents } from "../../run/inbox.ts";
+import { inboxEvents, inOrder } from "../../run/inbox.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
 import { storedEvent } from "./run-writer.ts";
 
@@ -62,10 +62,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     if (answer.type === "run.paused" && state.status === "planned") take([{ type: "run.started" }]);
     take([answer]);
   }
-  // What was made counts, whatever a person said of it before it was known.
-  const isAnswer = ({ message }: InboxEntry) => Number(message.type === "performed");
-  const inbox = around.inbox.toSorted((one, other) => isAnswer(other) - isAnswer(one));
-  for (const entry of inbox) take(inboxEvents(state, entry));
+  for (const entry of inOrder(around.inbox)) take(inboxEvents(state, entry));
   if (around.isStopped) take(stopEvents(state));
   const active = {
     has: (id: string) => around.active.has(id) || commands.has(id),

@@ -4,6 +4,8 @@ export class DriveTurn {
   readonly stop = new AbortController();
   /** Somebody resumed the run meanwhile: what its inbox holds once it is at rest is still for this drive. */
   isAskedAgain = false;
+  /** Ids of stops that were sent before that. */
+  readonly outdatedStops: number[] = [];
   #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
 
   /** Settles when it is at rest; null while it is, as between two tries of a run that lacks funds. */

@@ -1,14 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../api/index.ts";
+import { ownText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { JournalStore, LeaseHolder, LeaseOutcome } from "../../journal/store.ts";
+import type { InboxMessage, JournalStore, LeaseHolder, LeaseOutcome } from "../../journal/store.ts";
 import { LongWork } from "../../long-work.ts";
 import type { Json } from "../../plan/plan.ts";
+import { inboxEvents, inOrder } from "../../run/inbox.ts";
 import { RunBusyError } from "../errors.ts";
+import { MediaLostError } from "../media/media-errors.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
@@ -111,7 +114,10 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
     await writer.record(quoted.slice(from, from + QUOTED_AT_ONCE));
     await work.pause(QUOTED_AT_ONCE);
   }
-  const { events, pending, isIdle } = await beginRun(state, how);
+  if (how.revision?.kind === "rerun") await takeInDecisions(store, writer, state);
+  const stoppedSince = stopAfter(state, how);
+  const { events: begun, pending, isIdle } = await beginRun(state, how);
+  const events = [...begun, ...stoppedSince];
   const outdated = new Set(how.outdatedStops);
   const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
   await writer.record(events, inbox);
@@ -137,7 +143,31 @@ async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Tak
     hasMail: outcome.hasMail || state.seq > taken.seq,
     stop: leased.stop,
     onProgress: (progress) => updates.progress(progress),
+  }).catch((error: unknown) => {
+    // The pause for it is written.
+    if (error instanceof MediaLostError && state.status === "paused") return null;
+    throw error;
   });
   tools.seq = state.seq;
   return { pending, wakeAt, tools };
 }
+
+/** The stop that came while a change waited for the run to be at rest. */
+function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }: Start): readonly RunEvent[] {
+  const isAfter = (pause?.stopId ?? 0) > lastStop;
+  return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
+}
+
+/** What people decided before the run is changed counts before the change; the change says whether it continues. */
+async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
+  const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
+  const counting = inOrder(decisions);
+  const replaced = decisions.filter((entry) => !counting.includes(entry));
+  await writer.record([], replaced);
+  for (const entry of counting) {
+    const events = inboxEvents(state, entry).filter(({ type }) => type !== "run.resumed");
+    await writer.record(events, [entry]);
+  }
+}
+
+const DECISIONS: ReadonlySet<InboxMessage["type"]> = new Set(["approve", "reject", "adopt", "comment"]);

@@ -29,7 +29,7 @@ export class RunSupervisor {
   readonly #parts: RunSupervisorParts;
   readonly #running = new Map<Promise<unknown>, AbortController>();
   /** The newest drive of each. */
-  readonly #driven = new Map<string, { readonly handle: RunHandle; readonly turn: DriveTurn }>();
+  readonly #driven = new Map<string, { readonly handle: RunHandle; readonly turn: DriveTurn; readonly how: Start }>();
 
   constructor(parts: RunSupervisorParts) {
     this.#parts = parts;
@@ -50,8 +50,14 @@ export class RunSupervisor {
     const { runId } = known;
     const before = this.#driven.get(runId);
     const busy = before?.turn.work ?? null;
-    if (before !== undefined && busy !== null && !before.turn.stop.signal.aborted && !changesRun(known, how)) {
+    if (
+      before !== undefined &&
+      busy !== null &&
+      !before.turn.stop.signal.aborted &&
+      !changesRun(known, how, before.how)
+    ) {
       before.turn.isAskedAgain = true;
+      before.turn.outdatedStops.push(...(how.outdatedStops ?? []));
       onAbort(how.signal, () => before.turn.stop.abort());
       return before.handle;
     }
@@ -79,7 +85,7 @@ export class RunSupervisor {
       return done;
     };
     const handle = runHandle(runId, updates, { begin, stop: async () => stop.abort() }, how.signal);
-    this.#driven.set(runId, { handle, turn });
+    this.#driven.set(runId, { handle, turn, how });
     return handle;
   }
 
@@ -100,7 +106,8 @@ export class RunSupervisor {
     const { media, clock, store } = this.#parts;
     const stop = turn.stop.signal;
     const timeouts = { funds: how.waitForFundsMs ?? 0, cap: how.waitForCapMs ?? 0 };
-    const { quoted: _, revision: __, ...again } = how;
+    const { quoted: _, revision: __, ...rest } = how;
+    const again = { ...rest, outdatedStops: turn.outdatedStops };
     let next: Start = how;
     let tools = ready;
     for (let polls = 0; ; ) {
@@ -117,8 +124,9 @@ export class RunSupervisor {
       tools = null;
       if (pending === null && turn.isAskedAgain && !stop.aborted) {
         turn.isAskedAgain = false;
-        next = again;
-        if ((await store.inbox(state.runId)).length > 0) continue;
+        next = { ...again, lastStop: Math.max(how.lastStop ?? 0, ...turn.outdatedStops) };
+        const isOutdated = turn.outdatedStops.includes(state.pause?.stopId ?? 0);
+        if (isOutdated || (await store.inbox(state.runId)).length > 0) continue;
       }
       turn.rest();
       if (pending !== null) {
@@ -164,17 +172,17 @@ export class RunSupervisor {
   }
 }
 
-/** Whether whoever resumes the run wants something else of it than that it continues. */
-function changesRun({ budgetMicros, maxUnquotedMicros, agreed }: RunState, how: Start): boolean {
-  const { revision = null, move, budget, agree, maxUnquoted } = how;
-  const isOther = (option: string, text: string | undefined, now: number | null) =>
-    text !== undefined && usdOption(option, text) !== now;
+/** Whether whoever resumes the run wants something else of it than that it continues as was asked `before`. */
+function changesRun({ budgetMicros, maxUnquotedMicros, agreed }: RunState, how: Start, before: Start): boolean {
+  const { revision = null, move } = how;
+  const isOther = (option: "budget" | "agree" | "maxUnquoted", now: number | null) =>
+    how[option] !== undefined && usdOption(option, how[option]) !== (usdOption(option, before[option]) ?? now);
   return (
     revision !== null ||
     move !== undefined ||
-    isOther("budget", budget, budgetMicros) ||
-    isOther("agree", agree, agreed?.maximumMicros ?? null) ||
-    isOther("maxUnquoted", maxUnquoted, maxUnquotedMicros)
+    isOther("budget", budgetMicros) ||
+    isOther("agree", agreed?.maximumMicros ?? null) ||
+    isOther("maxUnquoted", maxUnquotedMicros)
   );
 }
 

@@ -1,9 +1,9 @@
 import { answerOf, DownloadError } from "../../api/index.ts";
-import type { OutputFacts } from "../../journal/events.ts";
+import { ownText } from "../../clean-text.ts";
+import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
-import { shellWord } from "../../shell-word.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 import { judge } from "../service/service-answers.ts";
@@ -44,9 +44,20 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
     await ensureCopies(hashes, context);
     return null;
   } catch (error) {
-    if (error instanceof MediaLostError) return { end: "failed", events: [], failure: error };
+    if (error instanceof MediaLostError) return mediaLost(error);
     return retryOrPause(judge("download", error), context);
   }
+}
+
+/** The run pauses: what it needs is put back, or made again. */
+export function mediaLost(failure: MediaLostError, events: readonly RunEvent[] = []): EffectResult {
+  const { step, message } = failure;
+  const rerun = step !== null && { rerun: step };
+  return {
+    end: "failed",
+    events: [...events, { type: "run.paused", reason: "files", message: ownText(message), ...rerun }],
+    failure,
+  };
 }
 
 async function fetchedAgain(sha256: string, sources: readonly Source[], context: Context): Promise<boolean> {
@@ -107,17 +118,16 @@ function lost(
 ): MediaLostError {
   const { sha256, found, sources } = about;
   const what = `${found === "damaged" ? "damaged" : "missing"} (hash ${sha256.slice(0, 12)}…)`;
-  const resume = `showrunner resume ${shellWord(state.runId)}`;
   const file = sources.find((source) => source.from === "file");
   if (file !== undefined) {
     const message = `The copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file itself has changed since the plan. Put that file back, then resume.`;
-    return new MediaLostError(message, resume);
+    return new MediaLostError(message, null);
   }
   const [maker] = sources;
-  if (maker === undefined) return new MediaLostError(`The copy that run ${state.runId} needs is ${what}.`, resume);
+  if (maker === undefined) return new MediaLostError(`The copy that run ${state.runId} needs is ${what}.`, null);
   const costMicros = lastAttempt(state.steps[maker.step]!)?.costMicros ?? null;
   const price = costMicros === null ? "" : `, which cost $${formatUsd(costMicros)} the last time`;
   const service = maker.from === "job" ? " and the service no longer has it" : "";
   const message = `The copy of the output of ${maker.step} is ${what}${service}. Nothing that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
-  return new MediaLostError(message, `${resume} --rerun ${shellWord(maker.step)}`);
+  return new MediaLostError(message, maker.step);
 }

@@ -9,7 +9,7 @@ import type { PlaceholderInput } from "../price/placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "../price/refusal.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
 import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
-import { ensureCopies } from "./ensure-copies.ts";
+import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
@@ -21,7 +21,7 @@ export const quote: Effect<"quote"> = async (command, context) => {
     if (asked.problems.length > 0) return refused(command, context, problemsText(asked.problems));
     return await askTwice(command, asked, context);
   } catch (error) {
-    if (error instanceof MediaLostError) return { end: "failed", events: [], failure: error };
+    if (error instanceof MediaLostError) return mediaLost(error);
     return failed(command, context, judge("estimate", error, command));
   }
 };

@@ -8,7 +8,7 @@ import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
 import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
-import { ensureCopies } from "./ensure-copies.ts";
+import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 import { bucketAway, retryOrPause } from "./retry-or-pause.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
@@ -194,7 +194,7 @@ function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "uns
 /** Withdrawn, so that its inputs can be produced again first; what may have been sent waits for a person's decision. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
-  return { end: "failed", events, failure: error };
+  return mediaLost(error, events);
 }
 
 /** An asset in its input expired at the service: send it again with the local copy, or withdraw it. */

@@ -62,12 +62,12 @@ export class MediaMissingError extends ShowrunnerError {
 /** A copy of a run's media is damaged or gone, and nobody has its bytes any more. The run stopped and is kept. */
 export class MediaLostError extends ShowrunnerError {
   readonly code = "MEDIA_LOST";
-  /** The command that continues. */
-  readonly next: string;
+  /** The step that has to be made again; null: what is missing can be put back only. */
+  readonly step: string | null;
 
-  constructor(message: string, next: string) {
+  constructor(message: string, step: string | null) {
     super(message);
-    this.next = next;
+    this.step = step;
   }
 }
 

@@ -189,11 +189,15 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     this.#refuseWithoutKey();
     const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
-    const outdated = outdatedStops(await this.store.inbox(known.runId), options.unattended === true);
-    const again = await replanFor(known, options, this.planner);
-    const revision = await revise(known, options, again, this.planner);
+    const inbox = await this.store.inbox(known.runId);
+    const outdated = outdatedStops(inbox, options.unattended === true);
+    // What was said before is taken in before anything is changed.
+    const state = inbox.length === 0 ? known : (await this.foreseen(known.runId)).state;
+    const again = await replanFor(state, options, this.planner);
+    const revision = await revise(state, options, again, this.planner);
     const code = again?.ok ? again.code : undefined;
-    return { ...options, revision, code, outdatedStops: outdated, move };
+    const lastStop = Math.max(known.pause?.stopId ?? 0, ...outdated);
+    return { ...options, revision, code, outdatedStops: outdated, lastStop, move };
   }
 
   gc(options: GcOptions = {}): Promise<GcReport> {

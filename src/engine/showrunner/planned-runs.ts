@@ -143,7 +143,8 @@ export abstract class PlannedRuns extends StoredRuns {
   }
 
   async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift & Offer> {
-    const state = await (options.anyAccount === true ? this.repository.load(runId) : this.loadOurs(runId));
+    const { state } = await this.foreseen(runId);
+    if (options.anyAccount !== true) this.repository.checkAccount(state);
     const changes = { changes: options.input, edits: editsOf(state, options.edit) };
     const again = await replanRun(state, pipeline, this.planner, changes);
     const drift = await driftFrom(state, again, this.planner);
@@ -152,7 +153,7 @@ export abstract class PlannedRuns extends StoredRuns {
   }
 
   async redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo> {
-    return redoOf(await this.loadOurs(runId), step, note, pipeline);
+    return redoOf(await this.foreseenOurs(runId), step, note, pipeline);
   }
 
   async rerunQuote(
@@ -160,7 +161,7 @@ export abstract class PlannedRuns extends StoredRuns {
     steps: readonly string[],
     options: Pick<ResumeOptions, "requestId" | "rerunFailed"> = {},
   ): Promise<RerunQuote & Offer> {
-    const state = await this.loadOurs(runId);
+    const state = await this.foreseenOurs(runId);
     const scope = await rerunQuote(state, { ...options, rerun: steps }, this.planner);
     return { ...scope, ...(await this.#offer(state, { ...state.planned, scope })) };
   }

@@ -3,7 +3,6 @@ import { cleanText } from "../../clean-text.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { Chosen, DecidedBy, StoredEvent } from "../../journal/events.ts";
-import { apply } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import type { RunsQuery } from "../../journal/search.ts";
@@ -13,7 +12,7 @@ import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journ
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision, GenerateStep } from "../../plan/plan.ts";
 import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
-import { inboxEvents } from "../../run/inbox.ts";
+import { foresee, refusalOf } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
 import { givenFile } from "../adoption/given-file.ts";
@@ -28,7 +27,6 @@ import {
 import { changedValue } from "../change/changed-value.ts";
 import { isAskedToGoOn } from "../change/stops.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
-import { storedEvent } from "../drive/run-writer.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type {
@@ -95,10 +93,9 @@ export abstract class StoredRuns {
 
   async show(runId: string): Promise<RunReport> {
     const row = await this.store.run(runId);
-    const state = await this.repository.load(runId);
+    const { state, seq } = await this.foreseen(runId);
     // An event since then says that somebody drives it.
-    const isStill = row !== null && row.lastSeq === state.seq;
-    applyDecisions(state, await this.store.inbox(runId));
+    const isStill = row !== null && row.lastSeq === seq;
     return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
   }
 
@@ -145,15 +142,15 @@ export abstract class StoredRuns {
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    const state = await this.loadOurs(runId);
+    // What was said of it before, and is not taken in yet, is replaced.
+    const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
+    this.repository.checkAccount(state);
     const { provider } = unresolvedAttempt(state, step);
-    if (provider !== undefined && jobId !== null) {
-      const file = await givenFile(jobId, planStep(state, step) as GenerateStep, this.#media);
-      await this.#send(runId, { type: "adopt", step, jobId: null, file });
-      return;
-    }
-    await checkAdoption(this.#adoption(), state, { step, jobId });
-    await this.#send(runId, { type: "adopt", step, jobId });
+    const isFile = provider !== undefined && jobId !== null;
+    const file = isFile ? await givenFile(jobId, planStep(state, step) as GenerateStep, this.#media) : undefined;
+    if (file === undefined) await checkAdoption(this.#adoption(), state, { step, jobId });
+    const message = { type: "adopt", step, jobId: isFile ? null : jobId, ...(file !== undefined && { file }) } as const;
+    await this.#say(state, message);
   }
 
   async adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]> {
@@ -169,8 +166,7 @@ export abstract class StoredRuns {
     for (const row of await this.runs(query)) {
       const isOver = isRunFinal(row.status as RunState["status"]);
       if (isOver || (pipeline !== undefined && row.pipeline !== pipeline)) continue;
-      const state = await this.repository.load(row.runId);
-      applyDecisions(state, await this.store.inbox(row.runId));
+      const { state } = await this.foreseen(row.runId);
       const { runId, title, tags } = row;
       found.push(...openDecisions(state).map((one) => ({ runId, title, pipeline: row.pipeline, tags, ...one })));
     }
@@ -178,29 +174,26 @@ export abstract class StoredRuns {
   }
 
   async approve(runId: string, step: string, { pick, note, value, by }: ApproveDecision = {}): Promise<void> {
-    const state = await this.repository.load(runId);
+    const { state } = await this.foreseen(runId);
     const plan = decidable(state, step);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
     if (typeof found === "string") throw new InvalidOptionError("pick", found);
     const picked: { pick?: number; chosen?: Chosen } = found === null ? {} : { pick: found, chosen: offer[found]! };
     const changed = value === undefined ? {} : { value: changedValue(state, plan, picked.chosen, value) };
-    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...deciderOf(by) });
+    await this.#say(state, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...deciderOf(by) });
   }
 
   async reject(runId: string, step: string, { note, by }: RejectDecision = {}): Promise<void> {
-    decidable(await this.repository.load(runId), step);
-    await this.#send(runId, { type: "reject", step, ...(note && { note }), ...deciderOf(by) });
+    const { state } = await this.foreseen(runId);
+    await this.#say(state, { type: "reject", step, ...(note && { note }), ...deciderOf(by) });
   }
 
   async comment(runId: string, step: string, { text, take = null, timeMs = null, by }: NewComment): Promise<void> {
-    const state = await this.repository.load(runId);
-    if (!Object.hasOwn(state.steps, step) || traitsOf(planStep(state, step)).decision === null) {
-      throw new InvalidOptionError("step", `run "${runId}" has no approval ${step}.`, `showrunner show ${runId}`);
-    }
+    const { state } = await this.foreseen(runId);
     if (text.trim() === "") throw new InvalidOptionError("text", "a comment needs some words.");
-    const said = { text: cleanText(text.trim()), take, timeMs, at: this.now(), by: deciderOf(by).by ?? null };
-    await this.#send(runId, { type: "comment", step, comment: said });
+    const comment = { text: cleanText(text.trim()), take, timeMs, at: this.now(), by: deciderOf(by).by ?? null };
+    await this.#say(state, { type: "comment", step, comment });
   }
 
   async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
@@ -224,6 +217,36 @@ export abstract class StoredRuns {
     if ((await this.store.run(runId)) === null) throw new RunUnknownError(runId);
   }
 
+  /**
+   * The run as it will be once what its inbox holds, or that of it which counts, is taken in: both as of one instant, though the
+   * journal is read twice. `seq` is that of the run as it is.
+   */
+  protected async foreseen(
+    runId: string,
+    counts: (entry: InboxEntry) => boolean = () => true,
+  ): Promise<{ readonly state: RunState; readonly seq: number }> {
+    for (;;) {
+      const before = await this.store.inbox(runId);
+      const state = await this.repository.load(runId);
+      const after = await this.store.inbox(runId);
+      const isSame = before.every(({ id }) => after.some((entry) => entry.id === id));
+      if (isSame) return { seq: state.seq, state: foresee(state, after.filter(counts)) };
+    }
+  }
+
+  protected async foreseenOurs(runId: string): Promise<RunState> {
+    const { state } = await this.foreseen(runId);
+    this.repository.checkAccount(state);
+    return state;
+  }
+
+  /** Leaves a message in the inbox that counts as far as is known; whoever drives the run judges it again. */
+  #say(state: RunState, message: InboxMessage): Promise<unknown> {
+    const refusal = refusalOf(state, message);
+    if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
+    return this.#send(state.runId, message);
+  }
+
   #send(runId: string, message: InboxMessage): Promise<unknown> {
     return this.store.send(runId, message, this.now());
   }
@@ -244,14 +267,3 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 }
 
 const MOST_NAME = 100;
-
-/** What was decided while no process drives the run, as it will be once one does. */
-function applyDecisions(state: RunState, inbox: readonly InboxEntry[]): void {
-  for (const entry of inbox) {
-    if (entry.message.type !== "approve" && entry.message.type !== "reject") continue;
-    for (const event of inboxEvents(state, entry)) {
-      if (event.type === "run.resumed") continue;
-      apply(state, storedEvent(state.runId, state.seq, entry.at, event));
-    }
-  }
-}

@@ -20,6 +20,8 @@ interface Paused {
   readonly asks?: readonly AskedPrice[];
   /** Set for `cap`: from when on the run may continue without a person, epoch milliseconds. */
   readonly resumeAt?: number;
+  /** Set for `files` where nobody has the output of a step any more: the step that has to be made again. */
+  readonly rerun?: string;
   /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
@@ -149,11 +151,13 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "incident"),
   },
   "run.paused": {
-    apply: (fold, { reason, message, ...funds }) => {
+    apply: (fold, { reason, message, request, rerun, ...funds }) => {
       const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = funds;
       fold.moveRun();
       stopClock(fold.state.activeTime, fold.at);
-      fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt };
+      const stopId = request !== undefined && { stopId: request.id };
+      fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt, ...stopId };
+      if (rerun !== undefined) fold.state.pause = { ...fold.state.pause, rerun };
       if (funds.asks !== undefined) fold.state.pause = { ...fold.state.pause, asks: funds.asks };
       if (reason === "approval") closeReruns(fold.state);
     },

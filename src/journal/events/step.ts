@@ -40,11 +40,11 @@ export type StepEvent =
       readonly by?: DecidedBy;
     }
   | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
-  /** It came when what was decided before could not be taken back any more. */
+  /** What somebody said of the step changed nothing: it came too late, or what it was about is not there any more. */
   | {
-      readonly type: "approval.refused";
+      readonly type: "message.refused";
       readonly step: string;
-      readonly approved: boolean;
+      readonly what: "approval" | "rejection" | "comment" | "adoption";
       readonly message: CleanText;
     }
   | {
@@ -150,14 +150,11 @@ export const stepEvents: EventTable<StepEvent> = {
     },
     ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
-  "approval.refused": {
+  "message.refused": {
     apply: () => {},
     changes: "step",
-    line: ({ approved, message }) => line(`${approved ? "an approval" : "a rejection"} came too late: ${message}`),
-    incident: ({ approved, message }) => ({
-      what: `${approved ? "an approval" : "a rejection"} came too late`,
-      why: message,
-    }),
+    line: ({ what, message }) => line(`${what} refused: ${message}`),
+    incident: ({ what, message }) => ({ what: `${what} refused`, why: message }),
     ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "pick.decided": {

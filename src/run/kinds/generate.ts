@@ -8,7 +8,7 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
 import { idempotencyKey } from "../request-identity.ts";
-import { completed, isTooOld, restoreIfUnchanged } from "./job.ts";
+import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 /** Codes of ours that an attempt fails with. */
@@ -61,7 +61,7 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "failed":
       return again(plan, step, attempt, builder);
     case "lost":
-      return builder.finish(step, "failed", "declared lost");
+      return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
       // Once in every drive: it may have ended by now. Otherwise a person decides.
       if (attempt.operation !== undefined) builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });

@@ -30,6 +30,8 @@ const FREE_RETRIES = 2;
 const QUOTE_LIFE_MS = 5 * 60_000;
 /** Why a submit without an answer is left to a person. */
 export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
+/** Why a step fails once a person says that its request made nothing. */
+export const DECLARED_LOST = ownText("declared lost");
 /** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
@@ -75,7 +77,7 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
     case "refused":
       return builder.finish(step, "failed", attempt.error?.message ?? "the service refused it");
     case "lost":
-      return builder.finish(step, "failed", "declared lost");
+      return builder.finish(step, "failed", DECLARED_LOST);
     case "unresolved":
       return recheckUnresolved(plan, attempt, builder);
     default:

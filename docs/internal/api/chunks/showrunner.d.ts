@@ -471,6 +471,7 @@ interface Paused {
   readonly flag?: CleanText;
   readonly asks?: readonly AskedPrice[];
   readonly resumeAt?: number;
+  readonly rerun?: string;
   readonly request?: {
     readonly id: number;
     readonly at: number;
@@ -554,9 +555,9 @@ type StepEvent = {
   readonly step: string;
   readonly comment: Comment;
 } | {
-  readonly type: "approval.refused";
+  readonly type: "message.refused";
   readonly step: string;
-  readonly approved: boolean;
+  readonly what: "approval" | "rejection" | "comment" | "adoption";
   readonly message: CleanText;
 } | {
   readonly type: "pick.decided";
