@@ -18,6 +18,13 @@ export interface ConnectOptions {
 export interface StartOptions {
   /** The pipeline's input. A `File` or `Blob` in it is sent along. */
   readonly input: unknown;
+  /**
+   * The quote that was agreed to, by its id. Without one, and where it is not what the run would be now, the start is refused with
+   * the quote to agree to, in {@link RequestError.quote}.
+   */
+  readonly quote?: string;
+  /** What a run of this key that is there may cost at most, a decimal of US dollars: agrees to prices that it paused for. */
+  readonly agree?: string;
   /** Yours, such as an order's id: the same key is the same run, however often it is started. Default: made up. */
   readonly key?: string;
   /** The most that the run may cost, a decimal of US dollars. Default: the budget that the server gives you. */

@@ -1,5 +1,5 @@
 import { eventReader, type SentEvent } from "./event-text.ts";
-import type { EventView, ProgressView, RunView } from "./wire.ts";
+import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
 
 /** How the handler is reached. */
 export interface Link {
@@ -16,12 +16,24 @@ export class RequestError extends Error {
   /** The field that is wrong, where one is. */
   readonly field: string | null;
 
-  constructor(status: number, { code = "UNKNOWN", message = `The server answered ${status}.`, field = null }) {
+  /** What is to be agreed to first, where a start is refused for that. */
+  readonly quote: QuoteView | null;
+
+  constructor(
+    status: number,
+    {
+      code = "UNKNOWN",
+      message = `The server answered ${status}.`,
+      field = null,
+      quote = null,
+    }: Partial<Pick<RequestError, "code" | "message" | "field" | "quote">>,
+  ) {
     super(message);
     this.name = "RequestError";
     this.status = status;
     this.code = code;
     this.field = field;
+    this.quote = quote;
   }
 }
 

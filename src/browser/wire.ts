@@ -87,6 +87,14 @@ export interface ProgressView {
 
 /** What a run would cost, decimals of US dollars. */
 export interface QuoteView {
+  /** Start with it, once. */
+  readonly id: string;
+  /** What a run that is started with it may cost at most, without `openSteps`. */
+  readonly maximumUsd: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Steps whose price nobody knows yet: the run stops there and asks. */
+  readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string /** Null: open-ended. */;
     readonly max: string | null;

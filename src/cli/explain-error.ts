@@ -56,6 +56,7 @@ type Advice = readonly [exitCode: ExitCode, next: string];
 const advice: Readonly<Record<string, Advice>> = {
   PLAN_PROBLEMS: [ExitCode.refused, "correct them and try again; `showrunner plan` checks without spending"],
   OVER_BUDGET: [ExitCode.refused, "give a larger --budget, or ask for less; `showrunner plan` shows the prices"],
+  QUOTE_REFUSED: [ExitCode.refused, "`showrunner plan` shows the prices of now, and their quote"],
   WALLET_SHORT: [ExitCode.refused, "add funds, then repeat the command; --start-anyway goes as far as the wallet does"],
   RUN_EXISTS: [ExitCode.refused, "showrunner resume {run}   (or choose another --id)"],
   RUN_DIFFERS: [ExitCode.refused, "choose another --id"],
@@ -170,6 +171,9 @@ function retyped(error: Error & { readonly code?: unknown }, args: readonly stri
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")
     return `add funds, or go as far as the wallet does: ${repeatedCommand({ args }, "--start-anyway")}`;
+  const offered =
+    error.code === "QUOTE_REFUSED" && "offer" in error ? (error.offer as { readonly id: string | null }) : null;
+  if (offered?.id != null) return repeatedCommand({ args }, "--quote", offered.id);
   if (error.code !== "OVER_BUDGET" || !("quoteMicros" in error)) return null;
   return repeatedCommand({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }

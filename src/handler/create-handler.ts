@@ -10,7 +10,7 @@ import type { Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
 import { continueRun, type Route, runRoutes } from "./run-routes.ts";
 import { NO_FUNDS, said } from "./run-view.ts";
 import { sendMedia } from "./send-media.ts";
-import { startRoutes, Unplannable } from "./start-routes.ts";
+import { QuoteFirst, startRoutes, Unplannable } from "./start-routes.ts";
 
 const LEAST_SECRET = 16;
 const MOST_MESSAGE = 1_000;
@@ -110,9 +110,10 @@ function refused(context: Context, error: unknown): Response {
   if (refusal === null) context.onDefect(error);
   const { status, code, message, field } = refusal ?? new Refusal(500, "INTERNAL", "Something went wrong here.");
   const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
+  const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
   // Names of fields and parts are the sender's, and as long as a body.
   const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
-  return Response.json({ error: { code, message: text, field: at, ...problems } }, { status });
+  return Response.json({ error: { code, message: text, field: at, ...problems, ...quote } }, { status });
 }
 
 const STATUS: Readonly<Record<string, number>> = {

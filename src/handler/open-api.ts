@@ -52,6 +52,10 @@ const runShape = lineShape.extend({
   outputs: z.record(z.string(), z.unknown()).describe("What the pipeline returns, as far as it exists; files as Media"),
 });
 const quoteShape = z.object({
+  id: z.string().describe("Start with it, once: see the start's `quote`"),
+  maximumUsd: usd.describe("What a run that is started with it may cost at most, without its open steps"),
+  expiresAt: z.int().describe("Epoch milliseconds"),
+  openSteps: z.array(z.string()).describe("Steps whose price nobody knows yet: the run stops there and asks"),
   usd: z.object({ min: usd, max: usd.nullable().describe("null: open-ended"), expected: usd }),
   leftUsd: usd.nullable().describe("Of your budget"),
   expectedMs: z.number().nullable(),
@@ -65,6 +69,7 @@ const errorShape = z.object({
     problems: z
       .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
       .optional(),
+    quote: quoteShape.optional().describe("What is to be agreed to first"),
   }),
 });
 const decisionShape = z.object({
@@ -111,7 +116,12 @@ function pathsOf(name: string, { pipeline }: Endpoint): Schema {
     required: true,
     schema: { type: "string", minLength: 1, maxLength: 200 },
   };
-  const more = { budget: { type: "string" }, title: { type: "string", maxLength: 120 } };
+  const more = {
+    quote: { type: "string", description: "The quote that was agreed to; a new run needs one" },
+    agree: { type: "string", description: "What a run that is there may cost: agrees to prices that it paused for" },
+    budget: { type: "string" },
+    title: { type: "string", maxLength: 120 },
+  };
   return {
     [`/${name}/quote`]: {
       post: {

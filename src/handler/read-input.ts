@@ -58,7 +58,7 @@ async function formFields({ mostBytes }: Context, request: Request): Promise<Bod
   for (const [name, part] of form) {
     if (typeof part !== "string") files.push([name, part]);
     else if (name === "input") body.input = jsonObject(part, "input");
-    else if (name === "budget" || name === "title") body[name] = part;
+    else if (["budget", "title", "quote", "agree"].includes(name)) body[name] = part;
     else throw badRequest(`${name}: send fields of the input as JSON, in the part input.`, name);
   }
   const input = (body.input ?? {}) as Record<string, unknown>;

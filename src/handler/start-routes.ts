@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
+import type { QuoteView } from "../browser/index.ts";
 import { cleanText } from "../clean-text.ts";
-import { formatUsd, type Plan, type Problem, parseUsd, type Quote } from "../internal.ts";
+import { formatUsd, openSteps, type Plan, type Problem, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
 import { badRequest, notFound, optionalText, Refusal } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
 import type { Call, Endpoint } from "./options.ts";
@@ -32,11 +33,18 @@ async function priced({ context, params, request }: Call): Promise<Priced> {
   return { endpoint, input, body, quote: quoted };
 }
 
-async function quote(call: Call) {
-  const { quote } = await priced(call);
+async function quote(call: Call): Promise<QuoteView> {
+  return quoteView(call, (await priced(call)).quote);
+}
+
+async function quoteView({ context, caller }: Pick<Call, "context" | "caller">, quote: Quote): Promise<QuoteView> {
   const { min, max } = quote.totalMicros;
-  const left = await leftMicros(call.context, call.caller);
+  const left = await leftMicros(context, caller);
   return {
+    id: quote.id!,
+    maximumUsd: quote.maximumUsd!,
+    expiresAt: quote.expiresAt!,
+    openSteps: openSteps(quote.prices),
     usd: { min: formatUsd(min), max: max === null ? null : formatUsd(max), expected: formatUsd(quote.expectedMicros) },
     leftUsd: left === null ? null : formatUsd(left),
     expectedMs: quote.forecastMs,
@@ -59,17 +67,30 @@ async function start(call: Call): Promise<Response> {
   const id = runIdOf(caller, key);
   const { show, options } = context;
   const isThere = (await show.journal.run(id)) !== null;
+  const agreed = optionalText(body, "quote", 100);
   if (!isThere) await refuseOverBudget(call, quote);
+  if (!isThere && agreed === undefined) {
+    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Start it with the id of its quote once that is agreed to.`;
+    throw new QuoteFirst(428, "QUOTE_NEEDED", message, await quoteView(call, quote));
+  }
   const how = {
     id,
     title: optionalText(body, "title", 120),
     tags: { ...caller.tags, [ENDPOINT]: params.endpoint! },
-    ...budgetOf(call, body),
+    ...budgetOf(call, body, agreed),
+    quote: agreed,
+    agree: optionalText(body, "agree", 20),
     maxUnquoted: endpoint.maxUnquoted,
     source: endpoint.source,
   };
-  if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
-  else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
+  try {
+    if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
+    else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
+  } catch (error) {
+    if (!(error instanceof QuoteRefusedError)) throw error;
+    const message = `quote: ${error.changes.join("; ")}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
+    throw new QuoteFirst(409, error.code, said(message)!, await quoteView(call, quote));
+  }
   const view = await viewOf(context, { runId: id });
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
@@ -80,13 +101,14 @@ async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Q
   if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
 }
 
-/** That of the caller over all their runs, else that of the run, which the start then has to name. @throws Refusal 400 */
-function budgetOf({ caller }: Call, body: Priced["body"]) {
+/** That of the caller over all their runs, else that of the run: what the start names, or what was agreed to. @throws Refusal 400 */
+function budgetOf({ caller }: Call, body: Priced["body"], agreed: string | undefined) {
   const budget = optionalText(body, "budget", 20);
   if (caller.budget !== undefined) {
     if (budget === undefined) return { budget: caller.budget, budgetTag: budgetTag(caller) };
     throw badRequest("budget: yours is kept over all your runs; leave it out.", "budget");
   }
+  if (budget === undefined && agreed !== undefined) return {};
   if (budget === undefined || parseUsd(budget) === null) {
     throw badRequest('budget: say what the run may cost at most, in dollars, such as "1.50".', "budget");
   }
@@ -110,6 +132,16 @@ function refuseNamedFiles({ steps }: Plan, input: unknown, sent: ReadonlySet<str
 function* textsIn(value: unknown): Generator<string> {
   if (typeof value === "string") yield value;
   else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
+}
+
+/** Somebody has to agree to this quote first. */
+export class QuoteFirst extends Refusal {
+  readonly quote: QuoteView;
+
+  constructor(status: 409 | 428, code: string, message: string, quote: QuoteView) {
+    super(status, code, message, "quote");
+    this.quote = quote;
+  }
 }
 
 const MOST_PROBLEMS = 50;

@@ -2,6 +2,7 @@ import {
   formatUsd,
   isPipeline,
   loadRun,
+  openSteps,
   parseUsd,
   type Quote,
   type RunReport,
@@ -45,11 +46,11 @@ export class AgentSession {
   }
 
   /** @throws ToolError for an input that names files elsewhere */
-  async quote(name: string, input: unknown) {
+  async quote(name: string, input: unknown, { keep = false } = {}) {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
     await checkFiles(input, filesDir);
-    return show.quote(found.pipeline, input, { maxUnquoted });
+    return show.quote(found.pipeline, input, { maxUnquoted, keep });
   }
 
   async isStarted(runName: string): Promise<boolean> {
@@ -58,9 +59,17 @@ export class AgentSession {
 
   /**
    * Starts a run, or continues with that of the same name and input. Returns as soon as it is under way. `allowedMicros`: what
-   * a person allowed for this run in place of what is set for each.
+   * a person allowed for this run in place of what is set for each; `agreed`: the quote that somebody agreed to.
    */
-  start(name: string, runName: string, input: unknown, allowedMicros: number | null = null): Promise<string> {
+  start(
+    name: string,
+    runName: string,
+    input: unknown,
+    {
+      allowedMicros = null,
+      agreed,
+    }: { readonly allowedMicros?: number | null; readonly agreed?: string | undefined } = {},
+  ): Promise<string> {
     return this.#inTurn(async () => {
       const { show, maxUnquoted } = this.options;
       this.#refuseWithoutBudget();
@@ -68,9 +77,11 @@ export class AgentSession {
       const id = `${PREFIX}${runName}`;
       if (this.#driven.has(id) || (await this.options.journal.run(id)) !== null)
         return this.#again(id, pipeline, input);
-      const quote = await this.quote(name, input);
+      const quote = await this.quote(name, input, { keep: agreed === undefined });
       const capMicros = await this.#capFor(quote, allowedMicros);
-      const handle = await show.run(pipeline, input, { id, tags, budget: formatUsd(capMicros), maxUnquoted, source });
+      if (agreed === undefined && quote.id !== null) throw quoteFirst(quote);
+      const budget = formatUsd(capMicros);
+      const handle = await show.run(pipeline, input, { id, tags, budget, quote: agreed, maxUnquoted, source });
       if (allowedMicros !== null) this.#allowed.add(id);
       this.#drive(id, handle.result());
       return id;
@@ -253,5 +264,16 @@ function notAnAgents(runId: string): ToolError {
   return new ToolError(
     `Run ${JSON.stringify(runId)} was not started by an agent, so it is not shown or changed here`,
     "`list_runs` names the runs of agents",
+  );
+}
+
+/** A run is started only with the quote that somebody has seen. */
+function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
+  const open = openSteps(prices);
+  const asks =
+    open.length === 0 ? "" : `; at ${open.slice(0, 5).join(", ")}, whose price nobody knows yet, it stops and asks`;
+  return new ToolError(
+    `This costs at most ${maximumUsd} dollars${asks}. Its quote is ${id}; nothing was started`,
+    `show a person this price; once they agree, call \`run_pipeline\` again with the same input and quote: ${id}`,
   );
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { RunView } from "../../src/handler/index.ts";
+import type { QuoteView, RunView } from "../../src/handler/index.ts";
 import { localShow } from "../support/local-show.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 import { errorOf, eventsIn, quoteOf, type Served, serve, textUntil } from "./support/served.ts";
@@ -140,15 +140,41 @@ describe("what is refused", () => {
     expect((await api.post(`/api/runs/${id}/stop`, {}, { as: "rival" })).status).toBe(404);
   });
 
+  test("a start without a quote, or with one of something else, is answered with the quote to agree to", async () => {
+    const input = { prompt: "agreed" };
+    const start = (body: object) =>
+      api.post("/api/still/runs", { input, ...body }, { headers: { "Idempotency-Key": "agreed" } });
+    const none = await start({});
+    expect(none.status).toBe(428);
+    const { error } = (await none.json()) as { error: { code: string; field: string; quote: QuoteView } };
+    expect(error).toMatchObject({
+      code: "QUOTE_NEEDED",
+      field: "quote",
+      quote: { openSteps: [], leftUsd: expect.any(String) },
+    });
+    const other = await start({ input: { prompt: "another" }, quote: error.quote.id });
+    expect(other.status).toBe(409);
+    const refused = (await other.json()) as { error: { code: string; message: string; quote: QuoteView } };
+    expect(refused.error).toMatchObject({
+      code: "QUOTE_REFUSED",
+      message: expect.stringContaining("input.prompt is another"),
+    });
+    expect((await start({ quote: error.quote.id })).status).toBe(201);
+    expect((await start({ quote: error.quote.id })).status).toBe(200);
+    expect((await start({})).status).toBe(200);
+  });
+
   test("parallel starts never spend more than the caller's budget", async () => {
     const poor = serve(world.show, join(world.folder, "sent"), {
       authorize: () => ({ tags: { customer: "poor" }, budget: "0.05" }),
     });
     const price = Number((await quoteOf(await poor.post("/api/still/quote", { input: { prompt: "x" } }))).usd.expected);
     const starts = await Promise.all(
-      Array.from({ length: 12 }, (_, n) =>
-        poor.post("/api/still/runs", { input: { prompt: `n${n}` } }, { headers: { "Idempotency-Key": `k${n}` } }),
-      ),
+      Array.from({ length: 12 }, async (_, n) => {
+        const input = { prompt: `n${n}` };
+        const { id: quote } = await quoteOf(await poor.post("/api/still/quote", { input }));
+        return poor.post("/api/still/runs", { input, quote }, { headers: { "Idempotency-Key": `k${n}` } });
+      }),
     );
     const rows = await world.show.runs({ tags: { customer: "poor" } });
     await Promise.all(rows.map(async ({ runId }) => (await world.show.follow(runId)).result()));

@@ -227,10 +227,9 @@ describe("an agent's own decision", () => {
     await using small = await sessionWorld(50_000, own);
     const first = await small.waitingFilm("first");
     const client = await clientOf(small.session);
-    await client.callTool({
-      name: "run_pipeline",
-      arguments: { pipeline: "poster", name: "p", input: { subject: "x" } },
-    });
+    const input = { subject: "x" };
+    const { id: quote } = await small.session.quote("poster", input, { keep: true });
+    await client.callTool({ name: "run_pipeline", arguments: { pipeline: "poster", name: "p", input, quote } });
     await small.session.idle();
     expect(JSON.stringify((await decide(client, first)).content)).toContain("are left of this server's budget");
     expect(await small.decisions(first)).toBe(0);
@@ -238,4 +237,24 @@ describe("an agent's own decision", () => {
     await small.session.idle();
     expect([await small.decisions(first), small.service.stats().charged_micros]).toEqual([1, 40_000]);
   });
+});
+
+test("a run is started with the quote that it was answered with first, and with that of now where it is another", async () => {
+  const client = await clientOf(world.sessionWith({ allowApprove: true, mayAsk: false }));
+  const input = { subject: "a quoted kite" };
+  const start = async (more: object) => {
+    const given = { pipeline: "poster", name: "quoted", input, ...more };
+    const answer = await client.callTool({ name: "run_pipeline", arguments: given });
+    return { isError: answer.isError === true, text: JSON.stringify(answer.content) };
+  };
+  const before = world.service.stats().jobs_created;
+  const first = await start({});
+  expect(first.isError).toBe(true);
+  const [quote] = /quote_[0-9a-f]{24}/.exec(first.text)!;
+  expect(first.text).toContain("nothing was started");
+  const other = await start({ input: { subject: "another kite" }, quote });
+  expect(other.text).toContain("input.subject is another");
+  expect(world.service.stats().jobs_created).toBe(before);
+  expect((await start({ quote })).isError).toBe(false);
+  await world.session.idle();
 });

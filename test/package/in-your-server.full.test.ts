@@ -151,8 +151,11 @@ test.each(Object.entries(MOUNTED))("%s serves the handler as the page says", asy
   writeInto(folder, { "other.ts": serverOf(mounted) });
   const api = `http://127.0.0.1:${await started("other.ts")}/api`;
   const headers = { Authorization: "Bearer token-of-acme", "Content-Type": "application/json", "Idempotency-Key": "1" };
-  const body = JSON.stringify({ input: { subject: "a kite" } });
-  const made = await fetch(`${api}/poster/runs`, { method: "POST", headers, body });
+  const input = { subject: "a kite" };
+  const post = (path: string, body: object) =>
+    fetch(`${api}/poster/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+  const quote = (await (await post("quote", { input })).json()) as { readonly id: string };
+  const made = await post("runs", { input, quote: quote.id });
   expect(made.status).toBe(201);
   const { id } = (await made.json()) as { readonly id: string };
   const events = await (await fetch(`${api}/runs/${id}/events`, { headers })).text();

@@ -12,6 +12,8 @@ export interface Detached {
   readonly runId: string;
   /** Agreed to, a decimal of US dollars; null at the local service. */
   readonly budget: string | null;
+  /** The quote that was agreed to; absent or null: none. */
+  readonly quote?: string | null;
   readonly startAnyway: boolean;
   /** The first of the runs that rows of a file have, which name themselves. */
   readonly isOneOfMany?: true;
@@ -76,8 +78,15 @@ async function begun(
 }
 
 /** What was typed, with what was agreed to since; what was typed counts where both say something. */
-function argumentsOf({ args }: Context, { runId, budget, startAnyway, isOneOfMany }: Detached): readonly string[] {
+function argumentsOf(
+  { args }: Context,
+  { runId, budget, quote = null, startAnyway, isOneOfMany }: Detached,
+): readonly string[] {
   const [command = "run", ...typed] = args.filter((word) => word !== "--detach" && word !== "--json");
-  const agreed = [...(budget === null ? [] : ["--budget", budget]), ...(startAnyway ? ["--start-anyway"] : [])];
+  const agreed = [
+    ...(budget === null ? [] : ["--budget", budget]),
+    ...(quote === null ? [] : ["--quote", quote]),
+    ...(startAnyway ? ["--start-anyway"] : []),
+  ];
   return [command, ...(isOneOfMany ? [] : ["--id", runId]), ...agreed, ...typed];
 }

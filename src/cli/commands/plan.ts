@@ -9,7 +9,7 @@ import { inputSchema, readInput } from "../input/read-input.ts";
 import { writtenFile } from "../input/written-file.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
-import { forecastLines, priceTable } from "../report/price-table.ts";
+import { forecastLines, offerLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
@@ -62,19 +62,19 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
     await sayPlan(quote, quote.plan, against, context, flags);
     const { missingKey } = show.service;
     if (missingKey !== null) context.output.say(`Without prices: ${visible(missingKey.message)}`);
-    context.output.next(missingKey?.next ?? runInstead(context));
+    context.output.next(missingKey?.next ?? runInstead(context, quote));
     return ExitCode.done;
   };
   return withShowrunner(flags, planned, { keyOptional: true });
 }
 
 /** The same command for `run`, without the flags that only `plan` has. */
-function runInstead({ args }: Context): string {
+function runInstead({ args }: Context, { id }: Quote): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
     return !isFlag && word !== "--mermaid" && word !== "--json";
   });
-  return repeatedCommand({ args: ["run", ...stored] });
+  return repeatedCommand({ args: ["run", ...stored] }, ...(id === null ? [] : ["--quote", id]));
 }
 
 async function sayPlan(
@@ -89,7 +89,7 @@ async function sayPlan(
   if (flags.svg !== undefined) await writeSvg(drawn, drawing, flags.svg, context);
   if (flags.json) return output.printJson({ ...quote, ...(against !== null && { against }) });
   if (flags.mermaid) return output.print(await mermaid(drawn, drawing));
-  output.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote)].join("\n"));
+  output.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote), ...offerLines(quote)].join("\n"));
   if (against !== null) output.print(["", ...comparisonLines(against)].join("\n"));
 }
 

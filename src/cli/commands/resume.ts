@@ -3,6 +3,7 @@ import {
   type Drift,
   isRunFinal,
   type Pipeline,
+  type Quote,
   type RerunRequest,
   type RerunScope,
   type ResumeOptions,
@@ -25,6 +26,8 @@ import { reportProblems } from "./plan.ts";
 
 export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly budget?: string;
+  readonly agree?: string;
+  readonly quote?: string;
   readonly maxUnquoted?: string;
   readonly waitForFunds?: string;
   readonly giveUpAfter?: string;
@@ -44,8 +47,9 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
 
 /** `showrunner resume`: continues from the end of the journal; paid jobs are collected, and repeated only on request. */
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
-  const { waitForFunds, rerunFailed, accountMoved, requestId, budget, maxUnquoted } = flags;
+  const { waitForFunds, rerunFailed, accountMoved, requestId, budget, agree, quote, maxUnquoted } = flags;
   checkAmount("--budget", budget);
+  checkAmount("--agree", agree);
   checkAmount("--max-unquoted", maxUnquoted);
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
@@ -77,6 +81,8 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       accountMoved,
       requestId,
       budget,
+      agree,
+      quote,
       maxUnquoted,
       ...(waitForFundsMs !== null && { waitForFundsMs }),
       ...waits,
@@ -222,6 +228,8 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
   if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
+  const { id } = rerunScope;
+  if (id !== null && flags.quote === undefined) context.output.say(`Quote ${id}: --quote agrees to just this.\n`);
   if (show.service.kind === "hosted") await agree(rerunScope, context, requested);
   return same.length > 0 ? { ...goOn, sameSeed: true } : goOn;
 }
@@ -276,7 +284,9 @@ function wantedBy({ input, edit, flags }: ResumeRequest): string {
   return input === undefined ? "--file" : "-i";
 }
 
-function largest(drift: Drift | null, rerun: RerunScope | null): RerunScope | null {
+type OfferedScope = RerunScope & Pick<Quote, "id">;
+
+function largest(drift: OfferedScope | null, rerun: OfferedScope | null): OfferedScope | null {
   if (drift === null || rerun === null) return rerun ?? drift;
   return rerun.stale.length >= drift.stale.length ? rerun : drift;
 }
@@ -285,7 +295,7 @@ function largest(drift: Drift | null, rerun: RerunScope | null): RerunScope | nu
 async function agree(rerunScope: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
   const price = totalText(rerunScope);
   await confirm(context.io, {
-    yes: flags.yes === true,
+    yes: flags.yes === true || flags.quote !== undefined,
     question: `Rerun these steps, for ${price} on top of what was spent?`,
     what: `This reruns paid steps (${price}): it spends real money`,
     refused: "Not started; nothing was spent",

@@ -39,16 +39,27 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
       output.say(`Run ${visible(known.runId)} exists (${known.status}): it continues.`);
       return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
     }
-    const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
+    const quote = await show.quote(loaded.pipeline, input, {
+      ...quoteOptions(flags),
+      keep: flags.quote === undefined && flags.budget === undefined,
+    });
     if (!quote.ok) return reportProblems(quote.problems, context, flags);
     output.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
-    const budget = flags.budget ?? (await agreedPrice(show, quote, context));
+    const isAgreed = flags.budget !== undefined || flags.quote !== undefined;
+    const budget = flags.budget ?? (isAgreed ? null : await agreedPrice(show, quote, context));
+    // A yes on the terminal is to the prices that were shown for it.
+    const agreedTo = flags.quote ?? (isAgreed || budget === null ? null : quote.id);
     const startAnyway = await startsAnyway(quote, flags, context);
-    const agreed = { ...options, ...(budget !== null && { budget }), startAnyway };
+    const agreed = {
+      ...options,
+      ...(budget !== null && { budget }),
+      ...(agreedTo !== null && { quote: agreedTo }),
+      startAnyway,
+    };
     if (flags.detach && flags.engine !== undefined) {
       return startElsewhere(context, flags, await show.start(loaded.pipeline, input, agreed));
     }
-    if (flags.detach) return { budget, startAnyway };
+    if (flags.detach) return { budget, quote: agreedTo, startAnyway };
     const handle = await show.run(loaded.pipeline, input, agreed);
     output.say(`Run ${handle.id}`);
     return followRun(handle, context, {
@@ -82,6 +93,7 @@ async function startElsewhere(context: Context, flags: RunFlags, { id }: { reado
 
 interface Agreed {
   readonly budget: string | null;
+  readonly quote: string | null;
   readonly startAnyway: boolean;
 }
 

@@ -20,6 +20,8 @@ export interface QuoteFlags extends ServiceFlags, InputFlags {
 
 export interface RunFlags extends QuoteFlags {
   readonly id?: string;
+  /** Id of a quote that was agreed to. */
+  readonly quote?: string;
   /** What to do when a run of this id exists. */
   readonly onExisting?: "resume" | "fail";
   readonly startAnyway?: boolean;
@@ -95,6 +97,7 @@ export function runOptions(
     ...waitForCap(flags.waitForCap),
     tags: tagsOf(flags.tag),
     id: flags.id,
+    quote: flags.quote,
     onExisting: flags.onExisting,
     outDir: flags.out,
     marks: flags.marks,

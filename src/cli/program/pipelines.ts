@@ -33,6 +33,7 @@ export function addRunning(program: Command, act: Act): void {
     )
     .option("--tag <key=value>", "label of the run, to list and cap runs by; repeatable", collect)
     .option("--budget <usd>", "the most that the run may cost")
+    .option("--quote <id>", "start only what this quote of `plan` was for, at no more than its maximum")
     .option("--start-anyway", "start although the wallet does not hold the least that the plan costs")
     .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
@@ -69,6 +70,8 @@ export function addRunning(program: Command, act: Act): void {
   )
     .description("resume a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget, replacing the run's own")
+    .option("--agree <usd>", "what a run with a shared budget may cost by itself, where it asks for that")
+    .option("--quote <id>", "run again only what this quote was for, at no more than its maximum")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
     .option(
       "--wait-for-funds <duration>",

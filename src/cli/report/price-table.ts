@@ -1,4 +1,4 @@
-import { priceText, type Quote, type RerunScope } from "../../internal.ts";
+import { openSteps, priceText, type Quote, type RerunScope } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
@@ -19,6 +19,14 @@ export function forecastLines({ risks, forecastMs }: Pick<Quote, "risks" | "fore
     }),
     ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may have expired`] : []),
   ];
+}
+
+/** By what a start agrees to just these prices. */
+export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readonly string[] {
+  if (id === null || maximumUsd === null || expiresAt === null) return [];
+  const open = openSteps(prices).slice(0, MOST_RISKS).map(visible);
+  const asks = open.length === 0 ? "" : `; stops and asks at ${open.join(", ")}`;
+  return [`Quote ${id}: at most $${maximumUsd}${asks}; valid until ${new Date(expiresAt).toISOString()}`];
 }
 
 /** Steps that run again with their prices, and what that adds to what was spent. */

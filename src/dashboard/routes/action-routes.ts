@@ -95,6 +95,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       // Somebody at the page means a new run.
       onExisting: "fail",
       budget: textField(body, "budget"),
+      quote: optionalText(body, "quote", 100),
       maxUnquoted,
       source: offered.source ?? undefined,
     });
@@ -125,6 +126,7 @@ const MOST_RISKS = 20;
 function planView(quote: Quote): PlanView {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
   return {
+    quote: quote.id,
     ok: quote.ok,
     problems: quote.problems
       .slice(0, MOST_PROBLEMS)

@@ -30,6 +30,8 @@ export interface WelcomeView extends VisitorView {
 }
 
 export interface PlanView {
+  /** The quote that a start agrees to; null where nothing can be started. */
+  readonly quote: string | null;
   readonly ok: boolean;
   readonly problems: readonly {
     readonly code: string;

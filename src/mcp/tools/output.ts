@@ -55,6 +55,9 @@ export const plannedSteps = z.looseObject({
 });
 
 export const quoted = z.looseObject({
+  quote: z.string().nullable().describe("What `run_pipeline` takes, once, after a person agreed"),
+  most_usd: usd,
+  expires_at: z.string().nullable(),
   total_usd: z.looseObject({ min: z.string(), max: usd, expected: z.string() }),
   left_usd: usd,
   expected_seconds: z.number().nullable(),

@@ -14,6 +14,12 @@ const name = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
   .describe("Your name for the run. The same name and input never start, or pay for, a second run");
 
+const agreedQuote = z
+  .string()
+  .max(100)
+  .optional()
+  .describe("The quote that a person agreed to, as `quote_pipeline` gave it; a run that is there needs none");
+
 export const pipelineTools = [
   tool({
     name: "list_pipelines",
@@ -75,15 +81,19 @@ export const pipelineTools = [
   tool({
     name: "quote_pipeline",
     title: "Price a pipeline",
-    description: "What a run with this input would cost, by step. Free. Show a person the price before you run it.",
+    description:
+      "What a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you run it.",
     input: { pipeline, input },
     output: quoted,
     isReadOnly: true,
     async run(given, { session }) {
-      const quote = planned(await session.quote(given.pipeline, given.input));
+      const quote = planned(await session.quote(given.pipeline, given.input, { keep: true }));
       const left = await session.remainingMicros();
       const { min, max } = quote.totalMicros;
       return json({
+        quote: quote.id,
+        most_usd: quote.maximumUsd,
+        expires_at: quote.expiresAt === null ? null : new Date(quote.expiresAt).toISOString(),
         total_usd: { min: formatUsd(min), max: amount(max), expected: formatUsd(quote.expectedMicros) },
         open_ended: max === null ? openSteps(quote.prices) : [],
         left_usd: amount(left),
@@ -98,14 +108,14 @@ export const pipelineTools = [
     name: "run_pipeline",
     title: "Run a pipeline",
     description:
-      "Starts a run, which spends money, under the budget that a person set, and returns while it continues: follow it with `wait_for_run`. It continues when you disconnect.",
-    input: { pipeline, name, input },
+      "Starts a run, which spends money, with the `quote` that a person agreed to, and returns while it continues: follow it with `wait_for_run`. Without one, or where plan or price changed since, it is refused with the quote to agree to. It continues when you disconnect.",
+    input: { pipeline, name, input, quote: agreedQuote },
     output: startedRun,
     isReadOnly: false,
     takesTask: true,
     async run(given, { session, person }) {
       const allowedMicros = await allowed(session, person, given);
-      const run = await session.start(given.pipeline, given.name, given.input, allowedMicros);
+      const run = await session.start(given.pipeline, given.name, given.input, { allowedMicros, agreed: given.quote });
       return json({ ...summary(await session.report(run)), left_usd: amount(await session.remainingMicros()) });
     },
   }),

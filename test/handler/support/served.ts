@@ -73,7 +73,9 @@ export function serve(show: Showrunner, filesDir: string, more: Partial<HandlerO
     send,
     post,
     async start(key, input = { prompt: "grey" }, { as = "acme", at = "still" } = {}) {
-      const response = await post(`/api/${at}/runs`, { input }, { as, headers: { "Idempotency-Key": key } });
+      const headers = { "Idempotency-Key": key };
+      const { id: quote } = await quoteOf(await post(`/api/${at}/quote`, { input }, { as }));
+      const response = await post(`/api/${at}/runs`, { input, quote }, { as, headers });
       if (!response.ok) throw new Error(await response.text());
       return (await response.json()) as RunView;
     },

@@ -122,10 +122,18 @@ function agent(
     client,
     cwd,
     stderr,
-    call: (tool, input) => call(client, tool, input),
+    call: (tool, input) => callAgreed(client, tool, input),
     hangUp,
     [Symbol.asyncDispose]: hangUp,
   };
+}
+
+/** As agents do: a run is priced first, and started with the quote. */
+async function callAgreed(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {
+  if (tool !== "run_pipeline" || "quote" in input) return call(client, tool, input);
+  const priced = await call(client, "quote_pipeline", { pipeline: input["pipeline"], input: input["input"] ?? {} });
+  const quote: unknown = priced.json?.quote;
+  return call(client, tool, typeof quote === "string" ? { ...input, quote } : input);
 }
 
 export async function call(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {

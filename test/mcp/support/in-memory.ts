@@ -72,7 +72,8 @@ export async function sessionWorld(budgetMicros: number, more: Partial<McpOption
   return {
     ...{ service, show, journal, session, sessionWith },
     async waitingFilm(name) {
-      const id = await session.start("film", name, { name });
+      const { id: quote } = await session.quote("film", { name }, { keep: true });
+      const id = await session.start("film", name, { name }, { agreed: quote! });
       await session.idle();
       return id;
     },

@@ -60,6 +60,10 @@ interface ProgressView {
   readonly endsAt: number | null;
 }
 interface QuoteView {
+  readonly id: string;
+  readonly maximumUsd: string;
+  readonly expiresAt: number;
+  readonly openSteps: readonly string[];
   readonly usd: {
     readonly min: string ;
     readonly max: string | null;
@@ -73,15 +77,13 @@ declare class RequestError extends Error {
   readonly status: number;
   readonly code: string;
   readonly field: string | null;
+  readonly quote: QuoteView | null;
   constructor(status: number, {
     code,
     message,
-    field
-  }: {
-    code?: string | undefined;
-    field?: null | undefined;
-    message?: string | undefined;
-  });
+    field,
+    quote
+  }: Partial<Pick<RequestError, "code" | "message" | "field" | "quote">>);
 }
 interface RunSnapshot {
   readonly run: RunView | null;
@@ -117,6 +119,8 @@ interface ConnectOptions {
 }
 interface StartOptions {
   readonly input: unknown;
+  readonly quote?: string;
+  readonly agree?: string;
   readonly key?: string;
   readonly budget?: string;
   readonly title?: string;

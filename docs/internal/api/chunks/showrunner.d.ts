@@ -277,7 +277,8 @@ readonly since: number;
     readonly message: string; 
     readonly isAccepted?: true; 
     readonly saidForMs?: number;
-    readonly saidAt?: number;
+    readonly saidAt?: number; 
+    readonly isUnread?: true;
   };
   provider?: string;
   operation?: Json;
@@ -410,6 +411,7 @@ type JobEvent = ({
   readonly type: "job.doubted";
   readonly message: CleanText; 
   readonly saidForMs?: number; 
+  readonly isUnread?: true; 
   readonly isOver?: true;
 } & OfAttempt) | ({
   readonly type: "job.failed";

@@ -242,6 +242,7 @@ function StartDialog({ name, text, plan, onClose }: StartProps) {
       pipeline: name,
       input: JSON.parse(text),
       budget,
+      quote: plan.quote,
       id,
     });
     go(runHref(run.id));
