@@ -24,6 +24,7 @@ export { InvalidOptionError } from "./engine/errors.ts";
 export { fileExtension } from "./engine/media/file-extension.ts";
 export { openMediaStore } from "./engine/media/folder-store.ts";
 export { measureMedia } from "./engine/media/measure-media.ts";
+export { readingFor } from "./engine/media/media-reader.ts";
 export type { MediaStore } from "./engine/media/media-store.ts";
 export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-media.ts";
 export { openNotifications } from "./engine/notify/notifications.ts";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { cleanText } from "../clean-text.ts";
-import { InvalidOptionError, isPipeline, isShowrunnerError, type Showrunner } from "../internal.ts";
+import { InvalidOptionError, isPipeline, isShowrunnerError, readingFor, type Showrunner } from "../internal.ts";
 import { matchPath, notFound, Refusal } from "../served/index.ts";
-import { checkedCaller, ENDPOINT } from "./callers.ts";
+import { budgetTag, checkedCaller, ENDPOINT } from "./callers.ts";
 import { EventStreams } from "./event-streams.ts";
 import { openApi } from "./open-api.ts";
 import type { Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
@@ -92,7 +92,9 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   for (const route of routes) {
     const params = route.method === method ? matchPath(route.path, path) : null;
     if (params === null) continue;
-    const answered = await route.handle({ context, request, caller, params, query });
+    const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
+      route.handle({ context, request, caller, params, query }),
+    );
     return answered instanceof Response ? answered : Response.json(answered);
   }
   throw notFound("This address");

@@ -25,11 +25,21 @@ export async function openSource(path: string): Promise<OpenSource> {
   }
 }
 
+/** Read at once, bytes: parts of a file are often a few bytes each, and there may be tens of thousands of them. */
+const BLOCK_BYTES = 64 * 1024;
+
 function reader(file: FileHandle, size: number): Source["read"] {
-  return async (at, length) => {
-    if (at + length > size) throw new UnmarkableError("it ends too early");
+  let [blockAt, block]: [number, Buffer] = [0, Buffer.alloc(0)];
+  const readAt = async (at: number, length: number) => {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at);
     if (bytesRead < length) throw new UnmarkableError("it got shorter while it was read");
     return buffer;
+  };
+  return async (at, length) => {
+    if (at + length > size) throw new UnmarkableError("it ends too early");
+    if (length > BLOCK_BYTES) return readAt(at, length);
+    if (at < blockAt || at + length > blockAt + block.length)
+      [blockAt, block] = [at, await readAt(at, Math.min(BLOCK_BYTES, size - at))];
+    return Buffer.from(block.subarray(at - blockAt, at - blockAt + length));
   };
 }

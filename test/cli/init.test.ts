@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
@@ -33,6 +33,21 @@ describe("init", () => {
     await cli(["init", "other.ts"], { cwd });
     expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\n");
   });
+
+  test.each([".gitignore", "package.json", "tsconfig.json"])(
+    "writes nothing through a link that stands in place of %s",
+    async (name) => {
+      const [cwd, elsewhere] = [emptyFolder(), emptyFolder()];
+      const target = join(elsewhere, "precious");
+      writeFileSync(target, "{}");
+      symlinkSync(target, join(cwd, name));
+      const { code, stderr } = await cli(["init"], { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toContain("is a link, and nothing is written through it");
+      expect(readdirSync(cwd)).toEqual([name]);
+      expect(readFileSync(target, "utf8")).toBe("{}");
+    },
+  );
 
   test("makes an empty folder a project: modules, the packages that pipelines need, and the command that installs them", async () => {
     const cwd = emptyFolder();

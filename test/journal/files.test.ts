@@ -212,6 +212,25 @@ describe("A journal file", () => {
     await journal.close();
   });
 
+  test.each([
+    [
+      "an endless view in place of a table",
+      "ALTER TABLE runs RENAME TO old; CREATE VIEW runs AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS run_key FROM n",
+      "index runs_newest",
+    ],
+    ["a trigger", "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM events; END", "trigger t"],
+    ["a table more", "CREATE TABLE more (x)", "table more"],
+    ["a column more", "ALTER TABLE runs ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(1000)))", "table runs"],
+    ["an index less", "DROP INDEX runs_newest", "index runs_newest"],
+  ])("of somebody else with %s is refused and left as it was", async (_, sql, part) => {
+    await writeJournal();
+    const raw = new DatabaseSync(path);
+    raw.exec(`PRAGMA journal_mode = DELETE; ${sql}`);
+    raw.close();
+    const error = await expectUntouched("JOURNAL_NOT_A_JOURNAL");
+    expect(error.message).toContain(`has ${part} that no Showrunner made`);
+  });
+
   test("of an older schema is lifted with its content, in one step or not at all", async () => {
     await writeJournal();
     const raw = new DatabaseSync(path);

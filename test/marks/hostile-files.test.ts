@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { markFile, readMarks } from "../../src/marks/index.ts";
 import { makeSamples, sampleNames } from "./samples.ts";
 
@@ -86,4 +86,15 @@ test("a file of nothing but tiny parts is given up, not read to its end", async 
     status: "left",
     reason,
   });
+});
+
+test("tens of thousands of empty parts are read in a few pieces", async () => {
+  const path = join(folder, "segments.jpg");
+  await writeFile(path, Buffer.concat([Buffer.from("ffd8", "hex"), Buffer.from("ffee0002".repeat(65_000), "hex")]));
+  const handle = await open(path);
+  const reads = vi.spyOn(Object.getPrototypeOf(handle) as typeof handle, "read");
+  await handle.close();
+  await readMarks(path);
+  expect(reads.mock.calls.length).toBeLessThan(20);
+  reads.mockRestore();
 });

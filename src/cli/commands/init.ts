@@ -2,7 +2,16 @@ import { join, resolve } from "node:path";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { askService, type Begun, exists, gitIgnores, isThere, tsconfig, writeNew } from "../project/begun.ts";
+import {
+  askService,
+  type Begun,
+  exists,
+  gitIgnores,
+  isThere,
+  refuseLinks,
+  tsconfig,
+  writeNew,
+} from "../project/begun.ts";
 import { manifestFor, type Project } from "../project/manifest.ts";
 import { chooseStarter, LOCAL_STARTER, starterSource } from "../project/starter.ts";
 import { visible } from "../text/escape.ts";
@@ -63,6 +72,7 @@ async function writeBegun(
 ): Promise<ExitCode> {
   const at = (path: string) => resolve(io.cwd, path);
   const kept: string[] = [];
+  await refuseLinks(io.cwd, [...files.keys(), "package.json", ".gitignore", "tsconfig.json"]);
   for (const [path, text] of files) if ((await writeNew(at(path), text)) === "kept") kept.push(path);
   await project.write();
   const isIgnored = await gitIgnores(at(".gitignore"));

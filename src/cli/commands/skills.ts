@@ -4,7 +4,7 @@ import { writeDurably } from "../../durable-file.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { writeNew } from "../project/begun.ts";
+import { refuseLinks, writeNew } from "../project/begun.ts";
 import { visible } from "../text/escape.ts";
 
 /** Within a folder of skills; it travels in the package under the same name. */
@@ -25,6 +25,9 @@ export async function installSkills({ io, output }: Context, flags: InstallSkill
   const { dir = FOLDER, force = false, json } = flags;
   const file = resolve(io.cwd, dir, SKILL);
   const skill = await readFile(new URL(`../../../skills/${SKILL}`, import.meta.url), "utf8");
+  await refuseLinks(
+    ...(flags.dir === undefined ? ([io.cwd, [join(dir, SKILL)]] as const) : ([resolve(io.cwd, dir), [SKILL]] as const)),
+  );
   const found = await writeNew(file, skill);
   if (found === "kept") {
     if (!force) throw differs(join(dir, SKILL), flags);

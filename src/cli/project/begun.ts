@@ -1,5 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { chooseService } from "../../deployments.ts";
 import { writeDurably } from "../../durable-file.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
@@ -52,6 +52,25 @@ export function tsconfig({ isEsm }: { readonly isEsm: boolean }): string {
   }
 }
 `;
+}
+
+/**
+ * Throws before anything is written where a file of ours, or a folder on its way, is a link: in a folder that somebody else prepared
+ * it would lead what we write to another place.
+ */
+export async function refuseLinks(folder: string, paths: Iterable<string>): Promise<void> {
+  for (const path of paths) {
+    const parts = relative(folder, resolve(folder, path)).split(sep);
+    // What lies elsewhere was named in full.
+    if (parts[0] === "..") continue;
+    for (let count = 1; count <= parts.length; count++) {
+      const part = join(folder, parts.slice(0, count).join(sep));
+      if ((await lstat(part).catch(() => null))?.isSymbolicLink() !== true) continue;
+      throw new CliError("USAGE", `${visible(part)} is a link, and nothing is written through it`, {
+        next: "remove the link, or run the command in another folder",
+      });
+    }
+  }
 }
 
 /** Writes a file, with its folder, where there is none of that name. `kept`: there is another one. */

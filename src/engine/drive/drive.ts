@@ -6,6 +6,7 @@ import { LongWork } from "../../long-work.ts";
 import { committedMicros, isSameLimit } from "../../run/headroom.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
+import { readingFor } from "../media/media-reader.ts";
 import { WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
 import { type Decided, decideUntilStable, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
@@ -88,7 +89,7 @@ class Driver {
     const ends = [this.#options.stop, ...(this.#options.slice === undefined ? [] : [this.#options.slice.end])];
     for (const end of ends) end.addEventListener("abort", onStop);
     try {
-      return await this.#loop();
+      return await readingFor(`run ${this.#state.runId}`, () => this.#loop());
     } finally {
       for (const end of ends) end.removeEventListener("abort", onStop);
       this.#commands.interrupt("The run stopped.");

@@ -68,7 +68,7 @@ type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, nu
 
 /**
  * Takes the media of an answer into the store, measured and checked as any others are. One that is no such media is an output
- * that failed, as is one that was asked for and is not there. What cannot be kept hinders nothing else of the answer.
+ * that failed, as is one that was asked for and is not there; more than was asked for is not taken. What cannot be kept hinders nothing else of the answer.
  * `known`: what an earlier try of the same answer stored, by position; what this one stores is added. @throws UnkeptError
  */
 export async function keepOutputs(
@@ -79,7 +79,8 @@ export async function keepOutputs(
 ): Promise<Kept> {
   const kept: One[] = [];
   const failures: unknown[] = [];
-  for (const [index, one] of made.entries()) {
+  // What nobody asked for is not kept, or an answer could fill the disk.
+  for (const [index, one] of made.slice(0, asked).entries()) {
     try {
       kept.push(await keepOne(index, one, yields, { ...keeping, known }));
     } catch (error) {

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import type { FileKind } from "../../plan/plan.ts";
 import { type Answered, type Fault, type MediaFacts, mediaReader } from "./media-reader.ts";
 
@@ -9,11 +8,11 @@ export type { MediaFacts };
  * not such a file, or that it could not be read in time. It is read in a thread of its own.
  */
 export async function measureMedia(path: string, kind: FileKind): Promise<MediaFacts | Fault> {
-  const answered = await mediaReader.ask({ name: "facts", path, kind }, (await stat(path)).size);
+  const answered = await mediaReader.ask({ name: "facts", path, kind });
   return "is" in answered ? answered.is : answered;
 }
 
 /** The content type that the first bytes of a file are of; null when they are of no known format. */
 export function contentTypeOf(path: string): Promise<Answered<"type">> {
-  return mediaReader.ask({ name: "type", path }, 0);
+  return mediaReader.ask({ name: "type", path });
 }

@@ -1,4 +1,8 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { hash } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
+import { BoundedMap } from "../../api/bounded-map.ts";
 import type { FileKind } from "../../plan/plan.ts";
 
 /** What a media file is, by its bytes. Pixels, milliseconds, frames a second. */
@@ -40,12 +44,122 @@ export interface ReaderLimits {
   /** For reading one file once the libraries are loaded, milliseconds; a large file gets more. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
+  /** Time that files of one owner which cannot be read may take in {@link WINDOW_MS}, milliseconds. */
+  readonly wasteMs: number;
 }
 
 interface Waiting {
   readonly question: Question;
   readonly sizeBytes: number;
+  readonly owner: string;
   readonly answer: (answered: Answered) => void;
+}
+
+/** Files that are read at once; one owner reads all but one of them at most, so that another owner's file begins at once. */
+const THREADS = 2;
+const WINDOW_MS = 10 * 60_000;
+/** Owners whose waste is remembered, and answers that are. */
+const MOST_REMEMBERED = 1_000;
+/** Of files up to this size an answer is remembered by content, bytes. */
+const HASHED_BYTES = 64 * 1024;
+
+const owners = new AsyncLocalStorage<string>();
+
+/** Does work whose files are read in the turns of this owner, a run or a caller; an owner that is set already stays. */
+export function readingFor<T>(owner: string, work: () => T): T {
+  return owners.getStore() === undefined ? owners.run(owner, work) : work();
+}
+
+/**
+ * Reads foreign media in worker threads. Turns go round between owners; what an owner's unreadable files cost is bounded, and the same
+ * small file is read once, however often and under whatever name it comes. Threads start with the first files and keep no
+ * process alive.
+ */
+export class MediaReader {
+  readonly #limits: ReaderLimits;
+  readonly #threads: readonly ReadingThread[];
+  /** By owner, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waste = new BoundedMap<string, { readonly ms: number; readonly since: number }>(MOST_REMEMBERED);
+  readonly #answers = new BoundedMap<string, Promise<Answered>>(MOST_REMEMBERED);
+
+  constructor(limits: Partial<ReaderLimits> = {}) {
+    this.#limits = { deadlineMs: 5_000, memoryMb: 256, wasteMs: 30_000, ...limits };
+    this.#threads = Array.from({ length: THREADS }, () => new ReadingThread(this.#limits));
+  }
+
+  async ask<N extends Name>(question: Question & { readonly name: N }): Promise<Answered<N>> {
+    const { path, ...asked } = question;
+    const { size, isSmall } = await sizeOf(path);
+    const bytes = isSmall ? await readFile(path).catch(() => null) : null;
+    if (bytes === null) return (await this.#read(question, size)) as Answered<N>;
+    const key = `${JSON.stringify(asked)} ${hash("sha256", bytes)}`;
+    const known = this.#answers.get(key) ?? this.#read(question, size);
+    this.#answers.set(key, known);
+    const answered = await known;
+    // Later the machine may be less busy, and the owner's waste forgotten.
+    if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WINDOW_MS).unref();
+    return answered as Answered<N>;
+  }
+
+  #read(question: Question, sizeBytes: number): Promise<Answered> {
+    const owner = owners.getStore() ?? "";
+    if (this.#wasteOf(owner).ms >= this.#limits.wasteMs) {
+      return Promise.resolve({
+        fault: "it was not read, as too many files before it could not be; try again later",
+        isUnread: true,
+      });
+    }
+    return new Promise((answer) => {
+      const waiting = this.#waiting.get(owner) ?? [];
+      waiting.push({ question, sizeBytes, owner, answer });
+      this.#waiting.set(owner, waiting);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    for (const thread of this.#threads) {
+      if (thread.owner !== null) continue;
+      const next = this.#takeTurn();
+      if (next === null) return;
+      void this.#serve(thread, next);
+    }
+  }
+
+  /** The first file of the owner whose turn it is, who goes to the end of the line. */
+  #takeTurn(): Waiting | null {
+    const busy = this.#threads.flatMap(({ owner }) => owner ?? []);
+    for (const [owner, [first, ...rest]] of this.#waiting) {
+      if (busy.filter((other) => other === owner).length >= THREADS - 1) continue;
+      this.#waiting.delete(owner);
+      if (rest.length > 0) this.#waiting.set(owner, rest);
+      return first!;
+    }
+    return null;
+  }
+
+  async #serve(thread: ReadingThread, { question, sizeBytes, owner, answer }: Waiting): Promise<void> {
+    const { answered, tookMs } = await thread.read(question, sizeBytes, owner);
+    if ("isUnread" in answered) {
+      const { ms, since } = this.#wasteOf(owner);
+      this.#waste.set(owner, { ms: ms + tookMs, since });
+    }
+    answer(answered);
+    this.#next();
+  }
+
+  #wasteOf(owner: string): { readonly ms: number; readonly since: number } {
+    const now = performance.now();
+    const waste = this.#waste.get(owner);
+    return waste === undefined || now - waste.since > WINDOW_MS ? { ms: 0, since: now } : waste;
+  }
+}
+
+async function sizeOf(path: string): Promise<{ readonly size: number; readonly isSmall: boolean }> {
+  const found = await stat(path).catch(() => null);
+  const size = found?.size ?? 0;
+  return { size, isSmall: found?.isFile() === true && size <= HASHED_BYTES };
 }
 
 /** A slow disk reads at least so much. */
@@ -53,36 +167,37 @@ const BYTES_PER_MS = 10_000;
 /** For starting the thread and loading its libraries, on a machine with other things to do. */
 const START_MS = 60_000;
 
-/**
- * Reads foreign media in a worker thread, one file at a time: what its libraries cannot get through in time or in memory
- * ends the thread, and the next file gets a new one. It starts with the first file and keeps no process alive.
- */
-export class MediaReader {
+/** One file at a time: what the libraries cannot get through in time or in memory ends the thread, and the next file gets a new one. */
+class ReadingThread {
   readonly #limits: ReaderLimits;
-  readonly #queue: Waiting[] = [];
   #thread: Worker | null = null;
-  #current: Waiting | null = null;
+  #answer: ((answered: Answered) => void) | null = null;
+  #sizeBytes = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Whose file is being read; null while it is idle. */
+  owner: string | null = null;
 
-  constructor(limits: ReaderLimits = { deadlineMs: 5_000, memoryMb: 256 }) {
+  constructor(limits: ReaderLimits) {
     this.#limits = limits;
   }
 
-  ask<N extends Name>(question: Question & { readonly name: N }, sizeBytes: number): Promise<Answered<N>> {
-    return new Promise((resolve) => {
-      this.#queue.push({ question, sizeBytes, answer: resolve as (answered: Answered) => void });
-      this.#next();
+  async read(
+    question: Question,
+    sizeBytes: number,
+    owner: string,
+  ): Promise<{ readonly answered: Answered; readonly tookMs: number }> {
+    const startedAt = performance.now();
+    this.owner = owner;
+    this.#sizeBytes = sizeBytes;
+    const answered = await new Promise<Answered>((resolve) => {
+      this.#answer = resolve;
+      this.#thread ??= this.#start();
+      this.#thread.ref();
+      this.#thread.postMessage(question);
+      this.#limit(START_MS);
     });
-  }
-
-  #next(): void {
-    if (this.#current !== null) return;
-    this.#current = this.#queue.shift() ?? null;
-    if (this.#current === null) return;
-    this.#thread ??= this.#start();
-    this.#thread.ref();
-    this.#thread.postMessage(this.#current.question);
-    this.#limit(START_MS);
+    this.owner = null;
+    return { answered, tookMs: performance.now() - startedAt };
   }
 
   #start(): Worker {
@@ -103,8 +218,8 @@ export class MediaReader {
 
   #onMessage(thread: Worker, reply: Reply): void {
     if (thread !== this.#thread) return;
-    if (reply.type === "read") this.#answer(reply.answer);
-    else this.#limit(this.#limits.deadlineMs + (this.#current?.sizeBytes ?? 0) / BYTES_PER_MS);
+    if (reply.type === "read") this.#settle(reply.answer);
+    else this.#limit(this.#limits.deadlineMs + this.#sizeBytes / BYTES_PER_MS);
   }
 
   #limit(delayMs: number): void {
@@ -118,16 +233,14 @@ export class MediaReader {
     if (thread !== this.#thread) return;
     this.#thread = null;
     void thread.terminate();
-    this.#answer({ fault, isUnread: true });
+    this.#settle({ fault, isUnread: true });
   }
 
-  #answer(answered: Answered): void {
+  #settle(answered: Answered): void {
     clearTimeout(this.#timer);
     this.#thread?.unref();
-    const current = this.#current;
-    this.#current = null;
-    current?.answer(answered);
-    this.#next();
+    this.#answer?.(answered);
+    this.#answer = null;
   }
 }
 

@@ -1,4 +1,4 @@
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import {
   type Client,
   type Downloaded,
@@ -39,6 +39,6 @@ export async function downloadOutput(
  * one that could not be read, which shows nothing. They are compared with what the service states, as far as it does.
  */
 export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
-  const answered = await mediaReader.ask({ name: "damage", path, stated }, (await stat(path)).size);
+  const answered = await mediaReader.ask({ name: "damage", path, stated });
   return "is" in answered ? answered.is : null;
 }

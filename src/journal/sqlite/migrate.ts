@@ -16,7 +16,7 @@ import { applicationId, checkOpen, newestVersion } from "./version.ts";
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   const newest = newestVersion(steps);
-  const found = checkOpen(db, path, newest);
+  const found = checkOpen(db, path, steps);
   if (found === newest) return;
   // Counts only for a file without tables, and lets it shrink when runs are removed.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
@@ -24,7 +24,7 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
   try {
     // Another process may have done it meanwhile.
-    const from = checkOpen(db, path, newest);
+    const from = checkOpen(db, path, steps);
     if (from === newest) return db.exec("ROLLBACK");
     if (from > 0) copyJournal(path, from);
     for (const [index, step] of steps.entries()) {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { ownVersion } from "../../own-version.ts";
 import { JournalNewerVersionError, JournalOldVersionError } from "../errors.ts";
 import { notAJournal } from "./failure.ts";
+import { loadSqlite } from "./load.ts";
 import { FIRST_VERSION, type Migration, migrations } from "./schema.ts";
 
 /** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
@@ -22,13 +23,49 @@ export function newestVersion(steps: readonly Migration[] = migrations): number 
   return FIRST_VERSION + steps.length - 1;
 }
 
-/** Journal version of an open database; 0 for an empty one. Throws when it cannot be read by this Showrunner. */
-export function checkOpen(db: DatabaseSync, path: string, newest = newestVersion()): number {
+/**
+ * Journal version of an open database; 0 for an empty one. Throws when it cannot be read by this Showrunner, or has other tables,
+ * indexes, views or triggers than a Showrunner makes: those of a stranger's file would take part in our statements.
+ */
+export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
+  db.exec("PRAGMA trusted_schema = OFF");
   const version = pragma(db, "user_version");
-  const isEmpty = db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n === 0;
+  const layout = layoutOf(db);
   const program = () => programOf(db, version);
-  if (!isEmpty) checkVersion(path, { id: pragma(db, "application_id"), version, program }, newest);
+  if (layout.length === 0) return version;
+  checkVersion(path, { id: pragma(db, "application_id"), version, program }, newestVersion(steps));
+  const strange = differenceOf(layout, layoutAt(version, steps));
+  if (strange !== null) throw notAJournal(path, `has ${strange} that no Showrunner made`);
   return version;
+}
+
+/** Each table, index, view and trigger with its definition. */
+function layoutOf(db: DatabaseSync): readonly string[] {
+  const rows = db.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'").all();
+  return rows.map(({ type, name, sql }) => `${type} ${name}\n${sql}`).sort();
+}
+
+const layouts = new Map<Migration, readonly string[]>();
+
+/** The layout of a new journal of that version. */
+function layoutAt(version: number, steps: readonly Migration[]): readonly string[] {
+  const upTo = steps.slice(0, version - FIRST_VERSION + 1);
+  const last = upTo.at(-1)!;
+  const known = layouts.get(last);
+  if (known !== undefined) return known;
+  const { DatabaseSync } = loadSqlite();
+  const blank = new DatabaseSync(":memory:");
+  for (const { sql } of upTo) blank.exec(sql);
+  const layout = layoutOf(blank);
+  blank.close();
+  layouts.set(last, layout);
+  return layout;
+}
+
+/** The first part that differs, as its type and name; null for the same layout. */
+function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
+  const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
+  return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
 }
 
 /** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */

@@ -4,7 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { measureMedia } from "../../../src/engine/media/measure-media.ts";
-import { MediaReader } from "../../../src/engine/media/media-reader.ts";
+import { MediaReader, readingFor } from "../../../src/engine/media/media-reader.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { PIXEL } from "../../support/tiny-media.ts";
 import { LOOPING_AVIF, LOOPING_WEBM } from "./support/looping-media.ts";
@@ -29,12 +29,12 @@ test("a picture with a box of no size is refused at once", async () => {
 });
 
 test("a film that its reader does not come to an end with is given up, and the next file is read", async () => {
-  const reader = new MediaReader({ deadlineMs: 300, memoryMb: 256 });
+  const reader = new MediaReader({ deadlineMs: 300 });
   const [film, pixel] = [await written("looping.webm", LOOPING_WEBM), await written("pixel.png", PIXEL)];
   const asked = [
-    reader.ask({ name: "facts", path: film, kind: "video" }, 0),
-    reader.ask({ name: "facts", path: film, kind: "audio" }, 0),
-    reader.ask({ name: "facts", path: pixel, kind: "image" }, 0),
+    reader.ask({ name: "facts", path: film, kind: "video" }),
+    reader.ask({ name: "facts", path: film, kind: "audio" }),
+    reader.ask({ name: "facts", path: pixel, kind: "image" }),
   ];
   const late = { fault: "it cannot be read within 300 ms", isUnread: true };
   expect(await Promise.all(asked)).toEqual([late, late, { is: expect.objectContaining({ width: 1, height: 1 }) }]);
@@ -54,4 +54,55 @@ test("a process ends by itself after it has read media, and at once by a signal 
   await once(stuck.stdout, "data");
   stuck.kill("SIGTERM");
   expect(await once(stuck, "exit")).toEqual([null, "SIGTERM"]);
+});
+
+/** Files that no reader comes to an end with, each of other bytes. */
+async function hostileFilms(count: number): Promise<readonly string[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, n) => {
+      return written(`hostile-${n}.webm`, Buffer.concat([LOOPING_WEBM, Buffer.from("ec".repeat(n), "hex")]));
+    }),
+  );
+}
+
+test("whoever sends files that cannot be read keeps nobody else waiting, and is not read any more after some time", async () => {
+  const reader = new MediaReader({ deadlineMs: 400, wasteMs: 1_000 });
+  const films = await hostileFilms(20);
+  const ends: string[] = [];
+  const hostile = films.map(async (path) => {
+    const answered = await readingFor("a", () => reader.ask({ name: "facts", path, kind: "video" }));
+    ends.push("a");
+    return answered;
+  });
+  const pixel = await written("small.png", PIXEL);
+  const other = await readingFor("b", () => reader.ask({ name: "facts", path: pixel, kind: "image" }));
+  expect(other).toEqual({ is: expect.objectContaining({ width: 1 }) });
+  // One of the others may have ended meanwhile, never the line of them.
+  expect(ends.length).toBeLessThan(5);
+  const answers = await Promise.all(hostile);
+  expect(answers.every((answered) => "isUnread" in answered)).toBe(true);
+  const later = await readingFor("a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
+  expect(later).toMatchObject({ fault: expect.stringContaining("too many files before it") });
+  const others = await readingFor("b", () => reader.ask({ name: "type", path: pixel }));
+  expect(others).toEqual({ is: "image/png" });
+});
+
+test("the same bytes are read once, under whatever name they come", async () => {
+  const reader = new MediaReader({ deadlineMs: 400, wasteMs: 5_000 });
+  const films = await Promise.all(Array.from({ length: 50 }, (_, n) => written(`same-${n}.webm`, LOOPING_WEBM)));
+  const answers = await Promise.all(films.map((path) => reader.ask({ name: "facts", path, kind: "video" })));
+  // Fifty readings would have used up what unreadable files may cost.
+  expect(new Set(answers.map((answered) => JSON.stringify(answered)))).toEqual(
+    new Set([JSON.stringify({ fault: "it cannot be read within 400 ms", isUnread: true })]),
+  );
+});
+
+test("the files of a run that a caller started are read in the caller's turns", async () => {
+  const reader = new MediaReader({ deadlineMs: 300, wasteMs: 300 });
+  const [film] = (await hostileFilms(1)) as [string];
+  const pixel = await written("owned.png", PIXEL);
+  await readingFor("caller", () => reader.ask({ name: "facts", path: film, kind: "video" }));
+  const within = readingFor("caller", () => readingFor("run", () => reader.ask({ name: "type", path: pixel })));
+  expect(await within).toMatchObject({ isUnread: true });
+  expect(await readingFor("run", () => reader.ask({ name: "facts", path: pixel, kind: "image" }))).toHaveProperty("is");
 });
