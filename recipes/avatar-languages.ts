@@ -37,7 +37,10 @@ export default pipeline("avatar-languages", {
         ...cast.portrait,
       });
       const loud = mix(task, `loud-${language}`, video, { loudness: -14 });
-      return [language, caption(task, `captions-${language}`, loud, { lines: text, style: { box: true } })] as const;
+      return [
+        language,
+        caption(task, `captions-${language}`, loud, { lines: audio.input("text"), style: { box: true } }),
+      ] as const;
     });
     const each = <T>(part: (one: (typeof captioned)[number][1]) => T) =>
       named("guide-{format}", {}, Object.fromEntries(captioned.map(([language, one]) => [language, part(one)])));

@@ -48,7 +48,7 @@ export default pipeline("product-ad", {
       ([format, shaped]) => {
         const name = format.replace(":", "x");
         const { film } = caption(task, `captions-${name}`, shaped, {
-          lines: [{ text: input.line, voice: speech, at: 0.5 }],
+          lines: [{ text: speech.input("text"), voice: speech, at: 0.5 }],
           style: { highlight: "#ffd400" },
         });
         return [

@@ -54,7 +54,7 @@ export default pipeline("story-film", {
     const cut = join(task, "cut", clips, { fade: 0.4, fadeIn: 0.5, fadeOut: 0.5 });
     const scored = mix(task, "scored", cut, { voice: narrator, music: upload("music", input.music), own: -10 });
     const { film, srt } = caption(task, "subtitles", scored, {
-      lines: [{ text: input.story, voice: narrator }],
+      lines: [{ text: narrator.input("text"), voice: narrator }],
       burn: false,
     });
     return { film, srt, poster: thumbnail(task, "poster", scored) };

@@ -1,3 +1,4 @@
+import type { DraftJson } from "../plan/draft.ts";
 import type { MediaKind } from "../plan/plan.ts";
 import { HandleMisuseError } from "./errors.ts";
 import type {
@@ -39,6 +40,14 @@ export type Pointer =
   | StepPointer
   | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
   | { readonly to: "text"; readonly pieces: readonly unknown[] }
+  /** A field of what a step is asked with. `value`: as the build wrote it; undefined: there is no such field. */
+  | {
+      readonly to: "input";
+      readonly step: string;
+      readonly field: string;
+      readonly value: DraftJson | undefined;
+      readonly build: Build;
+    }
   | { readonly to: "asset"; readonly assetId: string; readonly kind: MediaKind };
 
 interface Marked {
@@ -85,14 +94,24 @@ export function pointAt(handle: object, pointer: Pointer): void {
   Object.defineProperty(handle, POINTER, { value: pointer, enumerable: false });
 }
 
-export function jobHandle<Y extends Yields, N extends number>(step: string, yields: Y, build: Build): JobHandle<Y, N> {
-  return mark<JobHandle<Y, N>>(
+export function jobHandle<Y extends Yields, N extends number, I = unknown>(
+  step: string,
+  yields: Y,
+  { build, input }: { readonly build: Build; readonly input: DraftJson },
+): JobHandle<Y, N, I> {
+  const fieldOf = (field: string) => {
+    const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);
+    const value = isThere ? (input as { readonly [name: string]: DraftJson })[field] : undefined;
+    return mark<Value>({ step, yields: "value", form: "single" }, { to: "input", step, field, value, build });
+  };
+  return mark<JobHandle<Y, N, I>>(
     {
       step,
       yields,
       form: "single",
       output: (index: number) => outputHandle({ step, yields, index, build }),
       outputs: () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "step", step, output: "all", build }),
+      input: fieldOf as JobHandle<Y, N, I>["input"],
     },
     { to: "step", step, output: "single", build },
   );
@@ -143,6 +162,13 @@ export function takesHandle<Y extends Yields>(
 export function expandHandle<Y extends Yields>(step: string, yields: Y, build: Build): ExpandHandle<Y> {
   const output = (index: number) => outputHandle({ step, yields, index, build });
   return mark<ExpandHandle<Y>>({ step, yields, form: "list", output }, { to: "step", step, output: "all", build });
+}
+
+/** A text as far as it is known while a pipeline is built: written down, or a field that another step is asked with. */
+export function knownText(value: unknown): string | null {
+  const pointer = pointerOf(value);
+  const known = pointer?.to === "input" ? pointer.value : value;
+  return typeof known === "string" ? known : null;
 }
 
 /** Text with values in it. */

@@ -25,12 +25,21 @@ export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "sing
 /** All outputs of a step, in order. Within a list of an input it spreads. */
 export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
-/** A paid job. Stands for its output where it makes just one. `N` is the most outputs that its model makes. */
-export interface JobHandle<Y extends Yields = Yields, N extends number = number> extends Handle<Y, "single"> {
+/**
+ * A paid job. Stands for its output where it makes just one. `N` is the most outputs that its model makes, `I` the input of
+ * its model.
+ */
+export interface JobHandle<Y extends Yields = Yields, N extends number = number, I = unknown>
+  extends Handle<Y, "single"> {
   /** One output, counted from 0. */
   output(index: IndexBelow<N>): OutputHandle<Y>;
   /** All outputs, as a list. */
   outputs(): OutputsHandle<Y>;
+  /**
+   * A field that the job is asked with, for the input of another step: captions that take the `text` of what is spoken say
+   * what is said, also once somebody edited it for a run.
+   */
+  input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
 /** A local file on its way to the service. */

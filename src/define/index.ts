@@ -26,7 +26,7 @@ export type {
   ValueTaskHandle,
   Voice,
 } from "./handle.ts";
-export { asset } from "./handle-value.ts";
+export { asset, knownText } from "./handle-value.ts";
 export { type Model, type ModelFacts, model, typedModels, type UntypedInput } from "./model.ts";
 export {
   corrected,

@@ -145,7 +145,8 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
   const pointer = pointerOf(value);
   if (pointer?.to === "step" || pointer?.to === "several") return;
-  if (pointer?.to === "text") return bad(`${field} is text, no result of a step; a task can make one of it`, field);
+  if (pointer?.to === "text" || pointer?.to === "input")
+    return bad(`${field} is text, no result of a step; a task can make one of it`, field);
   if (pointer !== null) return bad(`${field} is an asset that exists already, no result of a step`, field);
   if (typeof value !== "object" || value === null) return bad(`${field} is no handle of a step`, field);
   if (Array.isArray(value)) {

@@ -151,7 +151,7 @@ interface Context {
 const MAX_DEPTH = 100;
 
 /** Names that mean something in a planned or a resolved input. */
-const RESERVED = ["$ref", "$asset", "$text", "$file"];
+const RESERVED = ["$ref", "$asset", "$text", "$file", "$input"];
 
 /**
  * A value as plain JSON that later changes of the value cannot reach, with handles as references. What JSON cannot hold
@@ -210,6 +210,8 @@ function convertPointer(pointer: Pointer, field: string, context: Context): Draf
       return reference(pointer, field, context);
     case "several":
       return pointer.pointers.map((one) => reference(one, field, context) ?? null);
+    case "input":
+      return fieldOfInput(pointer, field, context);
     case "text":
       return { $text: pointer.pieces.map((piece) => convertPiece(piece, field, context)) };
     default:
@@ -221,18 +223,33 @@ function convertPiece(piece: unknown, field: string, context: Context): DraftJso
   if (typeof piece === "string") return piece;
   if (typeof piece === "number" || typeof piece === "boolean") return String(piece);
   const pointer = pointerOf(piece);
-  const isValue = pointer?.to === "text" || (pointer?.to === "step" && pointer.output === "value");
+  const isValue =
+    pointer?.to === "text" || pointer?.to === "input" || (pointer?.to === "step" && pointer.output === "value");
   if (isValue) return convertPointer(pointer, field, context) ?? "";
   const given = pointer === null ? describe(piece) : "a handle of media";
   refuse(field, context, `has ${given} within text; put text, numbers and values of steps there`, "bad-text");
   return "";
 }
 
+function fieldOfInput(
+  { step, field: of, value, build }: Extract<Pointer, { readonly to: "input" }>,
+  field: string,
+  context: Context,
+): DraftJson | undefined {
+  if (!isOwn({ step, build }, field, context)) return undefined;
+  if (value !== undefined) return { $input: { step, field: of } };
+  return refuse(field, context, `takes the field ${of} of ${step}, whose input has none`, "unknown-field");
+}
+
+function isOwn({ step, build }: Pick<StepPointer, "step" | "build">, field: string, context: Context): boolean {
+  if (context.knows(build)) return true;
+  const said = `is a handle of step ${step} from another build; use only handles that this build returned`;
+  refuse(field, context, said, "foreign-handle");
+  return false;
+}
+
 function reference(pointer: StepPointer, field: string, context: Context): DraftReference | undefined {
-  if (!context.knows(pointer.build)) {
-    const said = `is a handle of step ${pointer.step} from another build; use only handles that this build returned`;
-    return refuse(field, context, said, "foreign-handle");
-  }
+  if (!isOwn(pointer, field, context)) return undefined;
   const { step, output, at } = pointer;
   return { $ref: { step, output, ...(at !== undefined && { at }) } };
 }

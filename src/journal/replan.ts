@@ -19,7 +19,12 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   if (names.size > 0) rename(state, names);
   const { basis: _, ...planned } = state.planned;
   const edits = edited === undefined ? planned.edits : withEdits(planned.edits ?? {}, edited.steps);
-  state.planned = { ...planned, plan, quoteMicros, source, input, ...(edits !== undefined && { edits }) };
+  const texts = edited?.texts === undefined ? planned.texts : [...(planned.texts ?? []), ...edited.texts];
+  state.planned = {
+    ...{ ...planned, plan, quoteMicros, source, input },
+    ...(edits !== undefined && { edits }),
+    ...(texts !== undefined && { texts }),
+  };
   for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
   for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
   const requested = new Set(plan.steps.map(({ path }) => path));

@@ -4,6 +4,7 @@ import { completeRef, isValueRef, type StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";
 import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
 import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
+import { mapRecord } from "./map-record.ts";
 import type {
   ExpandingStep,
   FailurePolicy,
@@ -17,6 +18,7 @@ import type {
 } from "./plan.ts";
 import { isReference } from "./references.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
+import { withInputs } from "./texts.ts";
 import { waitersFor } from "./waiters-for.ts";
 
 /** A step cannot wait for more results than it uses. */
@@ -95,13 +97,15 @@ interface Found {
   readonly problems: Problem[];
   /** What is known of the steps before; that of the planned ones is added. */
   readonly facts: Pick<Map<string, StepFacts>, "get" | "set">;
+  /** The steps around an expansion, whose inputs may be taken from. */
+  readonly around?: readonly PlanStep[];
 }
 
 /** Plans the steps of a draft, one after the other. */
 function* planSteps(
   draft: Draft,
   context: PlanContext,
-  { problems, facts }: Found,
+  { problems, facts, around = [] }: Found,
 ): Generator<void, readonly PlanStep[]> {
   const keyOf = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(keyOf));
@@ -109,10 +113,13 @@ function* planSteps(
   const out = new OptionsOut(draft, context.out);
   const rewritten = rewrittenIn(draft);
   const steps: PlanStep[] = [];
+  const inputs = new Map<string, DraftJson>();
+  for (const { path, ...step } of around) if ("input" in step) inputs.set(path, draftOf(step.input));
   for (const each of draft.steps) {
     yield;
     if (out.has(each.path)) continue;
-    const drafted = out.without(each);
+    const drafted = withInputs(out.without(each), (path) => inputs.get(path));
+    if ("input" in drafted) inputs.set(drafted.path, drafted.input);
     const planning: Planning = {
       ...context,
       facts: (path) => facts.get(path),
@@ -135,6 +142,18 @@ function* planSteps(
     steps.push(planned.step);
   }
   return steps.filter(({ path }) => !out.has(path));
+}
+
+/** An input of a plan as a draft has it. */
+function draftOf(input: Json): DraftJson {
+  if (typeof input !== "object" || input === null) return input;
+  if (isReference(input)) {
+    const { step, as, output, at } = input.$ref;
+    const from = as === "value" ? "value" : output === "chosen" ? "single" : output;
+    return { $ref: { step, output: from, ...(at !== undefined && { at }) } };
+  }
+  if (Array.isArray(input)) return input.map(draftOf);
+  return mapRecord(input as { readonly [key: string]: Json }, draftOf);
 }
 
 /** The takes that a step is one of: they are said once, and so is what is wrong with them. */
@@ -216,7 +235,7 @@ export function* planExpansionStepwise(
   if (drafted.steps.length > step.maxSteps) {
     report("too-many-steps", null, `leads to ${drafted.steps.length} steps, and maxSteps is ${step.maxSteps}`);
   }
-  const steps = yield* planSteps(drafted, context, { problems, facts });
+  const steps = yield* planSteps(drafted, context, { problems, facts, around: plan.steps });
   const planning: Planning = { ...context, facts: factsOfStep, report };
   const isRead = around.readLocally.has(step.path);
   const returns = (drafted.returns as readonly DraftReference[]).map((given, index) => {

@@ -3,6 +3,7 @@ import type { Catalog } from "./catalog-port.ts";
 import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
+import { type TextChange, withTexts } from "./texts.ts";
 
 /** Whether a path matches the pattern; `*` matches any characters, `/` too. */
 export function matchesPattern(pattern: string, path: string): boolean {
@@ -58,12 +59,15 @@ export function editedFields(edits: StepEdits | undefined, path: string): readon
 export interface Overlay {
   readonly profile?: AppliedProfile | null | undefined;
   readonly edits?: StepEdits | undefined;
+  /** Replaced in every input, below what was edited in one. */
+  readonly texts?: readonly TextChange[] | undefined;
 }
 
 /** The draft as it is with them. What the new models make of it is found by the plan, as of any draft. */
-export function withOverlay(draft: Draft, { profile, edits = {} }: Overlay): Draft {
+export function withOverlay(draft: Draft, { profile, edits = {}, texts = [] }: Overlay): Draft {
   const steps = draft.steps.map((step) => {
-    const profiled = profile ? changed(step, profile) : step;
+    const own = profile ? changed(step, profile) : step;
+    const profiled = "input" in own && texts.length > 0 ? { ...own, input: withTexts(own.input, texts) } : own;
     if (!("model" in profiled) || !Object.hasOwn(edits, step.path)) return profiled;
     const edit = edits[step.path]!;
     const isSeedEdited = Object.hasOwn(edit.set, "seed") || edit.without.includes("seed");

@@ -1,8 +1,8 @@
 import type { Experimental_VideoModelV4, ImageModelV4, SpeechModelV4 } from "@ai-sdk/provider";
 import { expectTypeOf, test } from "vitest";
 import type { JobHandle, StepMethods, Value } from "../../src/define/index.ts";
-import type { GenerateOptions } from "../../src/define/steps/generate.ts";
-
+import type { GenerateImage, GenerateOptions, GenerateSpeech, GenerateVideo } from "../../src/define/steps/generate.ts";
+import type { Settled } from "../../src/define/steps/revise.ts";
 import type { ImageModel, SpeechModel, VideoModel } from "../../src/plan/generate-model.ts";
 
 declare const generate: StepMethods["generate"];
@@ -18,10 +18,12 @@ test("the models of AI SDK's specification are those that a step asks", () => {
 
 test("a handle is of what its model makes, and goes where such media go", () => {
   const still = generate("still", image, { prompt: said, aspectRatio: "16:9" }, { maxCost: "0.05" });
-  expectTypeOf(still).toEqualTypeOf<JobHandle<"image">>();
+  expectTypeOf(still).toEqualTypeOf<JobHandle<"image", number, Settled<GenerateImage>>>();
   const clip = generate("clip", video, { prompt: "x", image: still, duration: 4 }, { maxCost: "0.50" });
-  expectTypeOf(clip).toEqualTypeOf<JobHandle<"video">>();
-  expectTypeOf(generate("voice", speech, { text: said }, { maxCost: "0.01" })).toEqualTypeOf<JobHandle<"audio">>();
+  expectTypeOf(clip).toEqualTypeOf<JobHandle<"video", number, Settled<GenerateVideo>>>();
+  expectTypeOf(generate("voice", speech, { text: said }, { maxCost: "0.01" })).toEqualTypeOf<
+    JobHandle<"audio", number, Settled<GenerateSpeech>>
+  >();
   generate("edit", image, { prompt: "x", files: [picture, still], mask: picture }, { maxCost: "0.05" });
 });
 

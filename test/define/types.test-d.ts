@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import type { SettledInput } from "../../src/define/steps/revise.ts";
 import { file, type JobHandle, pipeline, type ResultOf, type VideoResult, type VoiceResult } from "../../src/index.ts";
 
 const input = z.object({ look: z.string(), sample: file("audio") });
@@ -21,9 +22,18 @@ pipeline("types", {
     const prompt = "talks";
 
     test("a handle stands for what its model makes", () => {
-      expectTypeOf(voice).toEqualTypeOf<JobHandle<"voice", 1>>();
-      expectTypeOf(speech).toEqualTypeOf<JobHandle<"audio", 1>>();
-      expectTypeOf(face).toEqualTypeOf<JobHandle<"image", 4>>();
+      expectTypeOf(voice).toEqualTypeOf<JobHandle<"voice", 1, SettledInput<typeof models.voiceClone>>>();
+      expectTypeOf(speech).toEqualTypeOf<JobHandle<"audio", 1, SettledInput<typeof models.speech>>>();
+      expectTypeOf(face).toEqualTypeOf<JobHandle<"image", 4, SettledInput<typeof models.image>>>();
+    });
+
+    test("a field that a job is asked with goes where its type goes, and no other field is there", () => {
+      const said = speech.input("text");
+      job("poster", models.image, { prompt: said });
+      // @ts-expect-error a number where text goes
+      job("number", models.image, { prompt: face.input("num_outputs") });
+      // @ts-expect-error a speech has no prompt
+      speech.input("prompt");
     });
 
     test("media fields take handles of their own kind only", () => {

@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import type { SettledInput } from "../../src/define/steps/revise.ts";
 import {
   asset,
   type ExpandHandle,
@@ -269,8 +270,8 @@ pipeline("words", {
 
     test("an included pipeline takes its own input and returns its own handles", () => {
       const part = include("part", narration, { words: "x" });
-      expectTypeOf(part.speech).toEqualTypeOf<JobHandle<"audio", 1>>();
-      expectTypeOf(part.parts.first).toEqualTypeOf<JobHandle<"audio", 1>>();
+      expectTypeOf(part.speech).toEqualTypeOf<JobHandle<"audio", 1, SettledInput<typeof models.speech>>>();
+      expectTypeOf(part.parts.first).toEqualTypeOf<JobHandle<"audio", 1, SettledInput<typeof models.speech>>>();
       // @ts-expect-error it takes words
       include("missing", narration, {});
       // @ts-expect-error no pipeline
@@ -334,7 +335,7 @@ pipeline("words", {
       let before: Handle<"image", "single">[] = [];
       for (const shot of input.shots) {
         const drawn = job(`drawn-${shot.text}`, models.image, { prompt: shot.text, images: before });
-        expectTypeOf(drawn).toEqualTypeOf<JobHandle<"image", 4>>();
+        expectTypeOf(drawn).toEqualTypeOf<JobHandle<"image", 4, SettledInput<typeof models.image>>>();
         before = [drawn];
       }
     });

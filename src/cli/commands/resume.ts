@@ -35,6 +35,7 @@ export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly file?: string;
   readonly acceptChanges?: boolean;
   readonly edit?: readonly string[];
+  readonly everywhere?: boolean;
   readonly note?: string;
   readonly redo?: string;
   readonly rerun?: readonly string[];
@@ -74,6 +75,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       acceptChanges: agreed.accepted,
       input,
       edit,
+      everywhere: agreed.everywhere,
       note: flags.note,
       rerun,
       rerunFailed,
@@ -205,18 +207,21 @@ interface ResumeRequest {
   readonly flags: ResumeFlags;
 }
 
-type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean; readonly sameSeed: boolean };
+type Agreed =
+  | { readonly refused: ExitCode }
+  | ({ readonly accepted: boolean; readonly sameSeed: boolean } & Pick<ResumeOptions, "everywhere">);
 
 /** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
   const { runId, given, input, edit, rerun: named, flags } = requested;
-  const drift = given === null ? null : await show.drift(runId, given, { input, edit });
+  const everywhere = given === null ? undefined : await decideElsewhere(show, context, { ...requested, given });
+  const drift = given === null ? null : await show.drift(runId, given, { input, edit, everywhere });
   const isChanged = drift !== null && !drift.isSame;
   if (isChanged) {
     const refused = await sayDrift(drift, context, requested);
     if (refused !== null) return { refused };
   }
-  const goOn = { accepted: isChanged || flags.acceptChanges === true, sameSeed: flags.sameSeed === true };
+  const goOn = { accepted: isChanged || flags.acceptChanges === true, sameSeed: flags.sameSeed === true, everywhere };
   const { requestId, rerunFailed } = flags;
   const isRerun = named !== undefined || rerunFailed === true;
   const rerun = isRerun ? await show.rerunQuote(runId, named ?? [], { requestId, rerunFailed }) : null;
@@ -232,6 +237,30 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   if (id !== null && flags.quote === undefined) context.output.say(`Quote ${id}: --quote agrees to just this.\n`);
   if (show.service.kind === "hosted") await agree(rerunScope, context, requested);
   return same.length > 0 ? { ...goOn, sameSeed: true } : goOn;
+}
+
+/** Whether a text that is edited is replaced in the other steps that show it: said by a flag, or by a person on the terminal. */
+async function decideElsewhere(
+  show: Showrunner,
+  context: Context,
+  { runId, given, input, edit, flags: { everywhere } }: ResumeRequest & { readonly given: Pipeline },
+): Promise<boolean | undefined> {
+  if (edit === undefined || everywhere !== undefined) return everywhere;
+  const { sameText } = await show.drift(runId, given, { input, edit });
+  const [first] = sameText;
+  if (first === undefined) return undefined;
+  const { output, io } = context;
+  output.say(`${JSON.stringify(visible(first.text))} stands in other steps too:`);
+  for (const { step, field } of sameText) output.say(`  ${visible(step)} ${visible(field)}`);
+  if (io.ask !== null) return isAgreed(io, "Replace it there as well?");
+  if (!sameText.some(({ isLocal }) => isLocal)) return undefined;
+  throw new CliError(
+    "NOT_CONFIRMED",
+    "An edited text would stay as it was in other steps, and in the files that they make",
+    {
+      next: `${repeatedCommand(context, "--everywhere")}   (or --no-everywhere)`,
+    },
+  );
 }
 
 /** What is asked for with the seed that the code gives comes out the same: that needs a yes of its own. */

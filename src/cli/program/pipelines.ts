@@ -97,6 +97,8 @@ export function addRunning(program: Command, act: Act): void {
       "a field of a job's or chat's input, from now on; step:field:=json for anything but text, step:field=@file; repeatable",
       collect,
     )
+    .option("--everywhere", "with --edit: replace that text in other steps too")
+    .option("--no-everywhere", "with --edit: leave it there")
     .option(
       "--redo <step>",
       "make again what this step is, or what an approval shows, as `revise` of the code changes it by --note",
@@ -108,7 +110,7 @@ export function addRunning(program: Command, act: Act): void {
       collect,
     )
     .option("--rerun-failed", "rerun every step that failed, wholly or in part, and all that depend on it")
-    .option("--same-seed", "pay again for a rerun that asks for exactly the same, since the code gives its seed")
+    .option("--same-seed", "rerun even what the seed in the code makes the same")
     .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
     .option("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one")
     .option("--yes", "accept the price of the steps that run again")

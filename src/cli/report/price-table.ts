@@ -31,7 +31,7 @@ export function offerLines({ id, maximumUsd, expiresAt, prices }: Quote): readon
 
 /** Steps that run again with their prices, and what that adds to what was spent. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
-  const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst } = rerunScope;
+  const { stale, prices, committedMicros, budgetMicros, seeds, seenThroughFirst, unanswered } = rerunScope;
   if (stale.length === 0) return "No step has to run again.";
   const lines = [
     priceLines(prices, width),
@@ -42,8 +42,13 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     const replaced = seeds.map(({ step, before, after }) => `${visible(step)} ${before} → ${after}`);
     lines.push(`New ${seeds.length === 1 ? "seed" : "seeds"}: ${replaced.join(", ")}`);
   }
-  if (seenThroughFirst.length > 0) {
-    lines.push(`Completed first, because they are paid for: ${seenThroughFirst.map(visible).join(", ")}`);
+  const atService = seenThroughFirst.filter((path) => !unanswered.some(({ step }) => step === path));
+  if (atService.length > 0)
+    lines.push(`Completed first, because they are paid for: ${atService.map(visible).join(", ")}`);
+  for (const { step, holdMicros } of unanswered) {
+    lines.push(
+      `Not known whether it was made: ${visible(step)}, whose request was never answered. It is sent again under its key, as it was: if it never arrived, it is made now, for ${dollars(holdMicros)}`,
+    );
   }
   return lines.join("\n");
 }

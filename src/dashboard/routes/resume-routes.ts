@@ -32,6 +32,7 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
       }),
       ...((body.acceptChanges === true || edit !== undefined) && { acceptChanges: true }),
       edit,
+      everywhere: everywhereOf(body),
       note: optionalText(body, "note", 2000),
     });
     return {};
@@ -41,7 +42,11 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
     const body = await json();
     const remade = await remadeOf(context, params.run!, body);
     const { view } = await cache.get(params.run!);
-    return resumePreview(context, view.state, { ...remade, requestId: optionalText(body, "requestId", 100) });
+    return resumePreview(context, view.state, {
+      ...remade,
+      requestId: optionalText(body, "requestId", 100),
+      everywhere: everywhereOf(body),
+    });
   };
 
   const stepInput = async ({ params, query }: Call): Promise<StepInputView> => {
@@ -90,6 +95,12 @@ function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edi
     return [step, Object.fromEntries(values) as { readonly [field: string]: Json | undefined }] as const;
   });
   return steps.length === 0 ? undefined : Object.fromEntries(steps);
+}
+
+/** @throws Refusal 400 */
+function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolean | undefined {
+  if (everywhere === undefined || typeof everywhere === "boolean") return everywhere;
+  throw badRequest("everywhere must be true or false.");
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -154,19 +165,29 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,
-  { rerun, requestId, edit }: Remade & Pick<ResumeOptions, "requestId">,
+  { rerun, requestId, edit, everywhere }: Remade & Pick<ResumeOptions, "requestId" | "everywhere">,
 ): Promise<ResumePreview> {
   const { show } = context;
   const { runId } = state;
   if (edit === undefined && rerun.length > 0) {
-    return { drift: null, rerunScope: rerunView(await show.rerunQuote(runId, rerun, { requestId })), edited: [] };
+    return {
+      drift: null,
+      rerunScope: rerunView(await show.rerunQuote(runId, rerun, { requestId })),
+      edited: [],
+      sameText: [],
+    };
   }
   const code = await codeOf(context, state);
   if (code === null && edit !== undefined) throw badRequest(NEEDS_CODE);
-  const drift = code === null ? null : await show.drift(runId, code, { edit });
+  const drift = code === null ? null : await show.drift(runId, code, { edit, everywhere });
   return drift === null || drift.isSame
-    ? { drift: null, rerunScope: null, edited: [] }
-    : { drift: driftView(drift), rerunScope: rerunView(drift), edited: editedView(edit) };
+    ? { drift: null, rerunScope: null, edited: [], sameText: [] }
+    : {
+        drift: driftView(drift),
+        rerunScope: rerunView(drift),
+        edited: editedView(edit),
+        sameText: drift.sameText.slice(0, MOST_LISTED).map(({ step, field }) => ({ step, field })),
+      };
 }
 
 const MOST_LISTED = 100;
@@ -185,6 +206,7 @@ function rerunView(rerunScope: RerunScope): RerunView {
     prices: lists.prices.slice(0, MOST_LISTED),
     seeds: lists.seeds.slice(0, MOST_LISTED),
     sameSeed: lists.sameSeed.slice(0, MOST_LISTED),
+    unanswered: lists.unanswered.slice(0, MOST_LISTED),
     seenThroughFirst: lists.seenThroughFirst.slice(0, MOST_LISTED),
     problems: problems
       .slice(0, MOST_LISTED)

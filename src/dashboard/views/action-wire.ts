@@ -139,6 +139,8 @@ export interface ResumePreview {
   readonly rerunScope: RerunView | null;
   /** The fields that are replaced, each with what it is then. */
   readonly edited: readonly { readonly step: string; readonly field: string; readonly value: string }[];
+  /** Where an edited text stands in other steps, and stays unless it is replaced everywhere. */
+  readonly sameText: readonly { readonly step: string; readonly field: string }[];
 }
 
 export interface ErrorBody {

@@ -89,7 +89,8 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
   if (pointer?.to === "step") {
     return recorder.json(value, { step, field: "value" }) as DraftReference | null;
   }
-  const given = pointer?.to === "text" ? "text is known beforehand or made of values; expand" : "expand";
+  const given =
+    pointer?.to === "text" || pointer?.to === "input" ? "text is known beforehand or made of values; expand" : "expand";
   const message = `${given} takes the value of a step, such as a chat's answer; for what is known already, use a plain loop`;
   recorder.report({ code: "not-a-value", step, field: "value", message });
   return null;

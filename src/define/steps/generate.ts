@@ -7,6 +7,7 @@ import type { Handle, JobHandle, Media, MediaList, OrValue } from "../handle.ts"
 import { jobHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
 import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
+import type { Settled } from "./revise.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
 /** Options of providers, by their names; see each provider's page. */
@@ -67,7 +68,9 @@ export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpe
 }
 
 type Moderated = "fail" | "rewrite" | undefined;
-type Generated<K extends MediaKind, R> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K>;
+type Generated<K extends MediaKind, R, I> = R extends "rewrite"
+  ? Handle<K, "single">
+  : JobHandle<K, number, Settled<I>>;
 
 export interface GenerateMethod {
   /**
@@ -79,19 +82,19 @@ export interface GenerateMethod {
     model: ImageModel,
     input: GenerateImage,
     options: GenerateOptions<GenerateImage> & ModeratedOptions<R>,
-  ): Generated<"image", R>;
+  ): Generated<"image", R, GenerateImage>;
   <R extends Moderated = undefined>(
     name: string,
     model: VideoModel,
     input: GenerateVideo,
     options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>,
-  ): Generated<"video", R>;
+  ): Generated<"video", R, GenerateVideo>;
   <R extends Moderated = undefined>(
     name: string,
     model: SpeechModel,
     input: GenerateSpeech,
     options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>,
-  ): Generated<"audio", R>;
+  ): Generated<"audio", R, GenerateSpeech>;
 }
 
 const OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "price", "repeatable", "expect", ...MODERATED_OPTIONS];
@@ -124,7 +127,7 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
     if (isRewriting(read))
       return addRewriting(recorder, name, { input, policy, yields: facts.yields, add }, read) as never;
     add(recorder, { path, input, policy });
-    return jobHandle<K, number>(path, facts.yields as K, recorder.build);
+    return jobHandle<K, number>(path, facts.yields as K, { build: recorder.build, input });
   };
 }
 

@@ -46,7 +46,7 @@ export interface JobMethod {
     ? Handle<YieldOf<M>, "single">
     : R extends "rewrite"
       ? Handle<YieldOf<M>, "single">
-      : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+      : JobHandle<YieldOf<M>, MaxOutputsOf<M>, SettledInput<M>>;
 }
 
 export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent", "expect", "revise"];
@@ -75,7 +75,7 @@ export function jobMethod(recorder: Recorder): JobMethod {
     }
     addJob(recorder, { ...job, path, seed: null });
     bindRevise(recorder, path, read);
-    return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), recorder.build);
+    return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), { build: recorder.build, input: planned });
   };
   return add as JobMethod;
 }

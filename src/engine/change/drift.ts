@@ -1,7 +1,8 @@
 import type { RerunRequest, RunState } from "../../journal/state.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 import { formatUsd } from "../../money.ts";
 import { own } from "../../own.ts";
-import { canonicalJson, fingerprint, type PlanDiff, traitsOf } from "../../plan/index.ts";
+import { canonicalJson, fingerprint, type PlanDiff, type SameText, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
@@ -41,6 +42,11 @@ export interface RerunScope {
   readonly sameSeed: readonly { readonly step: string; readonly seed: number }[];
   /** Stale and removed steps whose paid jobs are at the service now: these are completed before anything else. */
   readonly seenThroughFirst: readonly string[];
+  /**
+   * Those of them whose request was never answered, with what is held for it: whether there is a job is not known. It is sent
+   * again under its key, which makes the job now if none was made.
+   */
+  readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }
 
 /** The steps that `resume` with `rerun` would run again. */
@@ -55,9 +61,14 @@ export interface Drift extends PlanDiff, RerunScope {
   readonly stale: readonly string[];
   /** True when the code's requests and returns are unchanged. */
   readonly isSame: boolean;
+  /**
+   * Where a text that is edited stands in other steps, unchanged: captions of a line that is spoken, say. `resume` refuses an
+   * edit that leaves one to a local function, unless `everywhere` says what becomes of it.
+   */
+  readonly sameText: readonly SameText[];
 }
 
-export interface DriftOptions extends Pick<ResumeOptions, "input" | "edit"> {
+export interface DriftOptions extends Pick<ResumeOptions, "input" | "edit" | "everywhere"> {
   /** Also for a run of another account, by the catalog and prices of the service at hand. Default false: it throws. */
   readonly anyAccount?: boolean | undefined;
 }
@@ -77,6 +88,7 @@ export async function computeRerunScope(
   planner: Planner,
 ): Promise<RerunScope> {
   const stale = staleSteps(state, plan, roots);
+  const isOpen = (path: string) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path]);
   const isStale = new Set(stale);
   const only = plan.steps.filter((step) => isStale.has(step.path) && !isUploaded(state, step));
   const maxUnquotedMicros = own.maxUnquotedMicros ?? state.maxUnquotedMicros;
@@ -106,8 +118,17 @@ export async function computeRerunScope(
     budgetMicros: state.budgetMicros,
     seeds: [],
     sameSeed: [],
-    seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path])),
+    seenThroughFirst: stale.filter(isOpen),
+    unanswered: unansweredOf(state, stale.filter(isOpen)),
   };
+}
+
+function unansweredOf({ steps }: RunState, paths: readonly string[]): RerunScope["unanswered"] {
+  return paths.flatMap((step) =>
+    steps[step]!.attempts.flatMap(({ phase, holdMicros, jobId }) =>
+      jobPhases.submitting.has(phase) && jobId === null ? [{ step, holdMicros }] : [],
+    ),
+  );
 }
 
 /** What a part of the plan may cost counts what it cost already. */
@@ -169,7 +190,7 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
   if (!again.ok) {
     const { plan } = state.planned;
     const none = await computeRerunScope(state, { plan, roots: new Map() }, planner);
-    return { ...noDiff(plan), ...none, isSame: false, problems: again.problems };
+    return { ...noDiff(plan), ...none, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
   const roots = withLeftOut(state, plan, changedRoots(diff));
@@ -177,7 +198,9 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
   const problems = [...nameProblems(state, plan, diff), ...rerunScope.problems];
   const leaving = diff.removed.filter((path) => !hasNoOpenJobs(state.steps[path]!));
   const seenThroughFirst = [...rerunScope.seenThroughFirst, ...leaving];
-  return { ...diff, ...rerunScope, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
+  const isSame = isSamePlan(state.planned.plan, plan, diff);
+  const unanswered = unansweredOf(state, seenThroughFirst);
+  return { ...diff, ...rerunScope, problems, seenThroughFirst, unanswered, isSame, sameText: again.sameText };
 }
 
 /** Changed and new steps, with why they run again. */

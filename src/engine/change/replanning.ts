@@ -7,8 +7,11 @@ import {
   type Overlay,
   outerPaths,
   type PlanDiff,
+  placesOf,
   plainJson,
+  type SameText,
   type StepEdits,
+  type TextChange,
   traitsOf,
   withEdits,
 } from "../../plan/index.ts";
@@ -16,6 +19,7 @@ import type { ExpandingStep, Json, Plan, PlanStep, Problem, Reference } from "..
 import { readiness } from "../../run/readiness.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import type { Planner } from "../price/planner.ts";
+import { everywhere, textChanges } from "./edits.ts";
 
 /** What the code makes of a run's input now, or why it makes nothing of it. */
 export type Replanning =
@@ -30,15 +34,23 @@ export type Replanning =
       readonly diff: PlanDiff;
       /** The functions of that code. */
       readonly code: Code;
+      /** What is edited. */
+      readonly edited: { readonly edits: StepEdits; readonly texts: readonly TextChange[] };
+      /** Where a text that is edited stands unchanged. */
+      readonly sameText: readonly SameText[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-type Grown = Omit<Extract<Replanning, { readonly ok: true }>, "code"> | Extract<Replanning, { readonly ok: false }>;
+type Grown =
+  | Omit<Extract<Replanning, { readonly ok: true }>, "code" | "edited" | "sameText">
+  | Extract<Replanning, { readonly ok: false }>;
 
 /** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
 export type ReplanInput = ({ readonly changes?: unknown } | { readonly whole: unknown }) & {
   /** Fields of steps' inputs, over those that were edited before. */
   readonly edits?: StepEdits;
+  /** Whether a text that is edited is replaced in every other step too. */
+  readonly everywhere?: boolean | undefined;
 };
 
 type Functions = Map<string, LocalFunction>;
@@ -58,10 +70,15 @@ export async function replanRun(
   if (drafted === null) return { ok: false, problems };
   const code = codeOf(drafted);
   const files = planned.plan.steps.map((step) => traitsOf(step).file).filter((file) => file !== null);
-  const edits = withEdits(planned.edits ?? {}, input.edits ?? {});
-  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, { stored: files, edits });
+  const changes = textChanges(state, input.edits ?? {});
+  const edited =
+    input.everywhere === true ? everywhere(state, input.edits ?? {}, changes) : { edits: input.edits ?? {}, texts: [] };
+  const edits = withEdits(planned.edits ?? {}, edited.edits);
+  const texts = [...(planned.texts ?? []), ...edited.texts];
+  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, { stored: files, edits, texts });
   if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
-    return { ok: true, plan: planned.plan, input: drafted.parsedInput, expanded: {}, diff: noDiff(planned.plan), code };
+    const same = { expanded: {}, diff: noDiff(planned.plan), edited, sameText: [] };
+    return { ok: true, plan: planned.plan, input: drafted.parsedInput, ...same, code };
   }
   const outdated = "whole" in input ? [] : outdatedInput(pipeline, drafted.parsedInput);
   if (outdated.length > 0) return { ok: false, problems: outdated };
@@ -70,10 +87,10 @@ export async function replanRun(
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);
   const grown = await grow(
-    new Growing(state, { plan: produced.plan, input: drafted.parsedInput, edits }, functions),
+    new Growing(state, { plan: produced.plan, input: drafted.parsedInput, edits, texts }, functions),
     planner,
   );
-  return grown.ok ? { ...grown, code } : grown;
+  return grown.ok ? { ...grown, code, edited, sameText: placesOf(grown.plan.steps, changes) } : grown;
 }
 
 /** Whether the run's plan is still what was made first. Where an expansion led to is not among what that was made from. */
@@ -97,6 +114,7 @@ interface Planned {
   readonly plan: Plan;
   readonly input: Json;
   readonly edits: StepEdits;
+  readonly texts: readonly TextChange[];
 }
 
 /** Two plans that are compared, without what grows only once a value is known. */
@@ -110,11 +128,11 @@ class Growing {
   readonly input: Json;
   readonly overlay: Overlay;
 
-  constructor(state: RunState, { plan, input, edits }: Planned, functions: Functions) {
+  constructor(state: RunState, { plan, input, edits, texts }: Planned, functions: Functions) {
     this.state = state;
     this.functions = functions;
     this.input = input;
-    this.overlay = { profile: state.planned.profile, edits };
+    this.overlay = { profile: state.planned.profile, edits, texts };
     this.after = plan;
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }

@@ -1,7 +1,7 @@
 import type { Pipeline } from "../../define/index.ts";
 import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
-import { canonicalJson, traitsOf } from "../../plan/index.ts";
+import { canonicalJson, type SameText, traitsOf } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { committedMicros } from "../../run/headroom.ts";
@@ -86,7 +86,9 @@ export async function replanFor(state: RunState, how: ResumeOptions, planner: Pl
     throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
   }
   const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined || edit !== undefined);
-  return isCompared ? replanRun(state, pipeline, planner, { changes: input, edits: editsOf(state, edit) }) : null;
+  return isCompared
+    ? replanRun(state, pipeline, planner, { changes: input, edits: editsOf(state, edit), everywhere: how.everywhere })
+    : null;
 }
 
 /**
@@ -103,6 +105,8 @@ export async function revise(
   const drift = again === null ? null : await driftFrom(state, again, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift, agreed: null };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
+  const shown = how.everywhere === undefined ? (drift?.sameText ?? []).filter(({ isLocal }) => isLocal) : [];
+  if (shown.length > 0) throw standsElsewhere(state, shown);
   const before = state.planned.plan;
   // Here the requests are unchanged, or the changes were accepted.
   const isTakenUp =
@@ -143,7 +147,7 @@ export async function revise(
     ],
     events: (now) =>
       revisionEvents(now, {
-        replanned: replannedOf(now, replanned, rerunScope, how),
+        replanned: replannedOf(replanned, rerunScope, how),
         request: request && {
           ...request,
           ...(how.note !== undefined && { note: how.note }),
@@ -161,20 +165,20 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
 }
 
 function replannedOf(
-  state: RunState,
   replanned: Replanned | null,
   { expectedMicros: quoteMicros }: RerunScope,
   { source, edit, note }: ResumeOptions,
 ): Revised["replanned"] {
   if (replanned === null) return null;
-  const { plan, input, expanded, diff } = replanned;
+  const { plan, input, expanded, diff, edited } = replanned;
+  const { edits: steps, texts } = edited;
   return {
     plan,
     input,
     expanded,
     renamed: diff.renamed,
     quoteMicros,
-    ...(edit !== undefined && { edited: { steps: editsOf(state, edit), note: note ?? null } }),
+    ...(edit !== undefined && { edited: { steps, ...(texts.length > 0 && { texts }), note: note ?? null } }),
     ...(source !== undefined && { source }),
   };
 }
@@ -188,6 +192,13 @@ export async function rerunQuote(state: RunState, how: RerunOptions, planner: Pl
   if (roots.size > 0) checkGoesOn(state, before, roots);
   const { plan, seeds, sameSeed } = rerunSeeds(state, before, steps, staleSteps(state, before, roots));
   return { ...(await computeRerunScope(state, { plan, roots }, planner)), seeds, sameSeed, inProgress };
+}
+
+function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
+  const [{ text }] = places as readonly [SameText];
+  const where = [...new Set(places.map(({ step, field }) => `${step} ${field}`))].join(", ");
+  const why = `${JSON.stringify(text)} stands in ${where} too, and would stay there. Say whether it is replaced there as well.`;
+  return new InvalidOptionError("edit", why, `showrunner resume ${runId} … --everywhere   (or --no-everywhere)`);
 }
 
 function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sameSeed"]): InvalidOptionError {

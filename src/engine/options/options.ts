@@ -217,6 +217,11 @@ export interface ResumeOptions extends DriveOptions {
    * like changed code.
    */
   readonly edit?: { readonly [step: string]: ProfileFields } | undefined;
+  /**
+   * Whether a text that `edit` replaces is replaced in all other steps too. Default: undecided; refused where a local function
+   * would keep it.
+   */
+  readonly everywhere?: boolean | undefined;
   /** Why, for the journal: stored with `edit` or `rerun`. */
   readonly note?: string | undefined;
   /** Reruns the steps that failed, completely or in part, with all that depend on them. Default false. See `rerun`. */
@@ -227,10 +232,7 @@ export interface ResumeOptions extends DriveOptions {
    * Showrunner.rerunQuote}.
    */
   readonly rerun?: readonly string[] | undefined;
-  /**
-   * Pays again for what `rerun` would ask for exactly as before, because its author gave the seed. Default false: such a
-   * rerun throws {@link InvalidOptionError}. A take, whose seed is counted, gets a new one.
-   */
+  /** Reruns even what would be asked for exactly as before, as its author gave the seed. Default false: refused. */
   readonly sameSeed?: boolean | undefined;
   /**
    * Idempotency id of this rerun request: a call with the same id never reruns the steps again; another id does, even

@@ -14,5 +14,5 @@ export function planBasis(drafted: Draft, overlay: Overlay, { catalog, files }: 
   const families = models.map(({ id }) => catalog.family(id));
   const known = [catalog.ids(), models, families, [...files]];
   const program = ownVersion();
-  return `b1_${hash("sha256", JSON.stringify([program, pipeline, said, returns, groups, onFailure, overlay.profile, overlay.edits, known]))}`;
+  return `b1_${hash("sha256", JSON.stringify([program, pipeline, said, returns, groups, onFailure, overlay.profile, overlay.edits, overlay.texts, known]))}`;
 }

@@ -10,11 +10,11 @@ import {
   filesOf,
   type JobLimits,
   modelsOf,
+  type Overlay,
   type PlanOutcome,
   planStepwise,
   profileModels,
   profileProblems,
-  type StepEdits,
   traitsOf,
   withOverlay,
 } from "../../plan/index.ts";
@@ -138,14 +138,14 @@ export class Planner {
 
   /**
    * Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone;
-   * `edits`: what somebody changed above the profile.
+   * `edits`, `texts`: what somebody changed above the profile.
    */
   async planFrom(
     drafted: Draft,
     profile: AppliedProfile | null,
-    { stored = [], edits = {} }: { readonly stored?: readonly FileFacts[]; readonly edits?: StepEdits } = {},
+    { stored = [], ...own }: { readonly stored?: readonly FileFacts[] } & Pick<Overlay, "edits" | "texts"> = {},
   ): Promise<{ readonly basis: () => string; readonly make: () => Promise<Outcome> }> {
-    const overlay = { profile, edits };
+    const overlay = { profile, ...own };
     const requested = withOverlay(drafted, overlay);
     const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door, stored);
     const named = profile === null ? [] : profileModels(profile);

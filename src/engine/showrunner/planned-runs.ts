@@ -145,7 +145,7 @@ export abstract class PlannedRuns extends StoredRuns {
   async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift & Offer> {
     const { state } = await this.foreseen(runId);
     if (options.anyAccount !== true) this.repository.checkAccount(state);
-    const changes = { changes: options.input, edits: editsOf(state, options.edit) };
+    const changes = { changes: options.input, edits: editsOf(state, options.edit), everywhere: options.everywhere };
     const again = await replanRun(state, pipeline, this.planner, changes);
     const drift = await driftFrom(state, again, this.planner);
     const { plan, input } = again.ok ? again : state.planned;

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import { knownText, type LocalFile, type Media, type OrValue, type TaskContext } from "../../define/index.ts";
 import { alignLines, alignWords, type TimedWord } from "../captions/align.ts";
 import { ass, cueEvents, type LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
@@ -83,7 +83,8 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
 function knownTexts(lines: readonly SpokenLine[]): readonly string[] {
   return lines.flatMap(({ text, words }) => {
     if (Array.isArray(words)) return (words as readonly TimedWord[]).map((word) => word.text);
-    return typeof text === "string" && words === undefined ? [text] : [];
+    const known = knownText(text);
+    return known !== null && words === undefined ? [known] : [];
   });
 }
 

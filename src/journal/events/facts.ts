@@ -2,6 +2,7 @@ import type { CleanText } from "../../clean-text.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import type { AppliedProfile, StepEdits } from "../../plan/profile.ts";
 import type { JobLimits } from "../../plan/slots.ts";
+import type { TextChange } from "../../plan/texts.ts";
 import type { Tags } from "../tags.ts";
 
 /** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
@@ -196,6 +197,8 @@ export interface RunPlanned {
   readonly profile?: AppliedProfile;
   /** What somebody edited in the inputs of steps since, above the profile. Absent: nothing. */
   readonly edits?: StepEdits;
+  /** Texts that somebody replaced in the inputs of all steps since, one after the other. Absent: none. */
+  readonly texts?: readonly TextChange[];
   /** Whether named files get a manifest beside them. Absent: yes. */
   readonly manifests?: false;
   /** Whether named files say that a machine made them. Absent: as the service made them. */
@@ -227,7 +230,12 @@ export interface RunReplanned {
   /** The corrected input; absent where it is unchanged. */
   readonly input?: Json;
   /** Inputs of steps that somebody edited just now, over those of before, and why. */
-  readonly edited?: { readonly steps: StepEdits; readonly note: string | null };
+  readonly edited?: {
+    readonly steps: StepEdits;
+    /** Replaced in the inputs of all other steps. Absent: nothing. */
+    readonly texts?: readonly TextChange[];
+    readonly note: string | null;
+  };
   /** Where the code is now; absent where it is where it was. */
   readonly source?: { readonly file: string; readonly exportName: string };
 }

@@ -191,9 +191,10 @@ interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "single"> {
   readonly index: number;
 }
 interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
-interface JobHandle<Y extends Yields = Yields, N extends number = number> extends Handle<Y, "single"> {
+interface JobHandle<Y extends Yields = Yields, N extends number = number, I = unknown> extends Handle<Y, "single"> {
   output(index: IndexBelow<N>): OutputHandle<Y>;
   outputs(): OutputsHandle<Y>;
+  input<K extends keyof I & string>(field: K): Value<Exclude<I[K], undefined>>;
 }
 interface UploadHandle<K extends MediaKind | "unknown" = MediaKind | "unknown"> extends Handle<K, "single"> {
   readonly file: string;
@@ -445,6 +446,7 @@ export {
   ProviderPromise,
   Reference,
   ReviseOption,
+  Settled,
   SettledInput,
   StepOptions,
   TakesHandle,

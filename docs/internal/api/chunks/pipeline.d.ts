@@ -24,6 +24,7 @@ import {
   OutputsHandle,
   PaidOptions,
   ReviseOption,
+  Settled,
   SettledInput,
   StepOptions,
   TakesHandle,
@@ -207,11 +208,11 @@ interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> ex
   readonly repeatable?: boolean | undefined;
 }
 type Moderated = "fail" | "rewrite" | undefined;
-type Generated<K extends MediaKind, R> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K>;
+type Generated<K extends MediaKind, R, I> = R extends "rewrite" ? Handle<K, "single"> : JobHandle<K, number, Settled<I>>;
 interface GenerateMethod {
-  <R extends Moderated = undefined>(name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage> & ModeratedOptions<R>): Generated<"image", R>;
-  <R extends Moderated = undefined>(name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>): Generated<"video", R>;
-  <R extends Moderated = undefined>(name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>): Generated<"audio", R>;
+  <R extends Moderated = undefined>(name: string, model: ImageModel, input: GenerateImage, options: GenerateOptions<GenerateImage> & ModeratedOptions<R>): Generated<"image", R, GenerateImage>;
+  <R extends Moderated = undefined>(name: string, model: VideoModel, input: GenerateVideo, options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>): Generated<"video", R, GenerateVideo>;
+  <R extends Moderated = undefined>(name: string, model: SpeechModel, input: GenerateSpeech, options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>): Generated<"audio", R, GenerateSpeech>;
 }
 type TextPiece = string | number | boolean | Value<string | number | boolean | null>;
 declare function text(literals: TemplateStringsArray, ...pieces: readonly TextPiece[]): Value<string>;
@@ -292,7 +293,7 @@ interface JobOptions<M extends ModelOrId = never> extends PaidOptions, MediaOpti
 type Option = keyof JobOptions | keyof AcceptOptions<never> | keyof ModeratedOptions<undefined>;
 type Given<K extends PropertyKey> = { readonly [P in K]?: P extends Option ? unknown : "there is no such option" };
 interface JobMethod {
-  <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>): "accept" extends K ? Handle<YieldOf<M>, "single"> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+  <M extends ModelOrId, K extends PropertyKey = never, R extends "fail" | "rewrite" | undefined = undefined>(name: string, model: M, input: InputOf<M>, options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>): "accept" extends K ? Handle<YieldOf<M>, "single"> : R extends "rewrite" ? Handle<YieldOf<M>, "single"> : JobHandle<YieldOf<M>, MaxOutputsOf<M>, SettledInput<M>>;
 }
 interface TakesOptions<M extends ModelOrId = never> extends JobOptions<M>, Pick<ChooseOptions, "version" | "message"> {
   readonly count: number;

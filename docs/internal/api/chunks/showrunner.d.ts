@@ -61,6 +61,16 @@ interface PlanDiff {
   }[];
   readonly stale: readonly string[];
 }
+interface TextChange {
+  readonly before: string;
+  readonly after: string;
+}
+interface SameText {
+  readonly step: string;
+  readonly field: string;
+  readonly text: string;
+  readonly isLocal: boolean;
+}
 interface AppliedProfile {
   readonly name: string;
   readonly models: {
@@ -195,6 +205,7 @@ interface RunPlanned {
   readonly reuse?: true;
   readonly profile?: AppliedProfile;
   readonly edits?: StepEdits;
+  readonly texts?: readonly TextChange[];
   readonly manifests?: false;
   readonly marks?: true;
   readonly title?: string;
@@ -220,7 +231,8 @@ interface RunReplanned {
   };
   readonly input?: Json;
   readonly edited?: {
-    readonly steps: StepEdits;
+    readonly steps: StepEdits; 
+    readonly texts?: readonly TextChange[];
     readonly note: string | null;
   };
   readonly source?: {
@@ -1367,6 +1379,7 @@ interface ResumeOptions extends DriveOptions {
   readonly edit?: {
     readonly [step: string]: ProfileFields;
   } | undefined;
+  readonly everywhere?: boolean | undefined;
   readonly note?: string | undefined;
   readonly rerunFailed?: boolean | undefined;
   readonly rerun?: readonly string[] | undefined;
@@ -1611,6 +1624,10 @@ interface RerunScope {
     readonly seed: number;
   }[];
   readonly seenThroughFirst: readonly string[];
+  readonly unanswered: readonly {
+    readonly step: string;
+    readonly holdMicros: number;
+  }[];
 }
 interface RerunQuote extends RerunScope {
   readonly inProgress: readonly RerunRequest[];
@@ -1618,8 +1635,9 @@ interface RerunQuote extends RerunScope {
 interface Drift extends PlanDiff, RerunScope {
   readonly stale: readonly string[];
   readonly isSame: boolean;
+  readonly sameText: readonly SameText[];
 }
-interface DriftOptions extends Pick<ResumeOptions, "input" | "edit"> {
+interface DriftOptions extends Pick<ResumeOptions, "input" | "edit" | "everywhere"> {
   readonly anyAccount?: boolean | undefined;
 }
 interface Redo {

@@ -52,16 +52,18 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const [fields, setFields] = useState<ChangedFields>({});
   const [takesUp, setTakesUp] = useState(false);
   const [sameSeed, setSameSeed] = useState(false);
+  const [everywhere, setEverywhere] = useState<boolean | null>(null);
   // One request id per dialog: a click that is sent twice, or again after a lost answer, is the same request.
   const [requestId] = useState(newRequestId);
   const [first] = rerun;
   const isEdited = Object.keys(fields).length > 0;
   // What is edited is made again by itself.
+  const choice = everywhere === null ? {} : { everywhere };
   const wanted =
     redo !== undefined
-      ? { redo: redo.step, note, requestId }
+      ? { redo: redo.step, note, requestId, ...choice }
       : isEdited
-        ? { edit: { [first!]: fields } }
+        ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
   const preview = useLoaded(
@@ -76,6 +78,8 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const isRemade = rerun.length > 0 || redo !== undefined;
   const isReplaced = isRemade || takesUp;
   const problems = isReplaced ? (known?.rerunScope?.problems ?? []) : [];
+  const elsewhere = known?.sameText ?? [];
+  const isDecided = elsewhere.length === 0 || everywhere !== null;
   const same = known?.rerunScope?.sameSeed ?? [];
   const resume = async () => {
     await post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp, sameSeed });
@@ -88,7 +92,10 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
       title={isRemade ? `Make ${remade} again?` : `Resume ${head.title ?? head.id}?`}
       action={isRemade ? "Rerun" : "Resume"}
       ready={
-        problems.length === 0 && (same.length === 0 || sameSeed) && (isRemade ? isKnown : preview.state !== "loading")
+        problems.length === 0 &&
+        (same.length === 0 || sameSeed) &&
+        isDecided &&
+        (isRemade ? isKnown : preview.state !== "loading")
       }
       onAction={resume}
       onClose={onClose}
@@ -112,6 +119,28 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         <AlsoChanged drift={known.drift} />
       )}
       {isReplaced && known?.rerunScope != null && <Remade rerunScope={known.rerunScope} />}
+      {isNoted && (elsewhere.length > 0 || everywhere !== null) && (
+        <fieldset class="drift">
+          <legend>
+            {elsewhere.length === 0
+              ? "The old text stands in other steps too"
+              : `The old text stands in ${elsewhere.map(({ step }) => step).join(", ")} too`}
+          </legend>
+          <label>
+            <input type="radio" name="everywhere" checked={everywhere === true} onChange={() => setEverywhere(true)} />{" "}
+            Replace it there as well
+          </label>
+          <label>
+            <input
+              type="radio"
+              name="everywhere"
+              checked={everywhere === false}
+              onChange={() => setEverywhere(false)}
+            />{" "}
+            Leave it there
+          </label>
+        </fieldset>
+      )}
       {same.length > 0 && (
         <label class="note ask">
           <input
@@ -189,8 +218,17 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
 }
 
 function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
-  const { totalMicros, committedMicros, budgetMicros, prices, problems, staleCount, seeds, seenThroughFirst } =
-    rerunScope;
+  const {
+    totalMicros,
+    committedMicros,
+    budgetMicros,
+    prices,
+    problems,
+    staleCount,
+    seeds,
+    seenThroughFirst,
+    unanswered,
+  } = rerunScope;
   const price = sumText(totalMicros, rerunScope.openSteps);
   const isOver = budgetMicros !== null && committedMicros + rerunScope.expectedMicros > budgetMicros;
   return (
@@ -212,6 +250,12 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
       {seenThroughFirst.length > 0 && (
         <p class="quiet">{count(seenThroughFirst.length, "job")} under way will be seen through first.</p>
       )}
+      {unanswered.map(({ step, holdMicros }) => (
+        <p key={step} class="note ask">
+          The request of {step} was never answered. It is sent again under its key, as it was: if it never arrived, it
+          is made now, for {usd(holdMicros)}.
+        </p>
+      ))}
       {isOver && <p class="note ask">This passes the budget of {usd(budgetMicros)}: set a new one below.</p>}
       {problems.length > 0 && (
         <div class="note bad" role="alert">

@@ -1,0 +1,84 @@
+import type { DraftJson, DraftStep } from "./draft.ts";
+import { mapRecord } from "./map-record.ts";
+import type { Json, PlanStep } from "./plan.ts";
+
+/** A text that somebody replaced wherever it stands in a run. */
+export interface TextChange {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A place where a text of an edited step stands too. */
+export interface SameText {
+  readonly step: string;
+  /** Dotted path, list positions in brackets: `input.lines[0].text`. */
+  readonly field: string;
+  readonly text: string;
+  /** Whether a local function shows it, as captions do; else it is part of a request to a model. */
+  readonly isLocal: boolean;
+}
+
+/** The value with these texts replaced, one after the other. */
+export function withTexts(value: DraftJson, texts: readonly TextChange[]): DraftJson {
+  if (typeof value === "string") return texts.reduce((text, change) => replaced(text, change), value);
+  if (typeof value !== "object" || value === null || "$ref" in value) return value;
+  if (Array.isArray(value)) return value.map((item: DraftJson) => withTexts(item, texts));
+  return mapRecord(value as { readonly [key: string]: DraftJson }, (item) => withTexts(item, texts));
+}
+
+function replaced(text: string, { before, after }: TextChange): string {
+  if (text === before) return after;
+  return isPhrase(before) ? text.replaceAll(before, () => after) : text;
+}
+
+/** Long enough that it stands within another text because it was put there. */
+function isPhrase(text: string): boolean {
+  return /\S\s+\S/.test(text) || [...text].length >= 12;
+}
+
+/** Where the plan still has the text from before one of the changes. */
+export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[]): readonly SameText[] {
+  if (texts.length === 0) return [];
+  const found: SameText[] = [];
+  for (const step of steps) {
+    if (!("input" in step)) continue;
+    visit(step.input, "input", (field, said) => {
+      const change = texts.find(({ before, after }) => {
+        // What the new text itself says is no rest of the old one.
+        const rest = after === "" ? said : said.replaceAll(after, "\n");
+        return said === before || (isPhrase(before) && rest.includes(before));
+      });
+      if (change !== undefined)
+        found.push({ step: step.path, field, text: change.before, isLocal: !("model" in step) });
+    });
+  }
+  return found;
+}
+
+function visit(value: Json, field: string, note: (field: string, text: string) => void): void {
+  if (typeof value === "string") return note(field, value);
+  if (typeof value !== "object" || value === null || "$ref" in value) return;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) visit(item as Json, `${field}[${index}]`, note);
+    return;
+  }
+  for (const [name, item] of Object.entries(value))
+    visit(item as Json, name === "$text" ? field : `${field}.${name}`, note);
+}
+
+/** The step with the fields of other inputs in place of `$input`. */
+export function withInputs<S extends DraftStep>(step: S, inputOf: (path: string) => DraftJson | undefined): S {
+  return "input" in step ? { ...step, input: resolved(step.input, inputOf) } : step;
+}
+
+function resolved(value: DraftJson, inputOf: (path: string) => DraftJson | undefined): DraftJson {
+  if (typeof value !== "object" || value === null || "$ref" in value) return value;
+  if (Array.isArray(value)) return value.map((item: DraftJson) => resolved(item, inputOf));
+  if ("$input" in value) {
+    const { step, field } = value.$input as unknown as { readonly step: string; readonly field: string };
+    const input = inputOf(step);
+    const own = typeof input === "object" && input !== null && Object.hasOwn(input, field);
+    return own ? (input as { readonly [name: string]: DraftJson })[field]! : null;
+  }
+  return mapRecord(value as { readonly [key: string]: DraftJson }, (item) => resolved(item, inputOf));
+}
