@@ -132,8 +132,13 @@ function copied(name: string): string {
     if (existsSync(join(root, file))) cpSync(join(root, file), join(copy, file), { recursive: true });
     else rmSync(join(copy, file), { force: true });
   }
-  // As links, where it lies on the same disk.
-  for (const flags of ["-al", "-a"]) if (perform(["cp", flags, join(root, "node_modules"), copy]) === 0) return copy;
+  const modules = join(root, "node_modules");
+  mkdirSync(join(copy, "node_modules"));
+  // Caches change meanwhile, and are left out. The rest as links, where it lies on the same disk.
+  const packages = globSync("*", { cwd: modules }).map((name) => join(modules, name));
+  const installed = [...packages, ...[".bin", ".package-lock.json"].map((name) => join(modules, name))];
+  for (const flags of ["-al", "-af"])
+    if (perform(["cp", flags, ...installed, join(copy, "node_modules")]) === 0) return copy;
   throw new Error("node_modules was not copied");
 }
 
