@@ -2,6 +2,7 @@ import type { TaskFiles, TaskHandle } from "../define/handle.ts";
 import type { AllMedia, LocalFile, Media, MediaKind, MediaList, TaskContext } from "../define/index.ts";
 import type { LocalInput, TaskMethod, TaskOptions } from "../define/steps/task.ts";
 import { markFile } from "../marks/index.ts";
+import type { Foresee } from "../plan/draft.ts";
 import { type Letters, lettersDrawn } from "./captions/letters.ts";
 import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 
@@ -35,6 +36,7 @@ interface FilmTask<I, V, F extends TaskFiles> {
   /** Drawn, as far as they are known. */
   readonly letters?: Letters | undefined;
   readonly step: StepFields;
+  readonly foresee?: Foresee;
   readonly make: (input: LocalInput<I>, context: TaskContext) => Promise<V>;
 }
 
@@ -46,7 +48,7 @@ export function filmTask<I, V, F extends TaskFiles>(
   task: Task,
   name: string,
   input: I,
-  { files, version, needs = [], letters, step, make }: FilmTask<I, V, F>,
+  { files, version, needs = [], letters, step, foresee, make }: FilmTask<I, V, F>,
 ): TaskHandle<V, F> {
   const run = async (given: LocalInput<I>, context: TaskContext): Promise<V> => {
     const value = await make(given, context);
@@ -61,6 +63,7 @@ export function filmTask<I, V, F extends TaskFiles>(
     files,
     version,
     requires: letters === undefined ? ffmpegWith(...needs) : lettersDrawn(letters),
+    foresee,
   };
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
 }

@@ -5,6 +5,7 @@ export type { ChatJudge, LanguageJudge } from "./checks/verdict.ts";
 export { FilmError } from "./ffmpeg/film-error.ts";
 export { ffmpegSummary } from "./ffmpeg/summary.ts";
 export type { Fit } from "./graph/fit.ts";
+export type { Length } from "./graph/length.ts";
 export type { Format, Pixels, Size } from "./graph/size.ts";
 export { named } from "./named.ts";
 export { type AudiogramOptions, audiogram } from "./steps/audiogram.ts";

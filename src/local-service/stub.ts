@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { GREY_MP4 } from "../placeholder-media.ts";
+import { GREY_MP4, HEARD_MP4 } from "../placeholder-media.ts";
 import type { Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
 
 const SIDE_PX = 64;
@@ -34,7 +34,24 @@ export const PICTURE = media("image/png", Buffer.from(PNG, "base64"), size);
 export const FILM = media("video/mp4", Buffer.from(GREY_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
 const WAV = Buffer.concat([Buffer.from(WAV_HEADER, "base64"), new Uint8Array(TONE.buffer)]);
 export const SOUND = media("audio/wav", WAV, { durationMs: 1000 });
-const MEDIA = { image: PICTURE, video: FILM, avatar: FILM, speech: SOUND } as const;
+/** The same with a tone, AAC. */
+export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
+
+/** Avatars speak, and films have sound unless that is turned off. */
+function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
+  switch (kind) {
+    case "image":
+      return PICTURE;
+    case "speech":
+      return SOUND;
+    case "avatar":
+      return HEARD_FILM;
+    case "video":
+      return input["generate_audio"] === true ? HEARD_FILM : FILM;
+    default:
+      return kind satisfies never;
+  }
+}
 
 function voice({ input }: RenderRequest): RenderResult {
   const label = typeof input["name"] === "string" ? input["name"] : "voice";
@@ -48,8 +65,9 @@ function voice({ input }: RenderRequest): RenderResult {
 export function createStubRenderer(): Renderer {
   return {
     async render(request) {
-      if (request.kind === "voice") return voice(request);
-      const { bytes, ...measured } = MEDIA[request.kind];
+      const { kind } = request;
+      if (kind === "voice") return voice(request);
+      const { bytes, ...measured } = mediaOf({ ...request, kind });
       const marked = withMark(bytes, measured.contentType, await markOf(request));
       await writeFile(request.outPath, marked);
       return { ...measured, sizeBytes: marked.length };

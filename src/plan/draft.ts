@@ -75,6 +75,7 @@ type VersionedFunction = { readonly version: string } & (
       /** Absent: it runs in the process that drives the run. */
       readonly isolation?: Isolation;
       readonly requires?: Requirement;
+      readonly foresee?: Foresee;
     }
   | {
       readonly kind: "score";
@@ -84,6 +85,17 @@ type VersionedFunction = { readonly version: string } & (
   /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
 );
+
+/** What is expected of the films and sounds that a function makes, before they are there. */
+export interface Foreseen {
+  /** How long they will be, seconds; null where nothing says so. */
+  readonly seconds: number | null;
+  /** What somebody should know of that before it is paid for; null: nothing. */
+  readonly warning?: string | null;
+}
+
+/** `secondsOf`: how long a film or sound of the input is expected to be; null where nothing says so. */
+export type Foresee = (input: Json, secondsOf: (media: unknown) => number | null) => Foreseen;
 
 /** A reference before the catalog has resolved it. */
 export interface DraftReference {

@@ -64,9 +64,10 @@ export async function assertSurvivesKills(
   // Before the run is in the journal, nothing is requested that costs or lasts.
   const first = calm.injector.points.indexOf("createRun: before") + 1;
   for (let point = at ?? first; ; point += every) {
-    const { life, injector } = await live(point);
+    const { life, injector, asked } = await live(point);
     if (!injector.isDead) break;
     boundaries++;
+    refuseAskedOnce(asked, `Killed at boundary ${point}, ${injector.points[point - 1]}`);
     repeatedChats += life.chats - calm.life.chats;
     refuseOther(
       calm.life,
@@ -78,6 +79,17 @@ export async function assertSurvivesKills(
   if (boundaries === 0) throw new TypeError(`There is no boundary ${at}: the run has ${calm.injector.count}.`);
   const { status, jobs, files } = calm.life.same;
   return { boundaries, status, jobs, files: files.length, repeatedChats };
+}
+
+/** What its provider cannot be asked for again is left to a person after a kill: the run comes to something else by design. */
+function refuseAskedOnce(asked: readonly string[], when: string): void {
+  if (asked.length === 0) return;
+  const [what, verb] = asked.length === 1 ? ["step", "sends"] : ["steps", "send"];
+  throw new AssertionError({
+    message: `${when}: ${what} ${asked.join(", ")} ${verb} a paid request that its provider neither finds again nor takes twice, so that a kill leaves it to a person. Test the pipeline with a step that can be repeated in its place, or with { every } or { at } at other boundaries.`,
+    actual: "unresolved",
+    expected: "succeeded",
+  });
 }
 
 function refuseOther(calm: Life, life: Life, what: string): void {
@@ -96,7 +108,7 @@ async function lifeWithDeathAt(
   service: TestService,
   { pipeline, input }: Subject,
   { decide = approveAll, ...options }: KillOptions,
-): Promise<{ readonly life: Life; readonly injector: CrashInjector }> {
+): Promise<{ readonly life: Life; readonly injector: CrashInjector; readonly asked: readonly string[] }> {
   const folder = join(service.folder, "run");
   const journal = createMemoryJournal({ now: () => service.clock.now() });
   const before = service.service.stats();
@@ -119,12 +131,12 @@ async function lifeWithDeathAt(
   };
   try {
     const result = await untilEnd(drive, injector, () => isRewritingLost(journal));
-    const life = await lifeOf(
-      { result, outDir, state: await loadRun(journal, RUN_ID) },
-      before,
-      service.service.stats(),
+    const state = await loadRun(journal, RUN_ID);
+    const life = await lifeOf({ result, outDir, state }, before, service.service.stats());
+    const asked = state.planned.plan.steps.filter(
+      ({ kind, path }) => kind === "generate" && state.steps[path]!.attempts.at(-1)?.phase === "unresolved",
     );
-    return { life, injector };
+    return { life, injector, asked: asked.map(({ path }) => path) };
   } finally {
     await journal.close();
     await rm(folder, { recursive: true, force: true });

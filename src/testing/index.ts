@@ -1,3 +1,4 @@
+export { assertSucceeded } from "./assert-succeeded.ts";
 export type { KillOptions, KillReport } from "./assert-survives-kills.ts";
 export type { StudioOptions, StudioTime } from "./options.ts";
 export { approveAll, type Decide, type Decision, type WaitingStep } from "./process.ts";

@@ -59,7 +59,7 @@ test.each([
   ["overlay", {}, "there is nothing to lay over the film"],
   ["overlay", { logo: { picture, corner: "left" } }, 's: logo: corner is "left"'],
   ["overlay", { lowerThird: { title: "A", seconds: -4 } }, "s: lowerThird: seconds is -4"],
-  ["overlay", { lowerThird: { title: "A", style: { position: "left" } } }, 'style: position is "left"; give "top"'],
+  ["overlay", { lowerThird: { title: "A", style: { position: "top" } } }, "style: there is no option position"],
   ["overlay", { endCard: { picture, seconds: 0.2 } }, "fade is 0.3 s, and the card is shown for 0.2 s"],
   ["caption", { lines: "A.", letters: 0 }, "letters is 0"],
   ["caption", { lines: "A.", style: { size: 40 } }, "size is 40; give a number as a part of the shorter side"],

@@ -29,16 +29,23 @@ test("a logo and a lower third lie where they belong, and a card comes after the
   const made = await make(folder, (task) =>
     overlay(task, "o", film, {
       logo: { picture: red, corner: "top-left", width: 0.2 },
-      lowerThird: { title: "Ada", subtitle: "who counts", at: 0.2, seconds: 0.6, style: { outline: "#00ff00" } },
+      lowerThird: {
+        title: "Ada",
+        subtitle: "who counts",
+        at: 0.2,
+        seconds: 0.6,
+        style: { outline: "#00ff00" },
+        captionSize: 0.05,
+      },
       endCard: { picture: blue, seconds: 1, fade: 0.2 },
     }),
   );
   const probed = await probe(made.file());
   expect(probed.seconds).toBeCloseTo(2, 2);
   expect(probed.audio!.seconds).toBeCloseTo(2, 2);
-  expect((await colorAt(made.file(), 0.4, "40:40:12:12"))[0]).toBeGreaterThan(230);
-  const [, before] = await colorAt(made.file(), 0.1, "40:14:22:150");
-  const [, during] = await colorAt(made.file(), 0.5, "40:14:22:150");
+  expect((await colorAt(made.file(), 0.4, "40:24:24:14"))[0]).toBeGreaterThan(230);
+  const [, before] = await colorAt(made.file(), 0.1, "60:20:100:96");
+  const [, during] = await colorAt(made.file(), 0.5, "60:20:100:96");
   expect(during).toBeGreaterThan(before + 20);
   expect((await colorAt(made.file(), 1.8))[2]).toBeGreaterThan(230);
   expect(made.value).toMatchObject({ seconds: 2, starts: [0] });

@@ -1,4 +1,4 @@
-import type { Isolation, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
+import type { Foresee, Isolation, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
 import type { FileKind, Json } from "../../plan/plan.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle-value.ts";
@@ -21,6 +21,8 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
    * anything is paid. Default: it needs nothing.
    */
   readonly requires?: Requirement | undefined;
+  /** Says while it is planned how long what it makes will be, and what is to be known of that. Default: nothing is known. */
+  readonly foresee?: Foresee | undefined;
 }
 
 /** Runs a task in a worker thread. */
@@ -86,7 +88,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
   ) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a task", [...WORK_OPTIONS, "files", "version", "isolate", "requires", "expect"]);
+    read.only("a task", [...WORK_OPTIONS, "files", "version", "isolate", "requires", "foresee", "expect"]);
     const files = readFiles(read);
     checkFunction(run, "run", path, recorder);
     const version = read.string("version") ?? "1";
@@ -103,8 +105,11 @@ export function taskMethod(recorder: Recorder): TaskMethod {
     const isolation = readIsolation(read, run);
     const requires = read.get("requires") as Requirement | undefined;
     if (requires !== undefined) checkFunction(requires, "requires", path, recorder);
+    const foresee = read.get("foresee") as Foresee | undefined;
+    if (foresee !== undefined) checkFunction(foresee, "foresee", path, recorder);
     const code = { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown, version } as const;
-    recorder.bind(path, { ...code, ...(isolation !== null && { isolation }), ...(requires && { requires }) });
+    const isolated = isolation !== null && { isolation };
+    recorder.bind(path, { ...code, ...isolated, ...(requires && { requires }), ...(foresee && { foresee }) });
     return taskHandle<ValueOf<R>, F>(path, files, recorder);
   };
 }

@@ -1,5 +1,9 @@
+import { ownText } from "../../clean-text.ts";
+import type { LocalFunction } from "../../plan/draft.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { Json, PlanStep } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
+import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;
 
@@ -55,6 +59,34 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
     if (/[<[{]/.test(text)) return { ...GUESS, value };
     return { value, factor: SPOKEN, why: `its text of ${text.length} characters` };
   });
+}
+
+/** What the functions of a plan say of what they will make, by what is expected of what they are given. */
+export function foreseenLengths(plan: Plan, functions: ReadonlyMap<string, LocalFunction>): readonly PlanWarning[] {
+  const stepAt = (path: string) => stepNamed(plan, path);
+  const known = new Map<string, number | null>();
+  const warnings: PlanWarning[] = [];
+  const secondsOf = (media: unknown): number | null => {
+    const { $ref } = (media ?? {}) as { readonly $ref?: { readonly step: string } };
+    const source = $ref === undefined ? undefined : stepAt($ref.step);
+    return source === undefined ? null : secondsOfStep(firstOf(source, stepAt));
+  };
+  const secondsOfStep = (step: PlanStep): number | null => {
+    if (!known.has(step.path)) known.set(step.path, foreseen(step));
+    return known.get(step.path) ?? null;
+  };
+  const foreseen = (step: PlanStep): number | null => {
+    const code = functions.get(step.path);
+    if (step.kind === "task" && code?.kind === "task" && code.foresee !== undefined) {
+      const { seconds, warning } = code.foresee(step.input, secondsOf);
+      if (warning != null) warnings.push({ code: "length", step: step.path, message: ownText(warning) });
+      return seconds;
+    }
+    const { value, why } = expectedMs(step, stepAt);
+    return why === null ? null : value / 1000;
+  };
+  for (const step of plan.steps) if (step.kind === "task") secondsOfStep(step);
+  return warnings;
 }
 
 /** How long it is at most, where it is there or somebody said how long it will be; Infinity where that is reckoned or guessed. */

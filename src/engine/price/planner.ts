@@ -32,6 +32,7 @@ import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
+import { foreseenLengths } from "./expected-media.ts";
 import { withoutModerated } from "./moderated-options.ts";
 import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
@@ -132,7 +133,13 @@ export class Planner {
     const missing = await missingRequirements(drafted.draft.functions);
     const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems), ...missing];
     return produced.ok && problems.length === 0
-      ? { ...produced, draft: drafted.draft, basis: basis(), profile }
+      ? {
+          ...produced,
+          warnings: [...produced.warnings, ...foreseenLengths(produced.plan, drafted.draft.functions)],
+          draft: drafted.draft,
+          basis: basis(),
+          profile,
+        }
       : { ok: false, problems };
   }
 

@@ -11,9 +11,10 @@ export interface PlanWarning {
   /**
    * `unused`: a paid step that nothing uses. `unread-table`: rows of a model's table of combinations that cannot be read.
    * `accepted-anyway`: an input that is in no row of it, and that the service takes. `option-out`: a choice that cannot be
-   * made, where another one follows. `unlisted-chat`: a chat model of which the service says that it has none.
+   * made, where another one follows. `unlisted-chat`: a chat model of which the service says that it has none. `length`: sound and
+   * pictures that will not end together.
    */
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat";
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length";
   /** A step's path, or the model that it is about. */
   readonly step: string;
   readonly message: string;

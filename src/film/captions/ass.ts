@@ -1,4 +1,5 @@
 import { FilmError } from "../ffmpeg/film-error.ts";
+import { CAPTION_SIZE, captionBox, linePx } from "../graph/layout.ts";
 import type { Pixels } from "../graph/size.ts";
 import type { Cue } from "./cues.ts";
 
@@ -24,39 +25,55 @@ export interface LetterStyle {
 
 export const DEFAULT_FONT = "DejaVu Sans";
 
-/** Text that stands for a while: cues, or a lower third. */
-export interface Lettering {
-  readonly pixels: Pixels;
-  readonly style: LetterStyle;
-  /** Where it stands: beside the usual place in the middle, at the left. */
-  readonly isLeft?: boolean;
+/** A script of cues for the filter `ass`, with a line of events for each of the texts. */
+export function ass(
+  events: readonly string[],
+  { pixels, style }: { readonly pixels: Pixels; readonly style: LetterStyle },
+): string {
+  const { size = CAPTION_SIZE, box = false, position = "bottom" } = style;
+  const heightPx = linePx(pixels, size);
+  const edgePx = box ? Math.round(heightPx * 0.2) : Math.max(1, Math.round(heightPx * 0.07));
+  const place = captionBox(pixels, { size, position });
+  const isTop = position === "top";
+  const margins = [place.x, place.x, isTop ? place.y : pixels.height - place.y - place.height] as const;
+  return assScript(
+    pixels,
+    [styleLine("Main", { ...style, heightPx, edgePx, isBold: true, alignment: isTop ? 8 : 2, margins })],
+    events,
+  );
 }
 
-const ALIGNMENT = { bottom: 2, middle: 5, top: 8 } as const;
+interface Line extends LetterStyle {
+  readonly heightPx: number;
+  readonly edgePx: number;
+  readonly isBold: boolean;
+  /** As on the keys of a telephone, from the lower left. */
+  readonly alignment?: number;
+  /** Left, right, and above or below. */
+  readonly margins?: readonly [number, number, number];
+}
 
-/** A script for the filter `ass`, with a line of events for each of the texts. */
-export function ass(events: readonly string[], { pixels, style, isLeft = false }: Lettering): string {
-  const { font = DEFAULT_FONT, size = 0.05, color = "#ffffff", outline = "#000000", box = false } = style;
-  const { position = "bottom" } = style;
-  const short = Math.min(pixels.width, pixels.height);
-  const height = Math.round(short * size * 1.35);
-  const edge = box ? Math.round(height * 0.2) : Math.max(1, Math.round(height * 0.07));
-  const portrait = pixels.height > pixels.width;
-  const margin = Math.round(pixels.height * (portrait ? 0.16 : 0.07));
-  const side = Math.round(pixels.width * 0.06);
-  const alignment = ALIGNMENT[position] - (isLeft ? 1 : 0);
-  const name = font.replace(/[,\r\n]/g, " ");
-  const colors = `${assColor(color)},${assColor(color)},${assColor(outline)},${assColor(outline, box ? "40" : "80")}`;
+export function styleLine(name: string, line: Line): string {
+  const { font = DEFAULT_FONT, color = "#ffffff", outline = "#000000", box = false, heightPx, edgePx, isBold } = line;
+  const { alignment = 7, margins = [0, 0, 0] } = line;
+  const isBoxed = box && edgePx > 0;
+  const colors = [color, color, outline].map((one) => assColor(one)).join(",");
+  const weight = isBold ? -1 : 0;
+  const family = font.replace(/[,\r\n]/g, " ");
+  return `Style: ${name},${family},${heightPx},${colors},${assColor(outline, isBoxed ? "40" : "80")},${weight},0,${isBoxed ? 3 : 1},${edgePx},0,${alignment},${margins.join(",")},1`;
+}
+
+export function assScript({ width, height }: Pixels, styles: readonly string[], events: readonly string[]): string {
   return [
     "[Script Info]",
     "ScriptType: v4.00+",
-    `PlayResX: ${pixels.width}`,
-    `PlayResY: ${pixels.height}`,
+    `PlayResX: ${width}`,
+    `PlayResY: ${height}`,
     "WrapStyle: 0",
     "ScaledBorderAndShadow: yes",
     "[V4+ Styles]",
     "Format: Name,Fontname,Fontsize,PrimaryColour,SecondaryColour,OutlineColour,BackColour,Bold,Italic,BorderStyle,Outline,Shadow,Alignment,MarginL,MarginR,MarginV,Encoding",
-    `Style: Main,${name},${height},${colors},-1,0,${box ? 3 : 1},${edge},0,${alignment},${side},${side},${margin},1`,
+    ...styles,
     "[Events]",
     "Format: Layer,Start,End,Style,MarginL,MarginR,MarginV,Effect,Text",
     ...events,
@@ -90,8 +107,12 @@ function marked({ text, words }: Cue, index: number, highlight: string): string 
     .join("");
 }
 
-export function assEvent({ start, end }: { readonly start: number; readonly end: number }, text: string): string {
-  return `Dialogue: 0,${assTime(start)},${assTime(end)},Main,0,0,0,,${text}`;
+export function assEvent(
+  { start, end }: { readonly start: number; readonly end: number },
+  text: string,
+  { layer = 0, style = "Main" } = {},
+): string {
+  return `Dialogue: ${layer},${assTime(start)},${assTime(end)},${style},0,0,0,,${text}`;
 }
 
 /** Text in which nothing is a command. */
@@ -110,7 +131,7 @@ function assTime(seconds: number): string {
 }
 
 /** `#rrggbb` as `&HAABBGGRR`. */
-function assColor(color: string, alpha = "00"): string {
+export function assColor(color: string, alpha = "00"): string {
   const [, red, green, blue] = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color) ?? [];
   if (red === undefined) throw new FilmError("FILM_INPUT", `${JSON.stringify(color)} is no colour; give #rrggbb`);
   return `&H${alpha}${blue}${green}${red}`;

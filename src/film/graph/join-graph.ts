@@ -79,9 +79,11 @@ function pictures(
   const label = `f${index}`;
   const into = fitFilter(video, pixels, { fit, label });
   const moving = zoom > 0 ? `,${zoomFilter(pixels, { zoom, frames, rate })}` : "";
-  const held = video.isStill
-    ? `,tpad=stop_mode=clone:stop_duration=${seconds + 1}`
-    : `,tpad=stop_mode=clone:stop=${HELD_FRAMES}`;
+  const heldSeconds = Math.max(0, seconds - video.seconds);
+  const held =
+    video.isStill || heldSeconds > 0
+      ? `,tpad=stop_mode=clone:stop_duration=${heldSeconds + 1}`
+      : `,tpad=stop_mode=clone:stop=${HELD_FRAMES}`;
   return `[${index}:V:0]fps=${rate.text}:start_time=0,${into}${held}${moving},format=yuv420p,trim=end_frame=${frames},setpts=PTS-STARTPTS,settb=AVTB[v${index}]`;
 }
 

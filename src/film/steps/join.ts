@@ -1,4 +1,5 @@
 import type { MediaList, TaskContext } from "../../define/index.ts";
+import type { Foreseen } from "../../plan/draft.ts";
 import { checkOptions, fit, format, number, type Rules, seconds, size } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
@@ -7,6 +8,7 @@ import { clipNames, filmTask, flatFiles, listOf, type StepFields, splitOptions, 
 import { type Clip, openClip } from "../graph/clip.ts";
 import type { Fit } from "../graph/fit.ts";
 import { joinGraph } from "../graph/join-graph.ts";
+import { filmSeconds, LENGTH, type Length } from "../graph/length.ts";
 import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
@@ -27,6 +29,8 @@ export interface JoinOptions extends StepFields {
   readonly fadeIn?: number;
   /** Seconds to black at the end. Default 0. */
   readonly fadeOut?: number;
+  /** How long a clip is whose own sound does not end with its pictures. Default `longest`. */
+  readonly length?: Length;
 }
 
 export const JOINING: Rules = {
@@ -37,6 +41,7 @@ export const JOINING: Rules = {
   fade: seconds,
   fadeIn: seconds,
   fadeOut: seconds,
+  length: LENGTH,
 };
 
 /** What was made. */
@@ -66,8 +71,9 @@ export function join(task: Task, name: string, clips: MediaList<"video">, option
     { clips: list, ...own },
     {
       files: { film: "video" },
-      version: "1",
+      version: "2",
       step,
+      foresee: foreseenJoin,
       make: ({ clips, ...asked }, context) => {
         const files = flatFiles(clips as readonly unknown[]);
         return joinFiles(
@@ -78,6 +84,13 @@ export function join(task: Task, name: string, clips: MediaList<"video">, option
       },
     },
   );
+}
+
+function foreseenJoin(input: unknown, secondsOf: (media: unknown) => number | null): Foreseen {
+  const { clips, fade = 0 } = input as { readonly clips: readonly unknown[]; readonly fade?: number };
+  const each = clips.map(secondsOf);
+  const sum = each.reduce((all, one) => (all === null || one === null ? null : all + one), 0);
+  return { seconds: sum === null ? null : sum - fade * (clips.length - 1) };
 }
 
 interface Source {
@@ -92,7 +105,13 @@ async function joinFiles(sources: readonly Source[], options: JoinOptions, conte
   const still = clips.find(({ video }) => video.isStill);
   if (still !== undefined)
     throw new FilmError("FILM_INPUT", `${still.name} is a picture; make a film of it by slideshow`);
-  return writeJoined(clips, options, context);
+  const { length } = options;
+  const lasting = clips.map((clip) => ({ ...clip, seconds: filmSeconds(clip.seconds, soundSeconds(clip), length) }));
+  return writeJoined(lasting, options, context);
+}
+
+function soundSeconds({ audio }: Clip): number | null {
+  return audio?.seconds ?? null;
 }
 
 /** Writes the film of clips, or of pictures that are given a length. */

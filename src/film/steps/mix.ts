@@ -1,14 +1,17 @@
 import { join as joinPath } from "node:path";
 import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import type { Foreseen } from "../../plan/draft.ts";
 import { any, checkOptions, decibels, number, type Rules, seconds } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
+import { ALIKE_SECONDS, filmSeconds, LENGTH, type Length, lengthNote } from "../graph/length.ts";
 import { type Loudness, loudnessFilter, measureLoudness } from "../graph/loudness.ts";
 import { type Layer, mixGraph } from "../graph/mix-graph.ts";
 import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
+import { rateOf } from "../graph/rate.ts";
 
 /** A sound, or one with its place and level. */
 export type Sound =
@@ -22,7 +25,7 @@ export type Sound =
     };
 
 export interface MixOptions extends StepFields {
-  /** What is said: one sound, or several. The film is held at its last picture where a voice lasts longer. */
+  /** What is said: one sound, or several. */
   readonly voice?: Sound | readonly Sound[];
   /** Repeated to the end, where it fades. */
   readonly music?: Sound;
@@ -33,6 +36,8 @@ export interface MixOptions extends StepFields {
   readonly duck?: number;
   /** LUFS of the whole: -14 is what video sites play at, -16 podcasts; null: as it comes. Its true peak stays below -1 dB. Default -14. */
   readonly loudness?: number | null;
+  /** How long the film is where its pictures do not end with the last voice or effect. Default `longest`. */
+  readonly length?: Length;
 }
 
 export interface Mixed {
@@ -45,6 +50,8 @@ export interface Mixed {
   readonly loudness: number | null;
   /** dBTP, as `loudness`. */
   readonly truePeak: number | null;
+  /** What was held or cut where pictures and sound did not end together; null: nothing. */
+  readonly lengthNote: string | null;
 }
 
 interface Placed {
@@ -67,6 +74,7 @@ const RULES: Rules = {
   own: (value) => (value === null ? null : decibels(value)),
   duck: number(0, 60, " of decibels"),
   loudness: (value) => (value === null ? null : number(-70, -5, " of LUFS")(value)),
+  length: LENGTH,
 };
 
 /** Voice, music and effects under a film, at one loudness. Its pictures are copied as they are coded. */
@@ -80,11 +88,35 @@ export function mix(task: Task, name: string, film: Media<"video">, options: Mix
   const input = { film, ...sounds, ...rest };
   return filmTask(task, name, input, {
     files: { film: "video" },
-    version: "1",
+    version: "2",
     needs: ["loudness"],
     step,
+    foresee: foreseenMix,
     make: (given, context) => mixFiles(given as unknown as Given, context),
   });
+}
+
+/** The plan has the same fields, with references in place of files. */
+function foreseenMix(input: unknown, secondsOf: (media: unknown) => number | null): Foreseen {
+  const { film, voice, effects, length = "longest" } = input as Given;
+  const pictures = secondsOf(film);
+  const endOf = ({ sound, at }: Placed, otherwise: number) => {
+    const seconds = secondsOf(sound);
+    return seconds === null ? null : (at ?? otherwise) + seconds;
+  };
+  const voices: (number | null)[] = [];
+  for (const one of voice) {
+    const before = voices.length === 0 ? 0 : voices.at(-1)!;
+    voices.push(before === null ? null : endOf(one, before));
+  }
+  // An effect of unknown length is a short one.
+  const ends = [...voices, ...effects.map((one) => endOf(one, 0) ?? 0)];
+  const known = ends.filter((end) => end !== null);
+  if (pictures === null || known.length < ends.length) return { seconds: null };
+  const sound = known.length === 0 ? null : Math.max(...known);
+  const note = sound === null ? null : lengthNote("the sound", { pictures, sound, length });
+  const warning = note && `by what is expected, ${note}; the option length says what the film goes by`;
+  return { seconds: filmSeconds(pictures, sound, length), warning };
 }
 
 function placed(sounds: Sound | readonly Sound[] | undefined) {
@@ -98,10 +130,10 @@ const MUSIC_FADE = 1.5;
 
 async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
   const { signal } = context;
-  const { duck = 12, loudness = -14 } = given;
+  const { duck = 12, loudness = -14, length = "longest" } = given;
   const film = await openClip(given.film.path, "the film", signal);
   const { layers, inputs, voices, end } = await layersOf(given, film, signal);
-  const seconds = Math.max(film.seconds, end);
+  const seconds = filmSeconds(film.seconds, end, length);
   const mixed = joinPath(context.folder, "mixed.wav");
   const graph = mixGraph(layers, { seconds, duck, musicFade: Math.min(MUSIC_FADE, seconds / 4) });
   await runFfmpeg({
@@ -112,7 +144,7 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
     signal,
     onProgress: (fraction) => context.progress(fraction / 2),
   });
-  const pictures = await pictureArgs(seconds - film.seconds);
+  const pictures = await pictureArgs(film, seconds);
   const target = context.file("film");
   const write = (filter: string) =>
     runFfmpeg({
@@ -124,10 +156,12 @@ async function mixFiles(given: Given, context: TaskContext): Promise<Mixed> {
       onProgress: (fraction) => context.progress(0.5 + fraction / 2),
     });
   const made = await levelled(mixed, loudness, { write, target, signal });
-  return { seconds, starts: [0], voices, loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
+  const note = end === null ? null : lengthNote("the sound", { pictures: film.seconds, sound: end, length });
+  const loud = { loudness: made?.integrated ?? null, truePeak: made?.truePeak ?? null };
+  return { seconds, starts: [0], voices, ...loud, lengthNote: note };
 }
 
-/** Every sound of the mix, with the files that they are in; `end`: of the last voice. */
+/** Every sound of the mix, with the files that they are in; `end`: of the last voice or effect, null where there is none. */
 async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, signal: AbortSignal) {
   const inputs: { readonly path: string; readonly name: string; readonly args?: readonly string[] }[] = [film];
   const layers: Layer[] = film.audio === null || own === null ? [] : [{ input: 0, role: "film", at: 0, volume: own }];
@@ -142,16 +176,20 @@ async function layersOf({ voice, music, effects, own = 0 }: Given, film: Clip, s
   for (const [index, one] of voice.entries())
     spoken.push(await add("voice", `voice ${index + 1}`, { ...one, at: one.at ?? spoken.at(-1)?.end ?? 0 }));
   for (const one of music) await add("music", "the music", { volume: MUSIC_VOLUME, ...one });
-  for (const [index, one] of effects.entries()) await add("effect", `effect ${index + 1}`, one);
+  const ends = spoken.map(({ end }) => end);
+  for (const [index, one] of effects.entries()) ends.push((await add("effect", `effect ${index + 1}`, one)).end);
   if (layers.length === 0)
     throw new FilmError("FILM_INPUT", "there is nothing to mix: the film has no sound, and none was given");
-  return { inputs, layers, voices: spoken.map(({ at }) => at), end: Math.max(0, ...spoken.map(({ end }) => end)) };
+  return { inputs, layers, voices: spoken.map(({ at }) => at), end: ends.length === 0 ? null : Math.max(...ends) };
 }
 
-/** Pictures as they are coded; coded anew where the last one is held for so many seconds. */
-async function pictureArgs(held: number): Promise<readonly string[]> {
-  if (held < 0.02) return ["-c:v", "copy", "-movflags", "+faststart"];
-  return ["-vf", `tpad=stop_mode=clone:stop_duration=${held}`, ...(await filmArgs()).args];
+/** Pictures as they are coded; coded anew where they end later or earlier. */
+async function pictureArgs({ seconds, video }: Clip, shall: number): Promise<readonly string[]> {
+  if (Math.abs(shall - seconds) < ALIKE_SECONDS) return ["-c:v", "copy", "-movflags", "+faststart"];
+  const rate = rateOf(video.fps);
+  const held = `tpad=stop_mode=clone:stop_duration=${Math.max(0, shall - seconds) + 1}`;
+  const filter = `fps=${rate.text}:start_time=0,${held},trim=end_frame=${Math.round(shall * rate.fps)}`;
+  return ["-vf", filter, ...(await filmArgs()).args, "-r", rate.text];
 }
 
 /** A limiter takes loudness away again: that much is given back, so often. */

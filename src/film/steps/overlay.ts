@@ -1,7 +1,8 @@
 import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
-import { ass, assEvent, assText, type LetterStyle } from "../captions/ass.ts";
+import type { LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
 import { checkLetters, type Letters } from "../captions/letters.ts";
+import { lowerThirdScript, placeLowerThird } from "../captions/lower-third.ts";
 import {
   any,
   checkBlend,
@@ -20,33 +21,38 @@ import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";
 import { type Clip, openClip } from "../graph/clip.ts";
 import { type Fit, fitFilter } from "../graph/fit.ts";
+import { type Box, type Corner, logoBox } from "../graph/layout.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { EARLY, rateOf } from "../graph/rate.ts";
-
-export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
 
 export interface Logo {
   readonly picture: Media<"image">;
   /** Default `top-right`. */
   readonly corner?: Corner;
-  /** Width as a part of the film's. Default 0.14. */
+  /** Width as a part of the film's. Default: a quarter of the shorter side, or less for one that is high. */
   readonly width?: number;
   /** From 0 to 1. Default 1. */
   readonly opacity?: number;
 }
 
+/** It stands at the left, above the place of captions. */
 export interface LowerThird {
+  /** On two lines at most; letters get smaller to fit. */
   readonly title: OrValue<string>;
   readonly subtitle?: OrValue<string>;
-  /** Seconds of the film. Default from 0.5 for 4. */
+  /** Second of the film at which it comes. Default 0.5. */
   readonly at?: number;
+  /** For which it stands. Default 4. */
   readonly seconds?: number;
-  readonly style?: LetterStyle;
+  /** `size` of the title, default 0.042; `outline` is the colour of the plate, `box: false` leaves it out, `highlight` that of the bar. */
+  readonly style?: Omit<LetterStyle, "position">;
+  /** The `size` of captions that are below it, where they have another one than the default. */
+  readonly captionSize?: number;
 }
 
 export interface EndCard {
   readonly picture: Media<"image">;
-  /** How it fills a frame of another shape. Default `crop`; what is written on it is whole with `blur` or `pad`. */
+  /** How it fills a frame of another shape. Default `blur`, which cuts nothing off. */
   readonly fit?: Fit;
   /** Default 2. */
   readonly seconds?: number;
@@ -71,7 +77,7 @@ export function overlay(task: Task, name: string, film: Media<"video">, options:
     { film, ...own },
     {
       files: { film: "video" },
-      version: "1",
+      version: "2",
       letters: own.lowerThird && lettersOf(own.lowerThird),
       step,
       make: (given, context) => overlayFile(given as unknown as Given, context),
@@ -89,9 +95,17 @@ function checkOverlay(name: string, own: Omit<OverlayOptions, keyof StepFields>)
     throw unfit(`${name}: there is nothing to lay over the film; give logo, lowerThird or endCard`);
   const corner = oneOf("top-left", "top-right", "bottom-left", "bottom-right");
   checkOptions(`${name}: logo`, logo ?? {}, { picture: any, corner, width: number(0.01, 1), opacity: number(0, 1) });
-  const lower = { title: any, subtitle: any, at: seconds, seconds: someSeconds, style: any };
+  const lower = {
+    title: any,
+    subtitle: any,
+    at: seconds,
+    seconds: someSeconds,
+    style: any,
+    captionSize: letterStyle.size!,
+  };
   checkOptions(`${name}: lowerThird`, lowerThird ?? {}, lower);
-  checkOptions(`${name}: lowerThird.style`, lowerThird?.style ?? {}, letterStyle);
+  const { position: _, ...letters } = letterStyle;
+  checkOptions(`${name}: lowerThird.style`, lowerThird?.style ?? {}, letters);
   checkOptions(`${name}: endCard`, endCard ?? {}, { picture: any, fit, seconds: someSeconds, fade: seconds });
   const { fade = SHOWN.fade, seconds: shown = SHOWN.seconds } = endCard ?? {};
   checkBlend(`${name}: endCard`, fade, { length: shown, what: "the card is shown for" });
@@ -144,10 +158,12 @@ async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context
   const frames = Math.round(clip.seconds * rate.fps);
   const plain = `fps=${rate.text}:start_time=0,tpad=stop_mode=clone:stop=2,trim=end_frame=${frames},scale=${video.width}:${video.height},setsar=1,format=yuv420p`;
   let graph: Graph = { inputs: [clip], chains: [`[0:V:0]${plain}[base]`], last: "base", seconds: frames / rate.fps };
-  if (logo !== undefined) graph = await withLogo(graph, logo, clip, context);
-  if (lowerThird !== undefined) {
-    await checkLetters(lettersOf(lowerThird), context.signal);
-    const filter = await assFilter(lowerScript(lowerThird, clip), lowerThird.style ?? {}, context.folder);
+  const lower = lowerThird && { at: 0.5, seconds: 4, style: {}, ...lowerThird };
+  const plate = lower && placeLowerThird(video, lower).box;
+  if (logo !== undefined) graph = await withLogo(graph, logo, plate, { clip, context });
+  if (lower !== undefined) {
+    await checkLetters(lettersOf(lower), context.signal);
+    const filter = await assFilter(lowerThirdScript(video, lower), lower.style, context.folder);
     graph = { ...graph, chains: [...graph.chains, `[${graph.last}]${filter}[titled]`], last: "titled" };
   }
   if (endCard !== undefined) graph = await withCard(graph, endCard, clip, context);
@@ -157,13 +173,18 @@ async function graphOf({ logo, lowerThird, endCard }: Given, clip: Clip, context
   return { ...graph, chains: [...graph.chains, sound] };
 }
 
-async function withLogo(graph: Graph, logo: OnDisk<Logo>, clip: Clip, { signal }: TaskContext): Promise<Graph> {
-  await picture(logo.picture, "the logo", signal);
-  const { width = 0.14, opacity = 1 } = logo;
-  const wide = Math.max(8, Math.round(clip.video.width * width));
+async function withLogo(
+  graph: Graph,
+  logo: OnDisk<Logo>,
+  lowerThird: Box | undefined,
+  { clip, context }: { readonly clip: Clip; readonly context: TaskContext },
+): Promise<Graph> {
+  const { video } = await picture(logo.picture, "the logo", context.signal);
+  const { corner, width, opacity = 1 } = logo;
+  const box = logoBox(clip.video, { corner, width, picture: video, lowerThird });
   const chains = [
-    `[${graph.inputs.length}:V:0]format=rgba,scale=${wide}:-1,colorchannelmixer=aa=${opacity}[logo]`,
-    `[${graph.last}][logo]overlay=${place(logo, clip)}[branded]`,
+    `[${graph.inputs.length}:V:0]format=rgba,scale=${box.width}:${box.height},colorchannelmixer=aa=${opacity}[logo]`,
+    `[${graph.last}][logo]overlay=${box.x}:${box.y}[branded]`,
   ];
   const inputs = [...graph.inputs, { path: logo.picture.path, name: "the logo" }];
   return { ...graph, inputs, chains: [...graph.chains, ...chains], last: "branded" };
@@ -176,7 +197,7 @@ async function withCard(graph: Graph, card: OnDisk<EndCard>, clip: Clip, { signa
   const blend = Math.max(1, Math.round(fade * rate.fps)) / rate.fps;
   if (blend >= clip.seconds || blend >= shown)
     throw new FilmError("FILM_INPUT", "the end card's fade is longer than it or the film");
-  const fitted = fitFilter(video, clip.video, { fit: card.fit ?? "crop", label: "c" });
+  const fitted = fitFilter(video, clip.video, { fit: card.fit ?? "blur", label: "c" });
   const held = `tpad=stop_mode=clone:stop_duration=${shown + 1},trim=end_frame=${Math.round(shown * rate.fps)}`;
   const chains = [
     `[${graph.inputs.length}:V:0]fps=${rate.text}:start_time=0,${fitted},format=yuv420p,${held},setpts=PTS-STARTPTS,settb=AVTB[card]`,
@@ -193,25 +214,6 @@ async function picture({ path }: LocalFile, name: string, signal: AbortSignal) {
   return { video };
 }
 
-function place({ corner = "top-right" }: OnDisk<Logo>, { video }: Clip): string {
-  const margin = Math.round(Math.min(video.width, video.height) * 0.04);
-  const x = corner.endsWith("left") ? `${margin}` : `W-w-${margin}`;
-  return `${x}:${corner.startsWith("top") ? margin : `H-h-${margin}`}`;
-}
-
 function lettersOf({ title, subtitle, style = {} }: LowerThird): Letters {
   return { texts: [title, subtitle].filter((text) => typeof text === "string"), style };
-}
-
-function lowerScript(
-  { title, subtitle, at = 0.5, seconds = 4, style = {} }: NonNullable<Given["lowerThird"]>,
-  { video }: Clip,
-): string {
-  const under = subtitle === undefined ? "" : `\\N{\\fscx70\\fscy70\\b0}${assText(subtitle)}`;
-  const text = `{\\fad(200,200)}${assText(title)}${under}`;
-  return ass([assEvent({ start: at, end: at + seconds }, text)], {
-    pixels: video,
-    style: { box: true, ...style },
-    isLeft: true,
-  });
 }

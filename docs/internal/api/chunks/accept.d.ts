@@ -180,6 +180,11 @@ interface Candidate extends LocalFile {
   readonly index: number;
   readonly signal: AbortSignal;
 }
+interface Foreseen {
+  readonly seconds: number | null;
+  readonly warning?: string | null;
+}
+type Foresee = (input: Json, secondsOf: (media: unknown) => number | null) => Foreseen;
 declare const VALUE: unique symbol;
 type Yields = Yield | "unknown";
 interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
@@ -370,6 +375,7 @@ interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, Medi
   readonly version?: string | undefined;
   readonly isolate?: IsolateOptions | undefined;
   readonly requires?: Requirement | undefined;
+  readonly foresee?: Foresee | undefined;
 }
 interface IsolateOptions {
   readonly module: URL | string;

@@ -284,6 +284,7 @@ interface AttemptState {
   } | null;
   unresolved: UnresolvedCause | null;
   namedJobId?: string;
+  isAdopted?: true;
   doubt?: {
 readonly since: number; 
     readonly message: string; 
@@ -1569,6 +1570,11 @@ interface MediaGarbage {
     readonly dryRun: boolean;
   }): Promise<number>;
 }
+interface PlanWarning {
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length";
+  readonly step: string;
+  readonly message: string;
+}
 interface StepExplanation {
   readonly step: string;
   readonly verdict: "reused" | "executed" | "unknown";
@@ -1583,11 +1589,6 @@ interface ExpiryRisk {
   readonly uses: string;
   readonly why: string;
   readonly heals: boolean;
-}
-interface PlanWarning {
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat";
-  readonly step: string;
-  readonly message: string;
 }
 interface Quote extends Offer {
   readonly ok: boolean;

@@ -98,6 +98,7 @@ declare function ffmpegSummary(): Promise<{
   readonly lacks: string;
 }>;
 type Fit = "crop" | "pad" | "blur";
+type Length = "pictures" | "sound" | "longest";
 declare function named<H>(template: string, values: {
   readonly [field: string]: string | number;
 }, handles: {
@@ -153,6 +154,7 @@ interface JoinOptions extends StepFields {
   readonly fade?: number;
   readonly fadeIn?: number;
   readonly fadeOut?: number;
+  readonly length?: Length;
 }
 interface Joined {
   readonly seconds: number;
@@ -177,6 +179,7 @@ interface MixOptions extends StepFields {
   readonly own?: number | null;
   readonly duck?: number;
   readonly loudness?: number | null;
+  readonly length?: Length;
 }
 interface Mixed {
   readonly seconds: number;
@@ -184,6 +187,7 @@ interface Mixed {
   readonly voices: readonly number[];
   readonly loudness: number | null;
   readonly truePeak: number | null;
+  readonly lengthNote: string | null;
 }
 declare function mix(task: Task, name: string, film: Media<"video">, options: MixOptions): FileTaskHandle<Mixed, {
   film: "video";
@@ -200,7 +204,8 @@ interface LowerThird {
   readonly subtitle?: OrValue<string>;
   readonly at?: number;
   readonly seconds?: number;
-  readonly style?: LetterStyle;
+  readonly style?: Omit<LetterStyle, "position">;
+  readonly captionSize?: number;
 }
 interface EndCard {
   readonly picture: Media<"image">;
@@ -268,6 +273,7 @@ export {
   type Judge,
   type JudgedChecks,
   type LanguageJudge,
+  type Length,
   type LetterStyle,
   type MixOptions,
   type Mixed,

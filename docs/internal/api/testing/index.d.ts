@@ -25,6 +25,9 @@ import {
   LocalServiceOptions,
 } from "showrunner-local";
 
+declare function assertSucceeded<R extends RunResult>(run: R): asserts run is Extract<R, {
+  readonly status: "succeeded";
+}>;
 type StudioTime = "short" | "manual";
 interface StudioOptions extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
   readonly faults?: readonly FaultRule[];
@@ -86,5 +89,6 @@ export {
   type StudioTime,
   type WaitingStep,
   approveAll,
+  assertSucceeded,
   startStudio,
 };

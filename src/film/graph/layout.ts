@@ -1,0 +1,152 @@
+import type { Pixels } from "./size.ts";
+
+/** Pixels from the top left corner. */
+export interface Box extends Pixels {
+  readonly x: number;
+  readonly y: number;
+}
+
+export type Position = "top" | "middle" | "bottom";
+export type Corner = "top-left" | "top-right" | "bottom-left" | "bottom-right";
+
+/** Heights of letters as a part of the shorter side. */
+export const CAPTION_SIZE = 0.05;
+export const TITLE_SIZE = 0.042;
+/** Of a title. */
+export const SUBTITLE_PART = 0.7;
+/** Lines of a title at most; its subtitle has one. */
+export const MOST_TITLE_LINES = 2;
+/** Of the shorter side; a logo of any shape is within both. */
+const LOGO = { width: 0.25, height: 0.18 };
+
+/** Height of a line of letters, pixels: fonts need more than their letters' height. */
+export function linePx(pixels: Pixels, size: number): number {
+  return Math.round(Math.min(pixels.width, pixels.height) * size * 1.35);
+}
+
+/** Widest letters of a line as a part of its height, on average. */
+const LETTER = 0.567;
+
+export function lettersBeside(widthPx: number, lineHeightPx: number): number {
+  return Math.floor(widthPx / (lineHeightPx * LETTER));
+}
+
+/**
+ * What players leave free: a phone's lays its own buttons and texts over the upper and lower part of a film in its shape.
+ */
+export function safeArea({ width, height }: Pixels): Box {
+  const isTall = height > width;
+  const [x, top, bottom] = [width * 0.06, height * (isTall ? 0.08 : 0.05), height * (isTall ? 0.16 : 0.07)].map(
+    Math.round,
+  ) as [number, number, number];
+  return { x, y: top, width: width - 2 * x, height: height - top - bottom };
+}
+
+/**
+ * The two lines of a caption. Above them, from below: a lower third, then a logo in a lower corner. At the top a caption begins
+ * below a logo; in the middle it ends above a lower third. So each step keeps clear of what the others draw, which it does not know.
+ */
+export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bottom" }: CaptionPlace = {}): Box {
+  const safe = safeArea(pixels);
+  const height = Math.round(2.2 * linePx(pixels, size));
+  const y = () => {
+    switch (position) {
+      case "bottom":
+        return safe.y + safe.height - height;
+      case "top":
+        return safe.y + Math.round(shortOf(pixels) * LOGO.height) + gapOf(pixels);
+      case "middle":
+        return Math.min((pixels.height - height) / 2, lowerThirdBox(pixels, {}).y - gapOf(pixels) - height);
+      default:
+        return position satisfies never;
+    }
+  };
+  return { ...safe, y: Math.max(safe.y, Math.round(y())), height };
+}
+
+export interface CaptionPlace {
+  readonly size?: number | undefined;
+  readonly position?: Position | undefined;
+}
+
+export interface LowerThirdPlace {
+  /** Height of the title's letters. */
+  readonly size?: number | undefined;
+  readonly titleLines?: number | undefined;
+  readonly hasSubtitle?: boolean | undefined;
+  /** Height of the letters of captions below it. */
+  readonly captionSize?: number | undefined;
+}
+
+/** The plate of a lower third, with as much around its letters as a third of a line. */
+export function lowerThirdBox(pixels: Pixels, place: LowerThirdPlace): Box {
+  const { size = TITLE_SIZE, titleLines = MOST_TITLE_LINES, hasSubtitle = true, captionSize } = place;
+  const line = linePx(pixels, size);
+  const letters = titleLines * line + (hasSubtitle ? Math.round(line * SUBTITLE_PART) : 0);
+  const height = letters + 2 * paddingOf(line);
+  const safe = safeArea(pixels);
+  return { ...safe, y: captionBox(pixels, { size: captionSize }).y - gapOf(pixels) - height, height };
+}
+
+export function paddingOf(lineHeightPx: number): number {
+  return Math.round(lineHeightPx / 3);
+}
+
+export interface LogoPlace {
+  readonly corner?: Corner | undefined;
+  /** Width as a part of the film's. */
+  readonly width?: number | undefined;
+  /** Its own pixels. */
+  readonly picture: Pixels;
+  /** What it stays above in a lower corner. */
+  readonly lowerThird?: Box | undefined;
+}
+
+/** A logo in a corner of the safe area: a quarter of the shorter side wide, and not too high, unless a width was given. */
+export function logoBox(pixels: Pixels, { corner = "top-right", width, picture, lowerThird }: LogoPlace): Box {
+  const short = shortOf(pixels);
+  const safe = safeArea(pixels);
+  const most = { width: width === undefined ? short * LOGO.width : width * pixels.width, height: short * LOGO.height };
+  const byHeight = width === undefined ? most.height / picture.height : Number.POSITIVE_INFINITY;
+  const scale = Math.min(most.width / picture.width, byHeight, safe.width / picture.width);
+  const [wide, high] = [picture.width * scale, picture.height * scale].map((one) => Math.max(8, Math.round(one))) as [
+    number,
+    number,
+  ];
+  const floor = (lowerThird ?? captionBox(pixels)).y - gapOf(pixels);
+  return {
+    x: corner.endsWith("left") ? safe.x : safe.x + safe.width - wide,
+    y: corner.startsWith("top") ? safe.y : floor - high,
+    width: wide,
+    height: high,
+  };
+}
+
+/** What of a layout lies over another part, or not wholly in the picture; none: nothing does. */
+export function overlapsIn(pixels: Pixels, parts: { readonly [name: string]: Box | undefined }): readonly string[] {
+  const boxes = Object.entries(parts).flatMap(([name, box]) => (box === undefined ? [] : [{ name, ...box }]));
+  const outside = boxes.filter(
+    ({ x, y, width, height }) => x < 0 || y < 0 || x + width > pixels.width || y + height > pixels.height,
+  );
+  const pairs = boxes.flatMap((one, index) =>
+    boxes
+      .slice(index + 1)
+      .filter(
+        (other) =>
+          one.x < other.x + other.width &&
+          other.x < one.x + one.width &&
+          one.y < other.y + other.height &&
+          other.y < one.y + one.height,
+      )
+      .map((other) => `${one.name} and ${other.name} overlap`),
+  );
+  return [...outside.map(({ name }) => `${name} is not wholly in the picture`), ...pairs];
+}
+
+function shortOf({ width, height }: Pixels): number {
+  return Math.min(width, height);
+}
+
+function gapOf(pixels: Pixels): number {
+  return Math.round(shortOf(pixels) * 0.02);
+}

@@ -1,0 +1,21 @@
+import { AssertionError } from "node:assert";
+import type { RunResult } from "../internal.ts";
+
+/**
+ * The run succeeded; afterwards its outputs have the types of what the pipeline returns. Throws AssertionError with the reason of each
+ * step that failed, or with what the run waits for.
+ */
+export function assertSucceeded<R extends RunResult>(
+  run: R,
+): asserts run is Extract<R, { readonly status: "succeeded" }> {
+  if (run.status === "succeeded") return;
+  const steps = run.report.steps.flatMap(({ path, status, reason }) =>
+    reason === null || status === "succeeded" || status === "skipped" ? [] : [`- ${path} (${status}): ${reason}`],
+  );
+  const why = run.pause === null ? "" : ` (${run.pause.reason}): ${run.pause.message}`;
+  throw new AssertionError({
+    message: [`Run ${run.id} is ${run.status}${why}`, ...steps].join("\n"),
+    actual: run.status,
+    expected: "succeeded",
+  });
+}

@@ -1,0 +1,87 @@
+/** Pictures and sound that do not end together: one rule, said before and after. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join as at } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { probe } from "../../src/film/ffmpeg/probe.ts";
+import { join, type Length, mix } from "../../src/film/index.ts";
+import { pipeline } from "../../src/index.ts";
+import { localShow } from "../support/local-show.ts";
+import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
+import { fileOf, make } from "./support/film-step.ts";
+
+const folder = mkdtempSync(at(tmpdir(), "length-"));
+const path = (name: string) => at(folder, name);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeAll(async () => {
+  await drawClip(path("film.mp4"), { seconds: 3, tone: null });
+  for (const seconds of [1.37, 6.41])
+    await ffmpeg("-v", "error", "-f", "lavfi", "-i", `sine=f=300:d=${seconds}:r=48000`, path(`${seconds}.wav`));
+  await ffmpeg(
+    ...["-v", "error", "-f", "lavfi", "-i", "testsrc2=s=320x240:r=25:d=1", "-f", "lavfi", "-i", "sine=d=2"],
+    ...["-pix_fmt", "yuv420p", path("long-sound.mp4")],
+  );
+});
+
+describe.each([
+  ["longest", 6.41, 6.41, /lasts 6\.4 s and the pictures 3 s: the last picture is held for 3\.4 s/],
+  ["sound", 6.41, 6.41, /held for 3\.4 s/],
+  ["pictures", 6.41, 3, /its last 3\.4 s are cut/],
+  ["longest", 1.37, 3, null],
+  ["sound", 1.37, 1.37, /their last 1\.6 s are cut/],
+  ["pictures", 1.37, 3, null],
+] as const)("a mix by %s, of 3 s of pictures and %s s of speech", (length, spoken, seconds, note) => {
+  test("lasts as the rule says, and says what was held or cut", async () => {
+    const voice = fileOf("audio", path(`${spoken}.wav`));
+    const { value, file } = await make(folder, (task) =>
+      mix(task, "m", fileOf("video", path("film.mp4")), { voice, length }),
+    );
+    const { lengthNote, seconds: said } = value as { readonly lengthNote: string | null; readonly seconds: number };
+    expect(said).toBeCloseTo(seconds, 2);
+    if (note === null) expect(lengthNote).toBeNull();
+    else expect(lengthNote).toMatch(note);
+    const made = await probe(file());
+    expect(Math.abs(made.video!.seconds - seconds)).toBeLessThan(0.05);
+    expect(Math.abs(made.audio!.seconds - seconds)).toBeLessThan(0.05);
+  });
+});
+
+test.each<readonly [Length, number]>([
+  ["longest", 2],
+  ["sound", 2],
+  ["pictures", 1],
+])("a joined clip whose sound is longer lasts by %s %s s", async (length, seconds) => {
+  const clip = fileOf("video", path("long-sound.mp4"));
+  const { value, file } = await make(folder, (task) => join(task, "j", [clip, clip], { length }));
+  expect((value as { readonly starts: readonly number[] }).starts[1]).toBeCloseTo(seconds, 1);
+  expect(Math.abs((await probe(file())).seconds - 2 * seconds)).toBeLessThan(0.05);
+});
+
+const world = localShow();
+const SPEECH = "Fresh bread from five in the morning, every day of the week, for as long as there is anybody in town.";
+
+/** A film of two clips of four seconds under a text. */
+const spoken = (text: string, length?: Length) =>
+  pipeline("spoken", {
+    input: z.object({}),
+    build({ job, task }) {
+      const video = { aspect_ratio: "16:9", resolution: "720p", duration_ms: 4000, generate_audio: false } as const;
+      const clips = ["a", "b"].map((name) => job(name, models.video, { prompt: name, ...video }));
+      const voice = job("voice", models.speech, { text, voice_id: "iris" } as never);
+      return { film: mix(task, "film", join(task, "cut", clips), { voice, ...(length && { length }) }) };
+    },
+  });
+
+test("a plan warns where the speech will be longer than the pictures by what is expected, and of nothing else", async () => {
+  const warned = async (text: string, length?: Length) => {
+    const { warnings } = await world.show.quote(spoken(text, length), {});
+    return warnings.filter(({ code }) => code === "length");
+  };
+  expect(await warned(SPEECH.repeat(3))).toEqual([
+    { code: "length", step: "film", message: expect.stringMatching(/the pictures 8 s: the last picture is held for/) },
+  ]);
+  expect((await warned(SPEECH.repeat(3), "pictures"))[0]!.message).toMatch(/its last .* are cut/);
+  expect(await warned("Fresh bread.")).toEqual([]);
+});

@@ -1,0 +1,54 @@
+/** What people's own tests of films and failures come to. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { pipeline } from "../../src/index.ts";
+import { FILM, HEARD_FILM } from "../../src/local-service/stub.ts";
+import { assertSucceeded, startStudio } from "../../src/testing/index.ts";
+import { MockProvider } from "../support/mock-models.ts";
+
+test("the stub's films have sound where the model makes some", () => {
+  const has = (bytes: Uint8Array, box: string) => Buffer.from(bytes).includes(box, 0, "latin1");
+  expect([has(HEARD_FILM.bytes, "mp4a"), has(FILM.bytes, "mp4a")]).toEqual([true, false]);
+});
+
+test("a run that did not succeed is an error with the reason of each step", async () => {
+  await using studio = await startStudio();
+  const failing = pipeline("failing", {
+    input: z.object({}),
+    build({ job, task }) {
+      const picture = job("picture", models.image, { prompt: "a kettle" });
+      return {
+        made: task("cut", { picture }, () => {
+          throw new Error("there is nothing to mix");
+        }),
+      };
+    },
+  });
+  const run = await studio.run(failing, {}, { budget: "1.00" });
+  expect(() => assertSucceeded(run)).toThrow(
+    /^Run failing-1 is failed.*\n- cut \(failed\): .*there is nothing to mix/s,
+  );
+  const fine = pipeline("fine", {
+    input: z.object({}),
+    build: ({ task }) => ({ one: task("one", {}, () => 1).value }),
+  });
+  const good = await studio.run(fine, {});
+  assertSucceeded(good);
+  expect(good.outputs.one).toBe(1);
+});
+
+test("a kill of a request that its provider cannot be asked about is named in one sentence", async () => {
+  await using studio = await startStudio();
+  const model = new MockProvider().image();
+  const once = pipeline("once", {
+    input: z.object({}),
+    build: ({ generate }) => ({
+      made: generate("made", model as never, { prompt: "x" } as never, { maxCost: "0.10" }),
+    }),
+  });
+  const killed = studio.assertSurvivesKills(once, {});
+  await expect(killed).rejects.toThrow(
+    /^Killed at boundary \d+, [^\n]*: step made sends a paid request that its provider [^\n]*$/,
+  );
+});
