@@ -44,8 +44,8 @@ test("a logo and a lower third lie where they belong, and a card comes after the
   expect(probed.seconds).toBeCloseTo(2, 2);
   expect(probed.audio!.seconds).toBeCloseTo(2, 2);
   expect((await colorAt(made.file(), 0.4, "40:24:24:14"))[0]).toBeGreaterThan(230);
-  const [, before] = await colorAt(made.file(), 0.1, "60:20:100:96");
-  const [, during] = await colorAt(made.file(), 0.5, "60:20:100:96");
+  const [, before] = await colorAt(made.file(), 0.1, "60:16:80:118");
+  const [, during] = await colorAt(made.file(), 0.5, "60:16:80:118");
   expect(during).toBeGreaterThan(before + 20);
   expect((await colorAt(made.file(), 1.8))[2]).toBeGreaterThan(230);
   expect(made.value).toMatchObject({ seconds: 2, starts: [0] });
