@@ -56,7 +56,10 @@ export function captionBox(pixels: Pixels, { size = CAPTION_SIZE, position = "bo
       case "top":
         return safe.y + Math.round(shortOf(pixels) * LOGO.height) + gapOf(pixels);
       case "middle":
-        return Math.min((pixels.height - height) / 2, lowerThirdBox(pixels, { captionSize: size }).y - gapOf(pixels) - height);
+        return Math.min(
+          (pixels.height - height) / 2,
+          lowerThirdBox(pixels, { captionSize: size }).y - gapOf(pixels) - height,
+        );
       default:
         return position satisfies never;
     }
