@@ -55,8 +55,8 @@ export class RunRepository {
   }
 
   /**
-   * Ids of the jobs that any run of the journal knows, or was told of by somebody: apart from what was said of the step, which
-   * another word replaces. One run after the other: together they may be large.
+   * Ids of the jobs that any run of the journal knows, or that a person named: but for what was said of the step `except`, which another
+   * word replaces. One run after the other: together they may be large.
    */
   async knownJobs(except?: { readonly runId: string; readonly step: string }): Promise<ReadonlySet<string>> {
     const known = new Set<string>();

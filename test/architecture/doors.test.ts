@@ -57,6 +57,7 @@ const READERS: Readonly<Record<string, string>> = {
   "engine/media/whole/bytes.ts": "what the door opened, or the media store",
   "engine/media/media-files.ts":
     "the media store, and planned files, which go nowhere unless they are those that were measured",
+  "engine/media/media-reader.ts": "the contents of small files, only to know them again",
   "engine/media/open-file.ts": "the door",
   "engine/media/place-file.ts": "the out folder",
   "engine/notify/notifications.ts": "the operator's key",

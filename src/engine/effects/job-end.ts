@@ -81,7 +81,7 @@ function plainWords(text: string): string {
   );
 }
 
-/** Whether the service may have run the job with a better prompt, as some models offer, and some do unless they are told not to. */
+/** Whether the service may have run the job with a better prompt, as some models offer, and others do by default. */
 async function mayRewrite({ model, input }: AttemptState, { client, signal }: JobContext): Promise<boolean> {
   const { enhance_prompt: isEnhanced } = input as { readonly enhance_prompt?: unknown };
   if (isEnhanced !== undefined) return isEnhanced !== false;

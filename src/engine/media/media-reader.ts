@@ -44,7 +44,7 @@ export interface ReaderLimits {
   /** For reading one file once the libraries are loaded, milliseconds; a large file gets more. */
   readonly deadlineMs: number;
   readonly memoryMb: number;
-  /** Time that files of one owner which cannot be read may take in {@link WINDOW_MS}, milliseconds. */
+  /** Time that files of one owner which cannot be read may take in {@link WASTE_WINDOW_MS}, milliseconds. */
   readonly wasteMs: number;
 }
 
@@ -57,7 +57,7 @@ interface Waiting {
 
 /** Files that are read at once; one owner reads all but one of them at most, so that another owner's file begins at once. */
 const THREADS = 2;
-const WINDOW_MS = 10 * 60_000;
+const WASTE_WINDOW_MS = 10 * 60_000;
 /** Owners whose waste is remembered, and answers that are. */
 const MOST_REMEMBERED = 1_000;
 /** Of files up to this size an answer is remembered by content, bytes. */
@@ -98,7 +98,7 @@ export class MediaReader {
     this.#answers.set(key, known);
     const answered = await known;
     // Later the machine may be less busy, and the owner's waste forgotten.
-    if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WINDOW_MS).unref();
+    if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
     return answered as Answered<N>;
   }
 
@@ -152,7 +152,7 @@ export class MediaReader {
   #wasteOf(owner: string): { readonly ms: number; readonly since: number } {
     const now = performance.now();
     const waste = this.#waste.get(owner);
-    return waste === undefined || now - waste.since > WINDOW_MS ? { ms: 0, since: now } : waste;
+    return waste === undefined || now - waste.since > WASTE_WINDOW_MS ? { ms: 0, since: now } : waste;
   }
 }
 
