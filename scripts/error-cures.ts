@@ -4,6 +4,7 @@ export const CURES: Readonly<Record<string, string>> = {
   ACCOUNT_MISMATCH:
     "Resume with the key and address that paid; where that account moved: `resume RUN --account-moved`.",
   BUILDER_CLOSED: "Add steps in `build` before it returns, not in a callback or after an `await`.",
+  CALLER_ERROR: "Do what it says: it is the author's own.",
   CATALOG_SNAPSHOT: "Pull it again: `showrunner models pull`.",
   CODE_ELSEWHERE: "Name the file of the pipeline: `resume RUN --file FILE`, or start the process that has its code.",
   CLIENT_TIMEOUT: "Try again, or raise `timeoutMs`; of a submit, send the same key again.",

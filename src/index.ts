@@ -70,7 +70,7 @@ export { type Manifest, manifestSchema } from "./engine/provenance/provenance-sc
 export { runSchedules, type Schedule } from "./engine/schedule/run-schedules.ts";
 export { openShowrunner } from "./engine/showrunner/open-showrunner.ts";
 export type { Showrunner } from "./engine/showrunner/showrunner.ts";
-export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
+export { CallerError, isShowrunnerError, ShowrunnerError } from "./errors.ts";
 export { FamiliesError, type Family, type FamilyInput, readFamilies } from "./families/index.ts";
 export type { RunEvent, StoredEvent } from "./journal/events.ts";
 export { createMemoryJournal } from "./journal/memory.ts";

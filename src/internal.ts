@@ -29,7 +29,7 @@ export type { MediaStore } from "./engine/media/media-store.ts";
 export { checkMedia, type MediaOptions, openMedia } from "./engine/media/open-media.ts";
 export { openNotifications } from "./engine/notify/notifications.ts";
 export type { WaitingDecision } from "./engine/options/decision.ts";
-export type { QuoteOptions } from "./engine/options/options.ts";
+export { isRunId, type QuoteOptions } from "./engine/options/options.ts";
 export { checkTags } from "./engine/options/tags.ts";
 export { openSteps, priceText } from "./engine/price/totals.ts";
 export { claimOf } from "./engine/provenance/claim.ts";
@@ -37,6 +37,7 @@ export { fileHash, readManifest } from "./engine/provenance/read-manifest.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
 export { inspectSchedules, type ScheduleState } from "./engine/schedule/run-schedules.ts";
 export { rehearsal } from "./engine/service/rehearsal.ts";
+export { isOfService } from "./engine/service/service-answers.ts";
 export type { LocalWork, Slice, SliceOptions } from "./engine/slice/slice-options.ts";
 export type { FamiliesOption } from "./families/index.ts";
 export * from "./index.ts";
@@ -52,6 +53,7 @@ export {
   isRunFinal,
   type OutputState,
   outputsOf,
+  planStep,
   type RerunRequest,
   type RunState,
   type StepState,
@@ -71,11 +73,13 @@ export {
   referencesOf,
   traitsOf,
 } from "./plan/index.ts";
-export type { Json, Reference } from "./plan/plan.ts";
+export { FOR_CALLERS, type Json, type Reference } from "./plan/plan.ts";
 export { suggest } from "./plan/suggest.ts";
 export { type OpenDecision, openDecisions } from "./run/decisions.ts";
+export { foresee } from "./run/inbox.ts";
 export { offered } from "./run/kinds/approve.ts";
 export { referenced, referencedValue } from "./run/resolve.ts";
+export { failureOf } from "./run/step-failure.ts";
 export { unresolvedText } from "./run/unresolved-text.ts";
 export { type ComparedPart, comparedParts } from "./run/view/compared.ts";
 export { type EditClip, type EditList, type EditTake, editLists } from "./run/view/edit-list.ts";

@@ -15,6 +15,8 @@ export class RequestError extends Error {
   readonly code: string;
   /** The field that is wrong, where one is. */
   readonly field: string | null;
+  /** Names what the server's own log has of it, for whoever is asked about it. */
+  readonly reference: string | null;
 
   /** What is to be agreed to first, where a start is refused for that. */
   readonly quote: QuoteView | null;
@@ -25,8 +27,9 @@ export class RequestError extends Error {
       code = "UNKNOWN",
       message = `The server answered ${status}.`,
       field = null,
+      reference = null,
       quote = null,
-    }: Partial<Pick<RequestError, "code" | "message" | "field" | "quote">>,
+    }: Partial<Pick<RequestError, "code" | "message" | "field" | "reference" | "quote">>,
   ) {
     super(message);
     this.name = "RequestError";
@@ -34,6 +37,7 @@ export class RequestError extends Error {
     this.code = code;
     this.field = field;
     this.quote = quote;
+    this.reference = reference;
   }
 }
 

@@ -18,7 +18,7 @@ export interface StepView {
   readonly kind: string;
   /** What it does now: `queued`, `rendering`, `approval`, `succeeded` and so on. */
   readonly phase: string;
-  /** Why it failed or was skipped. */
+  /** Why it failed or was skipped: a sentence of ours, or what the pipeline's code says to callers. */
   readonly reason: string | null;
   readonly media: readonly MediaView[];
 }

@@ -65,8 +65,11 @@ export interface DashboardOptions {
     | undefined;
   /** What people type to start the command line, where the page names a command. Default `showrunner`. */
   readonly launcher?: string | undefined;
-  /** Called for errors that should not have happened. Default: written to stderr. */
-  readonly onDefect?: ((error: unknown) => void) | undefined;
+  /**
+   * Called for errors that should not have happened; with a reference where a holder of a review link may quote it. Default: written
+   * to stderr.
+   */
+  readonly onDefect?: ((error: unknown, reference?: string) => void) | undefined;
 }
 
 export interface Dashboard {

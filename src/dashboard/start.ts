@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isRunId } from "../internal.ts";
 import { withLauncher } from "../launcher.ts";
-import { matchPath, notFound, Refusal } from "../served/index.ts";
+import { matchPath, notFound, Refusal, refusalFor } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { jsonOf, type Route } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
@@ -60,7 +61,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const session = createSession(tokens, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const shared = open?.hosts ?? [];
-  const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
+  const onDefect = options.onDefect ?? logDefect;
   const isPublic = ({ headers }: IncomingMessage) => shared.includes(headers.host?.toLowerCase() ?? "");
   const links = {
     routes: linkRoutes({ context, folder, isPublic, onDefect }),
@@ -70,6 +71,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   server.on("request", (incoming, response) => {
     const request = { incoming, response, routes, session, hosts, proxied, headers, links };
     void answer(request).catch((error: unknown) => {
+      if (isByLink(urlOf(incoming)))
+        return sendRefusal(response, refusalFor(error, { audience: "reviewer", report: onDefect }));
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
       const { status, code, message } =
@@ -92,6 +95,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     },
   };
 }
+
+const logDefect: NonNullable<DashboardOptions["onDefect"]> = (error, reference) => {
+  process.stderr.write(`dashboard: ${reference === undefined ? "" : `${reference}: `}${String(error)}\n`);
+};
 
 function contextOf(options: DashboardOptions): DashboardContext {
   const { journal, media, pipelines = [], pickedDir = null, loadPipeline = async () => null, reopen } = options;
@@ -164,7 +171,10 @@ async function answer(request: Request): Promise<void> {
 function routeOf<R extends Pick<Route, "method" | "path">>(routes: readonly R[], method: string, { pathname }: URL) {
   for (const route of routes) {
     const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, pathname) : null;
-    if (params !== null) return { route, params };
+    if (params === null) continue;
+    // No store is asked for what can be no run: it may not even take the text.
+    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
+    return { route, params };
   }
   throw notFound("This address");
 }
@@ -198,7 +208,6 @@ function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
 
 /** A person who navigates sees a page; the page itself reads JSON. */
 async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
-  if (isByLink(urlOf(incoming))) return sendRefusal(response, refusal);
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
   if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
   else if (isPerson && refusal.status === 404)

@@ -8,7 +8,7 @@ import { pointerOf } from "./handle-value.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
-import { callSite, errorText, isStepName } from "./step-name.ts";
+import { callSite, errorText, isStepName, thrownProblem } from "./step-name.ts";
 import { inputMistake } from "./steps/include.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 import { isPlainAt, unknownFields } from "./unknown-fields.ts";
@@ -118,7 +118,8 @@ function buildFailed(error: unknown): Problem {
   // Some providers of AI SDK read their key as soon as a model is named.
   const isKey = error instanceof Error && error.name === "AI_LoadAPIKeyError";
   const hint = isKey ? "; a rehearsal with --local needs none that is valid: any text will do" : "";
-  return { code: "build", step: null, field: null, message: `build threw: ${errorText(error)}${hint}` };
+  const message = `build threw: ${errorText(error)}${hint}`;
+  return thrownProblem(error, { code: "build", step: null, field: null, message });
 }
 
 function readReturns(returned: unknown, recorder: Recorder): DraftJson {
@@ -241,12 +242,12 @@ function merged(before: Json, changes: Json): Json {
 
 function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string } | { readonly problem: Problem } {
   if (pipeline.title === undefined) return {};
-  const bad = (message: string) => ({ problem: { code: "title", step: null, field: null, message } });
+  const bad = (message: string) => ({ code: "title", step: null, field: null, message });
   try {
     const said: unknown = pipeline.title(input);
-    return typeof said === "string" ? { title: said } : bad("title returned no text; return a string");
+    return typeof said === "string" ? { title: said } : { problem: bad("title returned no text; return a string") };
   } catch (error) {
-    return bad(`title threw: ${errorText(error)}`);
+    return { problem: thrownProblem(error, bad(`title threw: ${errorText(error)}`)) };
   }
 }
 
@@ -291,6 +292,7 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
     const cure = isAsync ? "; refinements and transforms may not be async" : "";
     const message = `the input schema of ${pipeline.name} threw: ${said}${cure}`;
-    return { problems: [{ code: "input", step: null, field: null, message }], paths: [] };
+    const problem = thrownProblem(error, { code: "input-schema", step: null, field: null, message });
+    return { problems: [problem], paths: [] };
   }
 }

@@ -1,4 +1,5 @@
-import type { Problem } from "../plan/plan.ts";
+import { isCallerError } from "../errors.ts";
+import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
 
 /** The folder of this library: what stands there is not what a person wrote. */
 const LIBRARY = new URL("..", import.meta.url).href.replace(/^file:\/\//, "");
@@ -23,6 +24,11 @@ export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const site = callSite(error.stack);
   return site === null ? error.message : `${error.message} (at ${site})`;
+}
+
+/** The problem that the pipeline's own code threw; one that it means for callers has its words alone. */
+export function thrownProblem(error: unknown, otherwise: Problem): Problem {
+  return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
 }
 
 /** Letters and digits of any language, then also `.`, `_` and `-`. One segment of a path, safe as a file name. */

@@ -5,6 +5,8 @@ import type { Call, Caller, Context } from "./options.ts";
 
 /** Tag of every run that is started here: the endpoint that it was started at. */
 export const ENDPOINT = "endpoint";
+/** What an endpoint may be called. */
+export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
 
 /** @throws InvalidOptionError for what `authorize` must not say: a caller without tags would own every run */
 export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {

@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { cleanText } from "../clean-text.ts";
-import { InvalidOptionError, isPipeline, isShowrunnerError, readingFor, type Showrunner } from "../internal.ts";
-import { matchPath, notFound, Refusal } from "../served/index.ts";
-import { budgetTag, checkedCaller, ENDPOINT } from "./callers.ts";
+import { InvalidOptionError, isPipeline, isRunId, readingFor, type Showrunner } from "../internal.ts";
+import { matchPath, notFound, Refusal, refusalFor, reported, Unplannable } from "../served/index.ts";
+import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME } from "./callers.ts";
 import { EventStreams } from "./event-streams.ts";
 import { openApi } from "./open-api.ts";
-import type { Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
+import type { Caller, Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
 import { continueRun, type Route, runRoutes } from "./run-routes.ts";
-import { NO_FUNDS, said } from "./run-view.ts";
 import { sendMedia } from "./send-media.ts";
-import { QuoteFirst, startRoutes, Unplannable } from "./start-routes.ts";
+import { QuoteFirst, startRoutes } from "./start-routes.ts";
 
 const LEAST_SECRET = 16;
 const MOST_MESSAGE = 1_000;
@@ -58,9 +57,12 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
     endpoints: endpointsOf(options.pipelines),
     filesDir: resolve(filesDir),
     mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
-    onDefect: options.onDefect ?? ((error) => void process.stderr.write(`handler: ${String(error)}\n`)),
+    mistakes: new Map(),
+    report: options.onDefect ?? ((error, reference) => log(`${reference}: ${String(error)}`)),
   };
 }
+
+const log = (line: string) => void process.stderr.write(`handler: ${line}\n`);
 
 const RESERVED = ["runs", "media", "openapi.json"];
 
@@ -68,7 +70,7 @@ function endpointsOf(pipelines: HandlerOptions["pipelines"]): ReadonlyMap<string
   const endpoints = new Map<string, Endpoint>();
   for (const [name, given] of Object.entries(pipelines)) {
     const endpoint = isPipeline(given) ? { pipeline: given } : (given as Endpoint);
-    if (!/^[A-Za-z0-9][\w.-]{0,59}$/.test(name) || RESERVED.includes(name)) {
+    if (!ENDPOINT_NAME.test(name) || RESERVED.includes(name)) {
       const why = `${JSON.stringify(name)} cannot be part of an address; use up to 60 letters, digits, ".", "_" and "-", and none of ${RESERVED.join(", ")}.`;
       throw new InvalidOptionError("pipelines", why);
     }
@@ -88,16 +90,40 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
   const given = await context.options.authorize(request);
   if (given instanceof Response) return given;
   if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Say who you are, as this server asks for it.");
-  const caller = checkedCaller(given);
+  const caller = callerOf(context, given);
   for (const route of routes) {
     const params = route.method === method ? matchPath(route.path, path) : null;
     if (params === null) continue;
+    // No store is asked for what can be no run: it may not even take the text.
+    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
     const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
       route.handle({ context, request, caller, params, query }),
     );
     return answered instanceof Response ? answered : Response.json(answered);
   }
   throw notFound("This address");
+}
+
+/** A mistake of `authorize` is the operator's: logged once for each of its kinds, however often callers meet it. @throws Refusal 500 */
+function callerOf({ report, mistakes }: Context, given: Caller): Caller {
+  try {
+    return checkedCaller(given);
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error;
+    const reference = mistakes.get(error.option) ?? reported(new AuthorizeError(error), report);
+    mistakes.set(error.option, reference);
+    const message = `This server cannot say what is yours. Quote ${reference} to whoever runs it.`;
+    throw new Refusal(500, "CALLER", message, null, reference);
+  }
+}
+
+/** For the operator's log. */
+class AuthorizeError extends Error {
+  constructor({ message }: InvalidOptionError) {
+    super(
+      `authorize gave a caller that cannot be: ${message} Its requests are answered with 500; this is logged once.`,
+    );
+  }
 }
 
 /** Continues what an earlier process left: runs that were under way, or whose decision came when nobody drove them. */
@@ -107,36 +133,14 @@ async function resumeDue(context: Context): Promise<readonly string[]> {
   return due.map(({ runId }) => runId);
 }
 
-function refused(context: Context, error: unknown): Response {
-  const refusal = refusalOf(error);
-  if (refusal === null) context.onDefect(error);
-  const { status, code, message, field } = refusal ?? new Refusal(500, "INTERNAL", "Something went wrong here.");
+function refused({ report }: Context, error: unknown): Response {
+  const refusal = refusalFor(error, { audience: "customer", report });
+  const { status, code, message, field, reference } = refusal;
   const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
   const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
   // Names of fields and parts are the sender's, and as long as a body.
   const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
-  return Response.json({ error: { code, message: text, field: at, ...problems, ...quote } }, { status });
-}
-
-const STATUS: Readonly<Record<string, number>> = {
-  RUN_UNKNOWN: 404,
-  OVER_BUDGET: 402,
-  INVALID_OPTION: 400,
-  PLAN_PROBLEMS: 422,
-};
-
-/** The refusal for a failure that a caller can do something about; null for any other. */
-function refusalOf(error: unknown): Refusal | null {
-  if (error instanceof Refusal) return error;
-  // What `authorize` says wrongly is no fault of the caller's.
-  if (!isShowrunnerError(error)) return null;
-  if (error instanceof InvalidOptionError) {
-    const isCallers = ["step", "pick", "value", "note", "title"].includes(error.option);
-    return isCallers ? new Refusal(400, error.code, said(error.message)!, error.option) : null;
-  }
-  // What the wallet holds, and where it is funded, is the operator's.
-  if (error.code === "WALLET_SHORT") return new Refusal(402, error.code, NO_FUNDS);
-  return new Refusal(STATUS[error.code] ?? 409, error.code, said(error.message)!);
+  return Response.json({ error: { code, message: text, field: at, reference, ...problems, ...quote } }, { status });
 }
 
 function withHeaders(response: Response): Response {

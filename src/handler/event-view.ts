@@ -1,12 +1,12 @@
 import type { EventView } from "../browser/index.ts";
 import type { StoredEvent } from "../internal.ts";
-import { said } from "./run-view.ts";
+import { endText } from "../served/index.ts";
 
 export function eventView({ seq, at, event }: StoredEvent): EventView {
   const { type } = event;
   const step = "step" in event && typeof event.step === "string" ? { step: event.step } : {};
   const attempt = "attempt" in event && typeof event.attempt === "number" ? { attempt: event.attempt } : {};
   const status = type === "run.finished" || type === "step.finished" ? { status: event.status } : {};
-  const why = type === "run.paused" || type === "step.finished" ? said(event.reason) : null;
+  const why = type === "run.paused" ? event.reason : type === "step.finished" ? endText(event) : null;
   return { seq, at, type, ...step, ...attempt, ...status, ...(why !== null && { reason: why }) };
 }

@@ -66,6 +66,7 @@ const errorShape = z.object({
     code: z.string(),
     message: z.string(),
     field: z.string().nullable(),
+    reference: z.string().nullable().describe("Names what the server's own log has of it"),
     problems: z
       .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
       .optional(),

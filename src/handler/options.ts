@@ -1,4 +1,5 @@
 import type { Pipeline, Showrunner } from "../internal.ts";
+import type { Report } from "../served/index.ts";
 
 /** A pipeline as an endpoint, with what only its author decides. */
 export interface Endpoint {
@@ -49,8 +50,11 @@ export interface HandlerOptions {
   readonly mostStreams?: number | undefined;
   /** What drives the runs, such as that of pg-boss. Default: this process. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
-  /** Called for errors that should not have happened. Default: written to stderr. */
-  readonly onDefect?: ((error: unknown) => void) | undefined;
+  /**
+   * Called with what callers do not read: errors of the service, of this machine, and of code other than `CallerError`. Callers
+   * may quote the reference. Default: written to stderr. What becomes of a run is in its journal, under its id.
+   */
+  readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 
 /** Answers every request below its prefix; for Hono, Next, Bun, Deno and all that know `Request` and `Response`. */
@@ -71,7 +75,9 @@ export interface Context {
   readonly secret: string;
   readonly filesDir: string;
   readonly mostBytes: number;
-  readonly onDefect: (error: unknown) => void;
+  readonly report: Report;
+  /** References of what `authorize` said wrongly, by what was wrong. */
+  readonly mistakes: Map<string, string>;
 }
 
 export interface Call {

@@ -1,6 +1,7 @@
 import type { RunView } from "../browser/index.ts";
 import {
   RunView as Folded,
+  foresee,
   type Json,
   loadRun,
   parseUsd,
@@ -9,8 +10,8 @@ import {
   type RunState,
   statusNow,
 } from "../internal.ts";
-import { badRequest, optionalPosition, optionalText, Refusal, textField } from "../served/index.ts";
-import { budgetTag, ENDPOINT, leftMicros, ownRun } from "./callers.ts";
+import { badRequest, optionalPosition, optionalText, Refusal, reported, textField } from "../served/index.ts";
+import { budgetTag, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { Call, Context, Endpoint } from "./options.ts";
 import { jsonBody } from "./read-body.ts";
@@ -42,13 +43,17 @@ export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">)
   const { journal } = context.show;
   const row = await journal.run(runId);
   const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
-  return runView(context, new Folded(await loadRun(journal, runId)), isInterrupted);
+  const state = await loadRun(journal, runId);
+  const { seq } = state;
+  // What was decided just now counts, also before whoever drives the run has read it.
+  return { ...runView(context, new Folded(foresee(state, await journal.inbox(runId))), isInterrupted), seq };
 }
 
 async function list({ context, caller, query }: Call) {
   const limit = wholeNumber(query, "limit") ?? 50;
   const before = wholeNumber(query, "before");
   const pipeline = query.get("pipeline");
+  if (pipeline !== null && !ENDPOINT_NAME.test(pipeline)) return { runs: [] };
   const tags = { ...caller.tags, ...(pipeline !== null && { [ENDPOINT]: pipeline }) };
   const runs = await context.show.runs({ tags, limit: Math.min(limit, MOST_LISTED), before });
   return { runs: runs.map(runLine) };
@@ -107,14 +112,14 @@ export async function continueRun(context: Context, runId: string, budget?: stri
   try {
     drive(context, await show.resume(runId, how));
   } catch (error) {
-    context.onDefect(error);
+    reported(error, context.report);
   }
 }
 
 /** Lets it run; what ends it unexpectedly is reported, unless another process drives it. */
-export function drive({ onDefect }: Context, handle: { result(): Promise<unknown> }): void {
+export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
   handle.result().catch((error: unknown) => {
-    if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") onDefect(error);
+    if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);
   });
 }
 

@@ -17,19 +17,19 @@ import {
   runSummary,
   traitsOf,
 } from "../internal.ts";
-import { kindOfType } from "../served/index.ts";
+import { isDecided, kindOfType, runText, stepText } from "../served/index.ts";
 import { fileAddress } from "./addresses.ts";
 import { ENDPOINT } from "./callers.ts";
 import type { Context } from "./options.ts";
 
 const MOST_STEPS = 500;
 
-/** In place of words that say what the operator's wallet holds, or what all callers spent of a cap. */
-export const NO_FUNDS = "This server cannot pay for more at the moment.";
-const CAPPED = "What this server may spend at the moment is spent; it continues later.";
+/** Longest question of an author, in characters. */
+const MOST_QUESTION = 500;
 
 export function runView(context: Context, { state, steps }: Folded, isInterrupted: boolean): RunView {
-  const { pause, message, ...run } = runSummary(state, { isInterrupted });
+  const run = runSummary(state, { isInterrupted });
+  const isGoingOn = isDecided(state);
   const now = Date.now();
   const media = (step: string, output: OutputState) => mediaView(context, state, step, output, now);
   return {
@@ -37,9 +37,9 @@ export function runView(context: Context, { state, steps }: Folded, isInterrupte
     seq: state.seq,
     pipeline: run.tags[ENDPOINT] ?? run.pipeline,
     title: run.title ?? run.id,
-    status: run.status,
-    message: pause?.reason === "funds" ? NO_FUNDS : pause?.reason === "cap" ? CAPPED : said(pause?.message ?? message),
-    pause: pause?.reason ?? null,
+    status: isGoingOn ? "running" : run.status,
+    message: runText(state, isInterrupted, "customer"),
+    pause: isGoingOn ? null : (state.pause?.reason ?? null),
     usd: { quoted: usd(run.quoteMicros), spent: formatUsd(run.spentMicros), held: formatUsd(run.heldMicros) },
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,
@@ -52,18 +52,19 @@ export function runView(context: Context, { state, steps }: Folded, isInterrupte
 
 type Media = (step: string, output: OutputState) => MediaView | null;
 
-function stepView(state: RunState, { path, kind, phase, reason, error }: FoldedStep, media: Media): StepView {
-  const outputs = outputsOf(state.steps[path]!).flatMap((output) => media(path, output) ?? []);
-  return { path, kind, phase, reason: said(reason ?? error?.message ?? null), media: outputs };
+function stepView(state: RunState, { path, kind, phase }: FoldedStep, media: Media): StepView {
+  const step = state.steps[path]!;
+  const outputs = outputsOf(step).flatMap((output) => media(path, output) ?? []);
+  return { path, kind, phase, reason: stepText(state, step), media: outputs };
 }
 
-function waitingView(state: RunState, path: string, message: string | null, media: Media): WaitingView {
+function waitingView(state: RunState, path: string, question: string | null, media: Media): WaitingView {
   const plan = state.planned.plan.steps.find((step) => step.path === path)!;
   const { standsFor, isChoice } = traitsOf(plan);
   const shown = standsFor.flatMap(({ $ref }) => ($ref.as === "value" ? [] : referenced(state, $ref)));
   return {
     step: path,
-    message: said(message),
+    message: question === null ? null : cleanText(question, MOST_QUESTION),
     media: shown.flatMap(({ step, output }) => media(step, output) ?? []),
     values: standsFor.flatMap(({ $ref }) => ($ref.as === "value" ? [referencedValue(state, $ref) ?? null] : [])),
     choose: isChoice,
@@ -110,15 +111,4 @@ export function runLine({ runId, lastSeq, tags, pipeline, title, status, created
 
 function usd(micros: number | null): string | null {
   return micros === null ? null : formatUsd(micros);
-}
-
-const MOST_SAID = 500;
-
-/** A text for callers: foreign words made clean, and of a path of this machine only its last part. */
-export function said(text: string | null): string | null {
-  if (text === null) return null;
-  return cleanText(
-    text.replaceAll(/(^|[\s"'`(=:])(?:[A-Za-z]:)?(?:[/\\][^\s"'`()/\\:]+)+[/\\]([^\s"'`()/\\:]+)/g, "$1$2"),
-    MOST_SAID,
-  );
 }

@@ -1,13 +1,12 @@
 import { resolve } from "node:path";
 import type { QuoteView } from "../browser/index.ts";
 import { cleanText } from "../clean-text.ts";
-import { formatUsd, openSteps, type Plan, type Problem, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
-import { badRequest, notFound, optionalText, Refusal } from "../served/index.ts";
+import { formatUsd, openSteps, type Plan, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
+import { badRequest, inputChanges, notFound, optionalText, Refusal, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
 import type { Call, Endpoint } from "./options.ts";
 import { readInput } from "./read-input.ts";
 import { drive, type Route, viewOf } from "./run-routes.ts";
-import { said } from "./run-view.ts";
 
 /** Pipelines as endpoints: their price, and their start. */
 export const startRoutes: readonly Route[] = [
@@ -28,7 +27,7 @@ async function priced({ context, params, request }: Call): Promise<Priced> {
   const { input, body, sent } = await readInput(context, endpoint, request);
   const { maxUnquoted } = endpoint;
   const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted });
-  if (!quoted.ok) throw new Unplannable(quoted.problems);
+  if (!quoted.ok) throw unplannable(quoted.problems, { audience: "customer", report: context.report });
   refuseNamedFiles(quoted.plan!, input, sent);
   return { endpoint, input, body, quote: quoted };
 }
@@ -88,8 +87,8 @@ async function start(call: Call): Promise<Response> {
     else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
   } catch (error) {
     if (!(error instanceof QuoteRefusedError)) throw error;
-    const message = `quote: ${error.changes.join("; ")}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
-    throw new QuoteFirst(409, error.code, said(message)!, await quoteView(call, quote));
+    const message = `quote: ${inputChanges(error) ?? "it no longer holds"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
+    throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
   }
   const view = await viewOf(context, { runId: id });
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
@@ -141,27 +140,5 @@ export class QuoteFirst extends Refusal {
   constructor(status: 409 | 428, code: string, message: string, quote: QuoteView) {
     super(status, code, message, "quote");
     this.quote = quote;
-  }
-}
-
-const MOST_PROBLEMS = 50;
-
-/** What is wrong with an input, all of it at once. */
-export class Unplannable extends Refusal {
-  readonly problems: readonly {
-    readonly field: string | null;
-    readonly step: string | null;
-    readonly message: string;
-  }[];
-
-  constructor(problems: readonly Problem[]) {
-    const [first] = problems;
-    const where = [first?.step, first?.field].filter((part) => part != null).join(" ");
-    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-    const what = said(first?.message ?? "it cannot be planned");
-    super(422, "PLAN_PROBLEMS", `${where === "" ? "" : `${where}: `}${what}${more}`, first?.field ?? null);
-    this.problems = problems
-      .slice(0, MOST_PROBLEMS)
-      .map(({ field, step, message }) => ({ field: field && cleanText(field, 300), step, message: said(message)! }));
   }
 }

@@ -133,6 +133,8 @@ export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
+  /** What the pipeline's own code says of its failure to callers. */
+  forCallers?: string;
   /** Skipped because a `when` did not hold: its result does not count as missing. */
   skippedByCondition: boolean;
   /** Skipped because no root of the plan could succeed through it any more; it runs once one can. */

@@ -74,7 +74,7 @@ function refusalOf(
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
     return { status: 403, message: "Pages of other sites may not ask for this." };
   if (!isSame(bearerOf(headers), token))
-    return { status: 401, message: "Send the token that `showrunner mcp --http` printed: Authorization: Bearer …" };
+    return { status: 401, message: "Send the token that belongs to this server: Authorization: Bearer …" };
   if (url !== PATH) return { status: 404, message: `There is only ${PATH}.` };
   return METHODS.has(method) ? null : { status: 405, message: "Send messages with POST." };
 }

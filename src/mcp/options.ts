@@ -39,8 +39,6 @@ export interface McpOptions {
   readonly allowApprove: boolean;
   /** Whether the agent's program may ask the person at its side for decisions, and for a run above what is set for each. */
   readonly mayAsk: boolean;
-  /** What the person types who started the server: `showrunner` or `npx showrunner`. */
-  readonly launcher: string;
   /** A line for the person who started the server. */
   readonly log: (text: string) => void;
 }

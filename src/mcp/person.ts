@@ -6,6 +6,7 @@ import {
   RELATED_TASK_META_KEY,
 } from "@modelcontextprotocol/sdk/types.js";
 import { cleanText } from "../clean-text.ts";
+import { CallerError } from "../errors.ts";
 import { ToolError } from "./tool-error.ts";
 
 /** The person at the agent's side, whom its program asks in our words; the model answers nothing. */
@@ -50,8 +51,12 @@ export function personAt(
         { signal: how.signal, timeout: TIMEOUT_MS, relatedRequestId: how.requestId },
       );
       const answer = await asked.catch((error: unknown) => {
-        const isLate = error instanceof McpError && error.code === ErrorCode.RequestTimeout;
-        throw isLate ? notAnswered() : error;
+        const code = error instanceof McpError ? error.code : null;
+        throw code === ErrorCode.RequestTimeout
+          ? notAnswered()
+          : code === ErrorCode.InvalidParams
+            ? notFitting()
+            : error;
       });
       if (answer.action === "accept" && answer.content !== undefined) return answer.content;
       throw new ToolError(
@@ -60,6 +65,10 @@ export function personAt(
       );
     },
   };
+}
+
+function notFitting(): CallerError {
+  return new CallerError("The person's answer does not fit the schema that they were asked with");
 }
 
 function notAnswered(): ToolError {

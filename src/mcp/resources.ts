@@ -38,7 +38,7 @@ export async function listResources(session: AgentSession): Promise<Resource[]> 
 export async function readResource(session: AgentSession, uri: string): Promise<ReadResourceResult> {
   const { run, step, index } = partsOf(uri);
   if (step === null) {
-    const [{ text }] = json(summary(await session.report(run))).content;
+    const [{ text }] = json(await summary(session, await session.report(run))).content;
     return { contents: [{ uri, mimeType: "application/json", text }] };
   }
   const all = await storedMedia(session, await session.state(run));

@@ -13,7 +13,6 @@ import {
   ReadResourceRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import { withLauncher } from "../launcher.ts";
 import { ownVersion } from "../own-version.ts";
 import { AnsweringServer } from "./malformed.ts";
 import { personAt } from "./person.ts";
@@ -106,7 +105,7 @@ export function createServer(session: AgentSession): Server {
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }));
   server.setRequestHandler(ReadResourceRequestSchema, ({ params }) =>
     readResource(session, params.uri).catch((error: unknown) => {
-      throw new McpError(ErrorCode.InvalidParams, errorText(error));
+      throw new McpError(ErrorCode.InvalidParams, errorText(error, session.options));
     }),
   );
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts }));
@@ -147,7 +146,7 @@ async function callTool(name: string, given: unknown, call: Call): Promise<CallT
   } catch (error) {
     return {
       isError: true,
-      content: [{ type: "text", text: withLauncher(errorText(error), call.session.options.launcher) }],
+      content: [{ type: "text", text: errorText(error, call.session.options) }],
     };
   }
 }

@@ -1,6 +1,8 @@
 import {
+  foresee,
   formatUsd,
   isPipeline,
+  isRunId,
   loadRun,
   openSteps,
   parseUsd,
@@ -139,12 +141,13 @@ export class AgentSession {
     );
   }
 
-  /** @throws ToolError for a run that no agent started */
+  /** The run, with what was decided already. @throws ToolError for a run that no agent started */
   async state(runId: string): Promise<RunState> {
-    if (!runId.startsWith(PREFIX)) throw notAnAgents(runId);
-    const state = await loadRun(this.options.journal, runId);
+    if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
+    const { journal } = this.options;
+    const state = await loadRun(journal, runId);
     if (state.planned.tags?.["started-by"] !== "agent") throw notAnAgents(runId);
-    return state;
+    return foresee(state, await journal.inbox(runId));
   }
 
   /** @throws ToolError for a run that no agent started */

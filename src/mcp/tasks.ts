@@ -8,7 +8,6 @@ import {
   McpError,
   type Task,
 } from "@modelcontextprotocol/sdk/types.js";
-import { cleanText } from "../clean-text.ts";
 import type { RunReport } from "../internal.ts";
 import { askAll } from "./decisions.ts";
 import { ofTask, type Person, personAt } from "./person.ts";
@@ -24,17 +23,16 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 
 /** A run as MCP's task: its id is the run's, so that it outlives connections, servers and crashes. */
 export async function taskOf(session: AgentSession, runId: string): Promise<Task> {
-  const { status, message, pause } = await session.report(runId);
+  const { status, pause, message } = await summary(session, await session.report(runId));
   const { createdAt, updatedAt } = (await session.options.journal.run(runId))!;
-  const said = message ?? pause?.reason ?? null;
   return {
     taskId: runId,
-    status: statusOf(status, pause?.reason ?? null),
+    status: statusOf(status, pause),
     ttl: null,
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(updatedAt).toISOString(),
     pollInterval: POLL_MS,
-    ...(said !== null && { statusMessage: cleanText(said) }),
+    ...(message !== null && { statusMessage: message }),
   };
 }
 
@@ -83,7 +81,7 @@ export function addTasks(server: Server, session: AgentSession): void {
     try {
       return await work();
     } catch (error) {
-      throw new McpError(ErrorCode.InvalidParams, errorText(error));
+      throw new McpError(ErrorCode.InvalidParams, errorText(error, session.options));
     }
   };
   server.setRequestHandler(GetTaskRequestSchema, ({ params }) => known(() => taskOf(session, params.taskId)));
@@ -96,7 +94,7 @@ export function addTasks(server: Server, session: AgentSession): void {
       const person = personAt(server, { isAllowed: session.options.mayAsk, signal, requestId, taskId: params.taskId });
       const report = await resultOf(session, params.taskId, { signal, person });
       const _meta = ofTask(params.taskId);
-      return { ...json(summary(report)), isError: report.status === "failed", _meta };
+      return { ...json(await summary(session, report)), isError: report.status === "failed", _meta };
     }),
   );
   server.setRequestHandler(CancelTaskRequestSchema, ({ params }) =>

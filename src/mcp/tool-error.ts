@@ -1,6 +1,8 @@
 import { cleanText } from "../clean-text.ts";
 import { isShowrunnerError } from "../internal.ts";
 import { own } from "../own.ts";
+import { refusalFor } from "../served/index.ts";
+import type { McpOptions } from "./options.ts";
 
 /** What an agent reads of a call that failed: what was wrong, and what to do. */
 export class ToolError extends Error {
@@ -31,10 +33,20 @@ const NEXT: Readonly<Record<string, string>> = {
 
 const MOST_CHARACTERS = 4_000;
 
-/** Any thrown value as JSON for an agent, without secrets and of bounded length: `next` is ours, whatever `error` quotes of others. */
-export function errorText(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const code = isShowrunnerError(error) ? error.code : "";
-  const next = error instanceof ToolError ? error.next : (own(NEXT, code) ?? `tell ${ASK.slice(4)} if this persists`);
-  return JSON.stringify({ error: cleanText(message, MOST_CHARACTERS), next });
+/** Any thrown value as JSON for an agent. What no sentence of ours says of it goes to the log of who started the server. */
+export function errorText(error: unknown, options: Pick<McpOptions, "log">): string {
+  const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
+  return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
+}
+
+/** Who answers, and where what is not answered is logged. */
+export function reportTo({ log }: Pick<McpOptions, "log">) {
+  const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
+  return { audience: "agent", report } as const;
+}
+
+function agentError(error: unknown, options: Pick<McpOptions, "log">): Pick<ToolError, "message" | "next"> {
+  const { message, code } = refusalFor(error, reportTo(options));
+  const next = own(NEXT, isShowrunnerError(error) ? error.code : code) ?? `tell ${ASK.slice(4)} if this persists`;
+  return { message, next };
 }

@@ -241,6 +241,9 @@ export interface Plan {
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };
 
+/** Code of a problem whose message the pipeline's own code means for its callers. */
+export const FOR_CALLERS = "for-callers";
+
 /** One thing wrong with a plan. All of them are found at once. */
 export interface Problem {
   /** Literal name of the mistake, e.g. `unknown-field`. */

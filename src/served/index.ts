@@ -2,6 +2,20 @@
 export { type ByteRange, parseRange } from "./byte-range.ts";
 export { STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "./event-stream.ts";
 export { optionalPosition, optionalText, textField, textList } from "./fields.ts";
+export {
+  type Audience,
+  endText,
+  inputChanges,
+  isDecided,
+  problemFor,
+  type Report,
+  refusalFor,
+  reported,
+  runText,
+  stepText,
+  Unplannable,
+  unplannable,
+} from "./for-callers.ts";
 export { keepFile } from "./keep-file.ts";
 export { matchPath } from "./match-path.ts";
 export { kindOfType, mediaHeaders } from "./media-type.ts";

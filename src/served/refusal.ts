@@ -4,12 +4,21 @@ export class Refusal extends Error {
   readonly code: string;
   /** The field that is wrong, where one is. */
   readonly field: string | null;
+  /** Names what the operator's log has of it; null where nothing more is known. */
+  readonly reference: string | null;
 
-  constructor(status: number, code: string, message: string, field: string | null = null) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    field: string | null = null,
+    reference: string | null = null,
+  ) {
     super(message);
     this.status = status;
     this.code = code;
     this.field = field;
+    this.reference = reference;
   }
 }
 

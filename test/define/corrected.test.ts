@@ -91,7 +91,7 @@ test("an input whose schema throws, or may not answer at once, is a problem that
   const said = (input: z.ZodType) => draft(seeing(input).made, "x");
   const problem = (message: string) => ({
     draft: null,
-    problems: [{ code: "input", step: null, field: null, message }],
+    problems: [{ code: "input-schema", step: null, field: null, message }],
   });
   const thrown = z.string().transform(() => {
     throw new Error("no");

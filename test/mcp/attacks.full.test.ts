@@ -73,7 +73,6 @@ beforeAll(async () => {
       source: { file: join(folder, "none.ts"), exportName: "default" },
     })),
     ...{ budgetMicros: BUDGET_MICROS, runBudgetMicros: 40_000, allowApprove: true, mayAsk: true },
-    launcher: "showrunner",
     log: () => {},
   });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();

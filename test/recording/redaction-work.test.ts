@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createRedactor } from "../../src/api/redactor.ts";
 import { redactUrls } from "../../src/clean-text.ts";
-import { said } from "../../src/handler/run-view.ts";
 import { recordable } from "../../src/recorded-values.ts";
 import { Cleaner } from "../../src/recording/cleaner.ts";
 import { lineOf } from "../../src/recording/record-exchange.ts";
@@ -65,7 +64,6 @@ const chat = (text: string) => ({
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
   recordable,
   redactUrls,
-  said,
   text: redactor.text,
   json: (text) => redactor.json(JSON.stringify({ text })),
   recorded: (text) => lineOf(chat(text), cleaner),

@@ -66,7 +66,6 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
       maxUnquoted: flags.maxUnquoted,
       allowApprove: flags.allowApprove === true,
       mayAsk: flags.ask === true,
-      launcher: io.launcher,
       log: (text) => output.say(visible(text)),
     });
     sayLimits(context, flags, pipelines);

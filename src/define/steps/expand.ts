@@ -3,7 +3,7 @@ import type { Json, Yield } from "../../plan/plan.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
-import { errorText } from "../step-name.ts";
+import { errorText, thrownProblem } from "../step-name.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
@@ -122,8 +122,8 @@ function draftOf<T, M>(
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {
-    const message = `its function threw for the value that it was given: ${errorText(error)}`;
-    recording.report({ code: "build", step: path, field: null, message });
+    const said = `its function threw for the value that it was given: ${errorText(error)}`;
+    recording.report(thrownProblem(error, { code: "build", step: path, field: null, message: said }));
   } finally {
     recording.close();
   }

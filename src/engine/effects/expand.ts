@@ -1,7 +1,8 @@
+import { type CleanText, cleanText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { ExpandStep, Problem } from "../../plan/plan.ts";
+import { type ExpandStep, FOR_CALLERS, type Problem } from "../../plan/plan.ts";
 import { quotedEvents } from "../../run/revise.ts";
 import { journalError, judge } from "../service/service-answers.ts";
 import { done, type Effect } from "./effect.ts";
@@ -13,7 +14,8 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;
   const { code } = found;
-  const failed = (reason: string) => done({ type: "step.finished", step, status: "failed", reason });
+  const failed = (reason: string, more: { readonly forCallers?: CleanText } = {}) =>
+    done({ type: "step.finished", step, status: "failed", reason, ...more });
   const plan = planStep(context.state, step) as ExpandStep;
   let drafted: ReturnType<typeof code.expand>;
   try {
@@ -25,8 +27,11 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const { planned, maxUnquotedMicros } = context.state;
     const within = { plan: planned.plan, overlay: planned, maxUnquotedMicros };
     const grown = await context.expansions.expand(plan, drafted, within);
-    if (!grown.ok)
-      return failed(`${problemsText(grown.problems)}. Fix the code and resume: the run continues from here`);
+    if (!grown.ok) {
+      const reason = `${problemsText(grown.problems)}. Fix the code and resume: the run continues from here`;
+      const words = grown.problems.find(({ code }) => code === FOR_CALLERS)?.message;
+      return failed(reason, words === undefined ? {} : { forCallers: cleanText(words) });
+    }
     const { steps, returns, groups, prices } = grown;
     const quotes = prices.flatMap((price): readonly RunEvent[] => {
       const { step: path } = price;

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { CallerError } from "../../errors.ts";
 import type { Isolation } from "../../plan/draft.ts";
 
 /** What a function in a thread of its own works on. Plain data, which is copied. */
@@ -37,6 +38,7 @@ type Said =
         readonly message: string;
         readonly code?: string | undefined;
         readonly stack?: string | undefined;
+        readonly forCallers: boolean;
       };
     };
 
@@ -57,7 +59,8 @@ const progress = (fraction) => parentPort.postMessage({ progress: Number(fractio
 })().catch((error) => {
   const code = typeof error?.code === "string" ? error.code : undefined;
   const stack = typeof error?.stack === "string" ? error.stack : undefined;
-  parentPort.postMessage({ threw: { message: String(error?.message ?? error), code, stack } });
+  const forCallers = error instanceof Error && Symbol.for("showrunner.for-callers") in error;
+  parentPort.postMessage({ threw: { message: String(error?.message ?? error), code, stack, forCallers } });
 });
 `;
 
@@ -87,7 +90,7 @@ export async function runIsolated({ module, name, timeoutMs, memoryMb }: Isolati
       thread.on("message", (said: Said) => {
         if ("progress" in said) progress(said.progress);
         else if ("returned" in said) resolve(said.returned);
-        else reject(thrownBy(said.threw));
+        else reject(said.threw.forCallers ? new CallerError(said.threw.message) : thrownBy(said.threw));
       });
       if (signal.aborted) stop();
     });

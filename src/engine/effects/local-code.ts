@@ -1,5 +1,6 @@
 import { cleanText, ownText } from "../../clean-text.ts";
 import { callSite } from "../../define/index.ts";
+import { isCallerError } from "../../errors.ts";
 import type { JournalError } from "../../journal/events.ts";
 import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
 import type { Json } from "../../plan/plan.ts";
@@ -86,5 +87,6 @@ export function thrownError(error: unknown, code: string): JournalError {
   const site = error instanceof Error ? callSite(error.stack) : null;
   // What follows a URL's path may be a secret.
   const words = { code: cleanText(own, 100), message: cleanText(said, MAX_MESSAGE), retryable: true };
-  return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }) };
+  const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
+  return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };
 }

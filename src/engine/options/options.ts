@@ -255,9 +255,13 @@ export interface ResumeOptions extends DriveOptions {
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
+/** Whether a run can have this id. Files and folders are named after it, on systems that keep `con` for a device and drop dots at the end. */
+export function isRunId(id: string): boolean {
+  return RUN_ID.test(id) && safeFileName(id) === id;
+}
+
 export function checkRunId(id: string): void {
-  // Files and folders are named after it, on systems that keep `con` and `aux.txt` for devices and drop dots at the end.
-  if (RUN_ID.test(id) && safeFileName(id) === id) return;
+  if (isRunId(id)) return;
   const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-", and no name that a system keeps for itself.`;
   const wanted = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")

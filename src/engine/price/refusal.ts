@@ -1,6 +1,6 @@
 import { ApiError, answerOf } from "../../api/index.ts";
 import { cleanText } from "../../clean-text.ts";
-import type { Problem } from "../../plan/plan.ts";
+import { FOR_CALLERS, type Problem } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
 
@@ -84,7 +84,8 @@ function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, er
     return [{ code: "refused", step, field, message: cleanText(error.message) }];
   }
   return details.map(({ field, reason, message }) => ({
-    code: cleanText(reason ?? "refused", 100),
+    // The service means nothing for callers, whatever it calls its reasons.
+    code: reason === null || reason === FOR_CALLERS ? "refused" : cleanText(reason, 100),
     step,
     field: cleanText(field, 300),
     message: cleanText(message),

@@ -39,6 +39,11 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
+/** Whether an error is of the service, or of the way to it. */
+export function isOfService(error: unknown): boolean {
+  return answerOf(error) !== null;
+}
+
 /** An outage in words: what was requested where, and what came instead. */
 export function serviceFailureOf(
   { error }: Judged,

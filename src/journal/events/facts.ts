@@ -18,6 +18,8 @@ export interface JournalError {
   readonly flagged?: Flagged;
   /** Of what a local function threw: where in its author's code, as `file:line:column`. For operators, never for callers. */
   readonly site?: CleanText;
+  /** Set where the pipeline's own code means the message for its callers. */
+  readonly forCallers?: true;
 }
 
 /** What moderation objected to, as far as it was said. */

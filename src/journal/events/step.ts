@@ -16,6 +16,8 @@ export type StepEvent =
       readonly reason: string | null;
       /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
       readonly skippedByCondition?: true;
+      /** What the pipeline's own code says of the failure to its callers. */
+      readonly forCallers?: CleanText;
       /** Set on a step that was skipped because no root of the plan could come of it any more. */
       readonly pruned?: true;
     }
@@ -78,10 +80,12 @@ export const stepEvents: EventTable<StepEvent> = {
     ...ignoredBy("ledger", "media", "line", "incident"),
   },
   "step.finished": {
-    apply: (fold, { step: path, status, reason, skippedByCondition = false, pruned = false }) => {
+    apply: (fold, { step: path, status, reason, skippedByCondition = false, pruned = false, forCallers }) => {
       const step = fold.step(path);
       fold.moveStep(step, `step.${status}`);
       Object.assign(step, { reason, skippedByCondition, pruned, finishedAt: fold.at });
+      if (forCallers === undefined) delete step.forCallers;
+      else step.forCallers = forCallers;
     },
     changes: "step",
     timeline: (timeline, { step }) => timeline.finish(step),

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { formatUsd, openSteps, type Pipeline, type Quote } from "../../internal.ts";
+import { problemFor, unplannable } from "../../served/index.ts";
 import type { Person } from "../person.ts";
 import type { AgentSession } from "../session.ts";
-import { ToolError } from "../tool-error.ts";
+import { reportTo, ToolError } from "../tool-error.ts";
 import { pipelineInput, pipelineList, plannedSteps, quoted, startedRun } from "./output.ts";
 import { summary } from "./runs.ts";
 import { json, tool } from "./tool.ts";
@@ -68,14 +69,14 @@ export const pipelineTools = [
     isReadOnly: true,
     async run(given, { session }) {
       const quote = await session.quote(given.pipeline, given.input);
-      const { plan } = planned(quote);
+      const { plan } = planned(session, quote);
       const steps = plan.steps.map((step) => ({
         path: step.path,
         kind: step.kind,
         ...("model" in step && { model: step.model }),
         needs: step.needs,
       }));
-      return json({ pipeline: plan.pipeline, steps, warnings: quote.warnings });
+      return json({ pipeline: plan.pipeline, steps, warnings: quote.warnings.map((one) => problemFor(one)) });
     },
   }),
   tool({
@@ -87,7 +88,7 @@ export const pipelineTools = [
     output: quoted,
     isReadOnly: true,
     async run(given, { session }) {
-      const quote = planned(await session.quote(given.pipeline, given.input, { keep: true }));
+      const quote = planned(session, await session.quote(given.pipeline, given.input, { keep: true }));
       const left = await session.remainingMicros();
       const { min, max } = quote.totalMicros;
       return json({
@@ -98,8 +99,8 @@ export const pipelineTools = [
         open_ended: max === null ? openSteps(quote.prices) : [],
         left_usd: amount(left),
         expected_seconds: quote.forecastMs === null ? null : Math.round(quote.forecastMs / 1000),
-        steps: quote.prices.map(({ step, model, costMicros, mostMicros, basis, reason }) => {
-          return { step, model, usd: amount(costMicros), at_most_usd: amount(mostMicros), basis, reason };
+        steps: quote.prices.map(({ step, model, costMicros, mostMicros, basis }) => {
+          return { step, model, usd: amount(costMicros), at_most_usd: amount(mostMicros), basis };
         }),
       });
     },
@@ -116,7 +117,10 @@ export const pipelineTools = [
     async run(given, { session, person }) {
       const allowedMicros = await allowed(session, person, given);
       const run = await session.start(given.pipeline, given.name, given.input, { allowedMicros, agreed: given.quote });
-      return json({ ...summary(await session.report(run)), left_usd: amount(await session.remainingMicros()) });
+      return json({
+        ...(await summary(session, await session.report(run))),
+        left_usd: amount(await session.remainingMicros()),
+      });
     },
   }),
 ];
@@ -125,16 +129,18 @@ function amount(micros: number | null): string | null {
   return micros === null ? null : formatUsd(micros);
 }
 
-function planned(quote: Quote) {
-  const { plan, problems } = quote;
-  if (plan !== null && problems.length === 0) return { ...quote, plan };
-  const said = problems.map(({ step, field, message }) => {
+function planned(session: AgentSession, quote: Quote) {
+  const { plan } = quote;
+  if (plan !== null && quote.problems.length === 0) return { ...quote, plan };
+  const { problems, reference } = unplannable(quote.problems, reportTo(session.options));
+  const lines = problems.map(({ step, field, message }) => {
     const where = [step, field].filter((part) => part !== null).join(", ");
     return `- ${where === "" ? "" : `${where}: `}${message}`;
   });
+  const asks = reference === null ? "" : `; the person who started this server finds the rest under ${reference}`;
   throw new ToolError(
-    `The plan has problems; nothing was submitted:\n${said.join("\n")}`,
-    "correct the input; `describe_pipeline` shows its schema",
+    `The plan has problems; nothing was submitted:\n${lines.join("\n")}`,
+    `correct the input; \`describe_pipeline\` shows its schema${asks}`,
   );
 }
 
@@ -145,7 +151,7 @@ async function allowed(session: AgentSession, person: Person | null, given: RunR
   const { runBudgetMicros } = session.options;
   if (person === null || runBudgetMicros === null) return null;
   const left = (await session.remainingMicros()) ?? 0;
-  const { expectedMicros, totalMicros } = planned(await session.quote(given.pipeline, given.input));
+  const { expectedMicros, totalMicros } = planned(session, await session.quote(given.pipeline, given.input));
   if (expectedMicros <= runBudgetMicros || expectedMicros > left || (await session.isStarted(given.name))) return null;
   const most = Math.min(left, totalMicros.max ?? left);
   const message = `${given.pipeline} is expected to cost $${formatUsd(expectedMicros)}, above the $${formatUsd(runBudgetMicros)} that one run may cost. Run ${given.name} for at most $${formatUsd(most)}?`;

@@ -1,6 +1,8 @@
 import { z } from "zod";
-import type { RunReport } from "../../internal.ts";
+import { openDecisions, type RunReport } from "../../internal.ts";
+import { isDecided, runText, stepText } from "../../served/index.ts";
 import { askedOf } from "../decisions.ts";
+import type { AgentSession } from "../session.ts";
 import { ToolError } from "../tool-error.ts";
 import { runList, runSummary, stopRequested } from "./output.ts";
 import { json, runId, tool } from "./tool.ts";
@@ -33,7 +35,7 @@ export const runTools = [
     input: { run: runId },
     output: runSummary,
     isReadOnly: true,
-    run: async ({ run }, { session }) => json(summary(await session.report(run))),
+    run: async ({ run }, { session }) => json(await summary(session, await session.report(run))),
   }),
   tool({
     name: "wait_for_run",
@@ -51,7 +53,7 @@ export const runTools = [
         const over = steps.filter(({ finished_at: finishedAt }) => finishedAt !== null).length;
         progress(over, steps.length, `${over} of ${steps.length} steps, ${cost} dollars`);
       });
-      return json(summary(report));
+      return json(await summary(session, report));
     },
   }),
   tool({
@@ -64,7 +66,7 @@ export const runTools = [
     isReadOnly: false,
     async run({ run }, { session }) {
       await session.resume(run);
-      return json(summary(await session.report(run)));
+      return json(await summary(session, await session.report(run)));
     },
   }),
   tool({
@@ -110,7 +112,7 @@ export const runTools = [
       if (!allowApprove && person === null) {
         throw new ToolError(
           "Approvals are a person's: this server was started without --allow-approve",
-          `show a person what waits; they decide with: showrunner approve ${run} ${path}`,
+          "show a person what waits; they decide in the terminal or the dashboard",
         );
       }
       const open = (await session.waiting(run)).find((one) => one.step === path);
@@ -118,32 +120,34 @@ export const runTools = [
         throw new ToolError(`No step ${JSON.stringify(path)} waits for a decision`, "`run_status` names those that do");
       await session.refuseBeyondLimits(run, proposed.decision);
       await session.decide(open, allowApprove ? proposed : await askedOf(person!, open, proposed));
-      return json(summary(await session.report(run)));
+      return json(await summary(session, await session.report(run)));
     },
   }),
 ];
 
 /** What an agent needs of a report. */
-export function summary(report: RunReport) {
-  const { id, status, message, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
+export async function summary(session: AgentSession, report: RunReport) {
+  const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
+  const state = await session.state(id);
+  // A decision that was made meanwhile counts: whoever drives the run continues.
+  const isGoingOn = isDecided(state);
   return {
     run: id,
-    status,
-    message,
-    pause: pause?.reason ?? null,
+    status: isGoingOn ? "running" : status,
+    message: runText(state, status === "interrupted", "agent"),
+    pause: isGoingOn ? null : (pause?.reason ?? null),
     cost_usd: cost,
     held_usd: held,
     budget_usd: budget,
     quote_usd: quote,
     out_dir: outDir,
-    waits_for: steps.filter((one) => one.status === "awaiting-approval").map(({ path }) => path),
-    steps: steps.map(({ path, kind, model, status: stepStatus, reason, attempts, outputs, value }) => ({
+    waits_for: openDecisions(state).map(({ step: path }) => path),
+    steps: steps.map(({ path, kind, model, status: stepStatus, removed = false, outputs, value }) => ({
       path,
       kind,
       model,
       status: stepStatus,
-      reason,
-      error: attempts.at(-1)?.error ?? null,
+      reason: removed ? null : stepText(state, state.steps[path]!),
       outputs: outputs.map(({ index, status: is, content_type: type, file }) => ({
         index,
         status: is,

@@ -114,9 +114,12 @@ export function eventsIn(text: string): readonly { readonly id: number; readonly
 }
 
 /** What a refusal says. */
-export async function errorOf(
-  response: Response,
-): Promise<{ readonly code: string; readonly message: string; readonly field: string | null }> {
+export async function errorOf(response: Response): Promise<{
+  readonly code: string;
+  readonly message: string;
+  readonly field: string | null;
+  readonly reference: string | null;
+}> {
   return ((await response.json()) as { readonly error: Awaited<ReturnType<typeof errorOf>> }).error;
 }
 

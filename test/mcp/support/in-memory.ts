@@ -66,7 +66,7 @@ export async function sessionWorld(budgetMicros: number, more: Partial<McpOption
       pipelines: [film, poster].map((one) => {
         return { name: one.name, pipeline: one, source: { file: join(folder, "none.ts"), exportName: "default" } };
       }),
-      ...{ allowApprove: false, mayAsk: true, launcher: "showrunner", log: () => {}, ...more, ...other },
+      ...{ allowApprove: false, mayAsk: true, log: () => {}, ...more, ...other },
     });
   const session = sessionWith({});
   return {
