@@ -134,8 +134,9 @@ const PATH = /^(?:file:|[/\\]|~[/\\]|[A-Za-z]:[/\\]|\.{1,2}[/\\])/i;
 function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
-  if (text.length < 2 || /\s/.test(text)) return false;
-  return PATH.test(text) || text.split(/[/\\]/).includes("..");
+  // A step upwards is one also in a name with spaces; code of a pipeline may put a folder before it.
+  if (text.length >= 2 && text.split(/[/\\]/).includes("..")) return true;
+  return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 
 /** Code of a pipeline may read what an input names, so nothing that looks like a place of this machine comes in. */

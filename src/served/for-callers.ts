@@ -176,9 +176,11 @@ function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
 }
 
 const UNPLANNED = "This cannot be made with this input.";
+const NO_FILE = "A file that it needs is missing, damaged or of another kind.";
 const PROBLEMS: Readonly<Record<string, string>> = {
-  "missing-file": "A file that it needs cannot be used here.",
-  "not-media-file": "A file that was sent is of another kind than is needed.",
+  // One sentence: two would say whether a file of this machine is there, where code of the pipeline makes its path of an input.
+  "missing-file": NO_FILE,
+  "not-media-file": NO_FILE,
   "media-bounds": "A file that was sent is larger, smaller, longer or shorter than is allowed.",
   moderated: "The content is refused by moderation.",
   maxLength: "A text is longer than is allowed.",

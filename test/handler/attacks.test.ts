@@ -2,6 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { pipeline } from "../../src/index.ts";
 import { localShow } from "../support/local-show.ts";
 import { isFull } from "../support/sample.ts";
 import { errorOf, eventsIn, type Served, serve, textUntil } from "./support/served.ts";
@@ -203,8 +206,30 @@ test("a long text is judged in little time", async () => {
   const began = process.cpuUsage();
   const prompt = `${"../".repeat(300_000)} x`;
   const response = await api.post("/api/still/quote", { input: { prompt } }, { as: "rival" });
-  expect(response.status).toBe(422);
+  expect(response.status).toBe(400);
   expect(process.cpuUsage(began).user).toBeLessThan(5_000_000);
+});
+
+test("a step upwards in a name with spaces is a path, and of a file nothing says whether it is there", async () => {
+  const kite = pipeline("kite", {
+    input: z.object({ name: z.string() }),
+    build: ({ upload, job, input }) => {
+      upload("picture", { path: join(world.folder, "pictures", input.name), kind: "image" });
+      return { still: job("still", models.image, { prompt: "a kite" }) };
+    },
+  });
+  const own = serve(world.show, join(world.folder, "sent"), { pipelines: { kite } });
+  for (const name of ["x y/../../secret.txt", "a b\\..\\..\\secret.txt", ".. /../secret.txt", "x y/.."]) {
+    const response = await own.post("/api/kite/quote", { input: { name } });
+    expect([response.status, (await errorOf(response)).field]).toEqual([400, "input.name"]);
+  }
+  await mkdir(join(world.folder, "pictures"), { recursive: true });
+  await writeFile(join(world.folder, "pictures", "there"), SECRET);
+  const answers = ["there", "not there"].map(async (name) => {
+    const { message, reference } = await errorOf(await own.post("/api/kite/quote", { input: { name } }));
+    return message.replace(reference!, "");
+  });
+  expect(new Set(await Promise.all(answers)).size).toBe(1);
 });
 
 test("a form of a million parts is refused before it is parsed", async () => {
