@@ -45,6 +45,7 @@ async function world(prices: Prices = {}) {
     priceMicros: (model) => prices[model] ?? 100_000,
   });
   const fake = await openFakeShow({ paidService });
+  paidService.now = () => fake.clock.now();
   const ended = async (starting: Promise<{ result(): Promise<RunResult> }>) =>
     during(fake.clock, (await during(fake.clock, starting)).result());
   return { ...fake, prices, ended };
@@ -270,6 +271,48 @@ test("an edit is agreed to by the quote of it", async () => {
   const other = await refusal(fake, show.resume("x", { ...how, edit: { p0: { prompt: "a blue boat" } } }));
   expect([other.why, paidService.jobs.size]).toEqual(["plan", 2]);
   const done = await ended(show.resume("x", { ...how, edit }));
+  expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
+});
+
+/** Takes, whose seeds are counted, of a line that a local function shows as well. */
+const shown = pipeline("shown", {
+  input: z.object({}),
+  build({ job, takes, task }) {
+    const look = takes("look", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
+    const speech = job("speech", models.speech, { text: "Fresh bread", voice_id: "voice_f9b70f7b" });
+    const captions = task("captions", { lines: ["Fresh bread"] }, (given) => given);
+    return { look, speech, captions };
+  },
+});
+
+test("a take that is made again with another seed is agreed to by the quote of it, each time by another", async () => {
+  const fake = await world();
+  const { show, clock, paidService, ended } = fake;
+  await ended(show.run(shown, {}, { id: "x" }));
+  const rerun = ["look/1"];
+  const quote = await during(clock, show.rerunQuote("x", rerun));
+  expect(quote.seeds.map(({ step }) => step)).toEqual(rerun);
+  const first = await ended(show.resume("x", { rerun, quote: quote.id! }));
+  expect([first.status, first.pause]).toEqual(["succeeded", null]);
+  expect(paidService.jobs.size).toBe(3);
+  expect((await refusal(fake, show.resume("x", { rerun, quote: quote.id! }))).why).toBe("used");
+  const again = await during(clock, show.rerunQuote("x", rerun));
+  await ended(show.resume("x", { rerun, quote: again.id! }));
+  expect(paidService.jobs.size).toBe(4);
+});
+
+test("an edit that replaces a text everywhere is another than one that does not, and each is agreed to by its own quote", async () => {
+  const fake = await world();
+  const { show, clock, paidService, ended } = fake;
+  await ended(show.run(shown, {}, { id: "x" }));
+  const edit = { speech: { text: "Warm bread" } };
+  const of = async (everywhere: boolean) => (await during(clock, show.drift("x", shown, { edit, everywhere }))).id!;
+  const [all, here] = [await of(true), await of(false)];
+  const how = { pipeline: shown, acceptChanges: true, edit };
+  expect((await refusal(fake, show.resume("x", { ...how, everywhere: false, quote: all }))).why).toBe("plan");
+  expect((await refusal(fake, show.resume("x", { ...how, everywhere: true, quote: here }))).why).toBe("plan");
+  expect(paidService.jobs.size).toBe(2);
+  const done = await ended(show.resume("x", { ...how, everywhere: true, quote: all }));
   expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
 });
 

@@ -14,7 +14,7 @@ import { MOST_IMAGE_BYTES } from "../../src/mcp/tools/media.ts";
 import { cli } from "../cli/support/cli.ts";
 import { ownCommand } from "../support/own-command.ts";
 import poster from "./fixtures/pipelines/poster.ts";
-import { type AgentOptions, call, connect, connectHttp, PIPELINES, serveHttp } from "./support/agent.ts";
+import { type AgentOptions, call, callAgreed, connect, connectHttp, PIPELINES, serveHttp } from "./support/agent.ts";
 
 let service: LocalService;
 let env: Record<string, string>;
@@ -65,7 +65,7 @@ describe("a run goes on when the client has gone", () => {
     await start({ speed: 1 });
     const served = await serveHttp({ env, flags: ["--budget", "1"] });
     const first = await connectHttp(served.url, served.token);
-    await call(first, "run_pipeline", kite);
+    await callAgreed(first, "run_pipeline", kite);
     const waiting = call(first, "wait_for_run", { run: "agent-kite" }).catch(() => null);
     await first.close();
     await waiting;

@@ -113,7 +113,7 @@ describe("in Chromium, the page's app", () => {
   test("shows how far the poster is, through a reload and a network that is away, and then the poster", async () => {
     service.clock.manual();
     await page.goto(`http://127.0.0.1:${proxy.port}/`);
-    await page.getByRole("button").click();
+    await page.getByRole("button", { name: "Make order 7 for $" }).click();
     await says("running");
     await page.getByRole("progressbar").waitFor();
 
@@ -136,7 +136,7 @@ describe("in Chromium, the page's app", () => {
       route.fulfill({ status: 401, json: { error: { message: words } } }),
     );
     await page.goto(`http://127.0.0.1:${proxy.port}/`);
-    await page.getByRole("button").click();
+    await page.getByRole("button", { name: "Make order 7 for $" }).click();
     await says(words);
   });
 });

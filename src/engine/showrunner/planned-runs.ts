@@ -4,7 +4,9 @@ import type { Families } from "../../families/index.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { withSeeds } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { seedsByStep } from "../../run/seeds.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
 import {
   type Drift,
@@ -163,7 +165,8 @@ export abstract class PlannedRuns extends StoredRuns {
   ): Promise<RerunQuote & Offer> {
     const state = await this.foreseenOurs(runId);
     const scope = await rerunQuote(state, { ...options, rerun: steps }, this.planner);
-    return { ...scope, ...(await this.#offer(state, { ...state.planned, scope })) };
+    const plan = withSeeds(state.planned.plan, seedsByStep(scope.seeds));
+    return { ...scope, ...(await this.#offer(state, { plan, input: state.planned.input, scope })) };
   }
 
   /** Nothing is issued where nothing can, or need, be agreed to. */

@@ -26,7 +26,7 @@ export async function run(
   const start = () =>
     client.POST("/picked/runs", {
       params: { header: { "Idempotency-Key": "typed" } },
-      body: { input, title: "typed" },
+      body: { input, title: "typed", quote: quoted.data!.id },
     });
   const [first, again] = [await start(), await start()];
   const id = first.data!.id;

@@ -129,7 +129,7 @@ function agent(
 }
 
 /** As agents do: a run is priced first, and started with the quote. */
-async function callAgreed(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {
+export async function callAgreed(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {
   if (tool !== "run_pipeline" || "quote" in input) return call(client, tool, input);
   const priced = await call(client, "quote_pipeline", { pipeline: input["pipeline"], input: input["input"] ?? {} });
   const quote: unknown = priced.json?.quote;
