@@ -20,6 +20,7 @@ import { type LocalService, startLocalService } from "../../src/local-service/in
 import { AGENT_TAG, AgentSession } from "../../src/mcp/index.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { boundedLines } from "../../src/mcp/stdio.ts";
+import { agreed } from "./support/agent.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
@@ -187,8 +188,9 @@ async function attack(one: Hostile | Sent): Promise<void> {
 }
 
 async function call({ tool, input }: Hostile): Promise<void> {
-  // Waiting is no attack.
-  const given = tool === "wait_for_run" ? { ...input, timeout_seconds: 1 } : input;
+  // Waiting is no attack, and a start without its quote is none.
+  const waiting = tool === "wait_for_run" ? { ...input, timeout_seconds: 1 } : input;
+  const given = tool === "run_pipeline" ? await agreed(client, waiting) : waiting;
   const answer = (await client.callTool({ name: tool, arguments: { ...given } })) as CallToolResult;
   const text = JSON.stringify(answer);
   expect(text.length).toBeLessThan(400_000);

@@ -7,8 +7,10 @@ import { type SessionWorld, sessionWorld } from "./support/in-memory.ts";
 const TOKEN = "a-token-that-only-the-agent-has";
 let world: SessionWorld;
 let served: McpHttp;
+let quote: string;
 beforeAll(async () => {
   world = await sessionWorld(1_000_000);
+  quote = (await world.session.quote("poster", { subject: "x" }, { keep: true })).id!;
   served = await startHttp(world.session, { port: 0, token: TOKEN });
 });
 afterAll(async () => {
@@ -29,7 +31,7 @@ let calls = 0;
 /** What would spend money, were it let in. */
 function genuine(): Forged {
   calls += 1;
-  const input = { pipeline: "poster", name: `forged-${calls}`, input: { subject: "x" } };
+  const input = { pipeline: "poster", name: `forged-${calls}`, input: { subject: "x" }, quote };
   const message = {
     jsonrpc: "2.0",
     id: calls,

@@ -2,7 +2,7 @@ import type { ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { type AgentOptions, connect } from "./support/agent.ts";
+import { type Agent, type AgentOptions, agreed, connect } from "./support/agent.ts";
 
 let service: LocalService;
 beforeEach(async () => {
@@ -16,8 +16,8 @@ const agent = (transport: "stdio" | "http", flags: readonly string[], more: Part
     flags,
     ...more,
   });
-const poster = (name: string, input: Record<string, unknown>) => {
-  return { name: "run_pipeline", arguments: { pipeline: "poster", name, input } };
+const poster = async ({ client }: Agent, name: string, input: Record<string, unknown>) => {
+  return { name: "run_pipeline", arguments: await agreed(client, { pipeline: "poster", name, input }) };
 };
 
 describe.each(["stdio", "http"] as const)("a run as a task, over %s", (transport) => {
@@ -27,7 +27,7 @@ describe.each(["stdio", "http"] as const)("a run as a task, over %s", (transport
     const seen: string[] = [];
     let result: unknown = null;
     await one.client.listTools();
-    const stream = tasks.callToolStream(poster("kite", { subject: "a red kite" }), CallToolResultSchema, {
+    const stream = tasks.callToolStream(await poster(one, "kite", { subject: "a red kite" }), CallToolResultSchema, {
       task: { ttl: 60_000 },
     });
     for await (const message of stream) {
@@ -63,7 +63,7 @@ describe.each(["stdio", "http"] as const)("a run as a task, over %s", (transport
     const asTask = { task: { ttl: 1000 } } as const;
     const schema = CallToolResultSchema;
     await expect(
-      one.client.request({ method: "tools/call", params: { ...poster("a", {}), ...asTask } }, schema),
+      one.client.request({ method: "tools/call", params: { ...(await poster(one, "a", {})), ...asTask } }, schema),
     ).rejects.toThrow(/subject/);
     const waits = { name: "list_runs", arguments: {}, ...asTask };
     await expect(one.client.request({ method: "tools/call", params: waits }, schema)).rejects.toThrow(/starts no task/);

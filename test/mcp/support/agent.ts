@@ -130,10 +130,15 @@ function agent(
 
 /** As agents do: a run is priced first, and started with the quote. */
 export async function callAgreed(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {
-  if (tool !== "run_pipeline" || "quote" in input) return call(client, tool, input);
+  return call(client, tool, tool === "run_pipeline" ? await agreed(client, input) : input);
+}
+
+/** What `run_pipeline` is given, with the quote of it where it has a price. */
+export async function agreed(client: Client, input: Record<string, unknown>): Promise<Record<string, unknown>> {
+  if ("quote" in input) return input;
   const priced = await call(client, "quote_pipeline", { pipeline: input["pipeline"], input: input["input"] ?? {} });
   const quote: unknown = priced.json?.quote;
-  return call(client, tool, typeof quote === "string" ? { ...input, quote } : input);
+  return typeof quote === "string" ? { ...input, quote } : input;
 }
 
 export async function call(client: Client, tool: string, input: Record<string, unknown> = {}): Promise<Answer> {
