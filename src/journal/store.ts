@@ -1,3 +1,4 @@
+import type { CleanText } from "../clean-text.ts";
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, Comment, DecidedBy, GivenFile, RunEvent, StoredEvent } from "./events.ts";
@@ -72,7 +73,8 @@ export type ResultsQuery =
 
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
-  | { readonly type: "stop" }
+  /** `reason` is what the pause says, for people; absent: stopped on request. */
+  | { readonly type: "stop"; readonly reason?: CleanText }
   | ({
       readonly type: "approve";
       readonly step: string;

@@ -15,8 +15,11 @@ export function tagTexts(tags: Tags = {}): readonly string[] {
 
 /** Key of the tag that rows which were started together carry. */
 export const BATCH_TAG = "batch-of";
+/** Key of the tag that says where the row of a run was read from. */
+export const SOURCE_TAG = "rows-of";
 
-/** Of tags as text, those that people gave: which rows were started together is for budgets and filters. */
+/** Of tags as text, those that people gave: which rows belong together is for budgets and filters. */
 export function listedTags(tags: readonly string[]): readonly string[] {
-  return tags.filter((tag) => !tag.startsWith(tagText(BATCH_TAG, "")));
+  const own = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
+  return tags.filter((tag) => !own.some((key) => tag.startsWith(key)));
 }

@@ -70,7 +70,12 @@ function judge(state: RunState, { id, at, message }: InboxEntry): readonly RunEv
       if (isRunFinal(state.status) || restsAnyway(state)) return [];
       return [
         ...(state.status === "planned" ? [{ type: "run.started" } as const] : []),
-        { type: "run.paused", reason: "stopped", message: ownText("stopped on request"), request: { id, at } },
+        {
+          type: "run.paused",
+          reason: "stopped",
+          message: message.reason ?? ownText("stopped on request"),
+          request: { id, at },
+        },
       ];
     case "adopt":
       return adopted(state, message);

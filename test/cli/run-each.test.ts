@@ -191,6 +191,23 @@ describe("showrunner run --each", () => {
     expect((await jobsCreated()) - before).toBe(5);
   });
 
+  test("names the unfinished run of a row that was edited, with what it holds and the command that continues it", async () => {
+    csv("slogan\nold words\n");
+    expect((await each("--budget", "1", "--cap", "0.01/day")).code).toBe(3);
+    csv("slogan\nnew words\n");
+    const said = await each("--budget", "1");
+    expect([said.code, said.stderr]).toEqual([0, expect.stringMatching(/replaced: its row was changed or removed/)]);
+    const [, id] = /^(rows-\S+) replaced: .* \$0\.00 charged, \$0\.00 reserved, 0 of 1 step done$/m.exec(said.stderr)!;
+    expect(said.stderr).toContain(`Next: showrunner resume ${id}`);
+    const printed = await each("--budget", "1", "--json");
+    const lines = printed.stdout.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line)).filter(({ status }) => status === "replaced")).toMatchObject([
+      { line: null, id, cost: "0.00", held: "0.00", next: expect.stringContaining(`showrunner resume ${id}`) },
+    ]);
+    expect((await cli(["resume", id!], options)).code).toBe(0);
+    expect((await each("--budget", "1")).stderr).not.toContain("replaced");
+  });
+
   test("stops at a cap that the next row would meet too, and exits 3", async () => {
     csv(`slogan\n${Array.from({ length: 6 }, (_, index) => `capped ${index}`).join("\n")}\n`);
     const before = await jobsCreated();

@@ -1,9 +1,11 @@
+import { resolve } from "node:path";
 import {
   type BulkProblem,
   type BulkQuote,
   checkEach,
   quoteEach,
   type RowOutcome,
+  type RunReport,
   runEach,
   type Showrunner,
 } from "../../internal.ts";
@@ -32,6 +34,7 @@ export async function runRows(
   const atOnce = readCount(flags.atOnce);
   const { id: name, outDir, onExisting: _, budget: __, ...options } = runOptions(flags, loaded);
   const schema = await inputSchema(loaded.pipeline);
+  const base = (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown };
   const read = await readRows(file, {
     io,
     flags,
@@ -40,7 +43,7 @@ export async function runRows(
     pipeline: loaded.pipeline.name,
     profile: flags.profile,
     schema,
-    base: (await readInput(flags, io, { schema })) as { readonly [field: string]: unknown },
+    base,
   });
   if (!read.ok && read.rows.length === 0) return sayMistakes(read.mistakes, file, context, flags);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Detached> => {
@@ -52,7 +55,9 @@ export async function runRows(
       const problems = await checkEach(show, loaded.pipeline, rows, quoting);
       return sayMistakes(withProblems(read.mistakes, problems, rows), file, context, flags);
     }
-    const quote = await quoteEach(show, loaded.pipeline, rows, quoting);
+    // The same rows under another name, profile or with other fields for all are others: they replace none.
+    const source = JSON.stringify([resolve(io.cwd, file), name ?? null, flags.profile ?? null, base]);
+    const quote = await quoteEach(show, loaded.pipeline, rows, { ...quoting, source });
     if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
     sayQuote(quote, context);
     const rest = { totalMicros: { min: quote.mostMicros, max: maxOf(quote) }, expectedMicros: quote.mostMicros };
@@ -70,6 +75,7 @@ export async function runRows(
       flags,
       options: { ...options, budget, atOnce, outDir },
     });
+    sayReplaced(quote.replaced, context, flags);
     const isPaused = outcomes.some(({ status }) => status === "paused");
     const asking = new Set(isPaused ? (await show.waiting()).map(({ runId }) => runId) : []);
     const decisions = outcomes.filter(({ id }) => asking.has(id)).length;
@@ -136,6 +142,24 @@ function sayQuote(quote: BulkQuote & { readonly ok: true }, { output }: Context)
     max === null ? `from about ${dollars(mostMicros)}, open-ended: ${open.join(", ")}` : `${dollars(max)} at most`;
   const expected = max === null || max === mostMicros ? "" : `, about ${dollars(mostMicros)} expected`;
   output.say(`${counted(rows.length, "row")} cost ${about}${expected}${known}`);
+}
+
+/** At most so many replaced runs are named in the text. */
+const MOST_REPLACED = 10;
+
+/** Runs that no row is about any more: what each holds, and what continues it. */
+function sayReplaced(replaced: readonly RunReport[], { output }: Context, { json }: Pick<RunFlags, "json">): void {
+  for (const [at, { id, steps, cost, held, next }] of replaced.entries()) {
+    const message = "its row was changed or removed; nothing continues it but this command";
+    const command = next?.command ?? `showrunner resume ${id}`;
+    if (json) output.print(JSON.stringify({ line: null, id, status: "replaced", cost, held, message, next: command }));
+    if (at >= MOST_REPLACED) continue;
+    const done = `${steps.filter(({ status }) => status === "succeeded").length} of ${counted(steps.length, "step")} done`;
+    output.say(`${visible(id)} replaced: its row was changed or removed. $${cost} charged, $${held} reserved, ${done}`);
+    output.next(`${command}   (continues it; what is paid for is collected, the rest is bought)`);
+  }
+  const more = replaced.length - MOST_REPLACED;
+  if (more > 0) output.next(`showrunner runs   (${more} more runs were replaced)`);
 }
 
 interface End {

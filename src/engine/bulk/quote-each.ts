@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import PQueue from "p-queue";
 import type { Pipeline } from "../../define/index.ts";
-import { BATCH_TAG } from "../../journal/tags.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { BATCH_TAG, SOURCE_TAG } from "../../journal/tags.ts";
 import { parseUsd } from "../../money.ts";
 import type { Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
@@ -44,11 +45,22 @@ export type BulkQuote =
       readonly rows: readonly QuotedRow[];
       /** What all rows together are expected to cost, micro-dollars. */
       readonly mostMicros: number;
+      /** What the runs of rows of this source are marked with; null where none was given. */
+      readonly source: string | null;
+      /** Unfinished runs of rows that the source had and has no more: changed, or removed. `runEach` stops them. */
+      readonly replaced: readonly RunReport[];
     }
   /** Every problem of every row. */
   | { readonly ok: false; readonly problems: readonly BulkProblem[] };
 
-export type BulkQuoteOptions = Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal">;
+export interface BulkQuoteOptions
+  extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
+  /**
+   * Where the rows come from, such as the path of a file, of which they are all rows. Unfinished runs of rows that it had before
+   * are then replaced. Default: rows replace none.
+   */
+  readonly source?: string | undefined;
+}
 
 /** Rows planned or priced at a time: prices are requests, which the pace of the key spreads. */
 const AT_ONCE = 8;
@@ -60,7 +72,7 @@ export async function quoteEach(
   rows: readonly BulkRow[],
   options: BulkQuoteOptions = {},
 ): Promise<BulkQuote> {
-  const { profile, signal, ...quoting } = options;
+  const { profile, signal, source: from, ...quoting } = options;
   const known = await knownRuns(show, rows);
   const problems = await problemsOf(show, pipeline, rows, { known, profile, signal });
   if (problems.length > 0) return { ok: false, problems };
@@ -79,7 +91,17 @@ export async function quoteEach(
   const refused = quoted.flatMap((one) => ("row" in one ? [] : one));
   if (refused.length > 0) return { ok: false, problems: refused };
   const priced = quoted as readonly QuotedRow[];
-  return { ok: true, rows: priced, mostMicros: priced.reduce((sum, { mostMicros }) => sum + mostMicros, 0) };
+  const source = from === undefined ? null : hash("sha256", `${pipeline.name}\n${from}`).slice(0, 16);
+  const replaced = source === null ? [] : await replacedRuns(show, rows, source);
+  const mostMicros = priced.reduce((sum, row) => sum + row.mostMicros, 0);
+  return { ok: true, rows: priced, mostMicros, source, replaced };
+}
+
+async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: string): Promise<readonly RunReport[]> {
+  const current = new Set(rows.map(({ id }) => id));
+  const earlier = await show.runs({ tags: { [SOURCE_TAG]: source } });
+  const open = earlier.filter(({ runId, status }) => !current.has(runId) && !isRunFinal(status as RunState["status"]));
+  return inOrder(open, undefined, ({ runId }) => show.show(runId));
 }
 
 /** Every problem of every row that has no run yet; prices nothing. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { isShowrunnerError } from "../../errors.ts";
-import { BATCH_TAG, tagText } from "../../journal/tags.ts";
+import { BATCH_TAG, SOURCE_TAG, tagText } from "../../journal/tags.ts";
 import { formatUsd, parseUsd } from "../../money.ts";
 import type { RunResult } from "../drive/run-result.ts";
 import { InvalidOptionError } from "../errors.ts";
@@ -41,13 +41,13 @@ const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAK
 
 /**
  * One run a row, in order, so many at a time. All draw on one budget. A row is started only while what was started, at its
- * highest price, leaves enough for it. Rows whose runs are there already continue, under the new budget. Answers in the
- * order of the rows.
+ * highest price, leaves enough for it. Rows whose runs are there already continue, under the new budget. Runs that the rows
+ * replace are stopped first: nothing but `resume` continues them. Answers in the order of the rows.
  */
 export async function runEach(
   show: Showrunner,
   pipeline: Pipeline,
-  { rows }: BulkQuote & { readonly ok: true },
+  { rows, source, replaced }: BulkQuote & { readonly ok: true },
   options: BulkOptions = {},
 ): Promise<readonly RowOutcome[]> {
   const { budget, atOnce = 4 } = options;
@@ -55,7 +55,10 @@ export async function runEach(
     throw new InvalidOptionError("atOnce", `${atOnce} is no number of runs; use a whole number from 1.`);
   }
   const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
-  return new Bulk(show, pipeline, rows, { ...options, budgetMicros, atOnce }).run();
+  const reason = "its row was changed or removed, and is not continued";
+  for (const { id } of replaced) await show.stop(id, { reason });
+  const tags = source === null ? options.tags : { ...options.tags, [SOURCE_TAG]: source };
+  return new Bulk(show, pipeline, rows, { ...options, tags, budgetMicros, atOnce }).run();
 }
 
 interface Settings extends BulkOptions {

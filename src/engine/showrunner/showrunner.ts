@@ -175,8 +175,8 @@ export interface Showrunner {
     runId: string,
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
-  /** Asks whoever drives the run to stop it. Meant once: a run at rest continues with the next decision or `resume`. */
-  stop(runId: string): Promise<void>;
+  /** Asks whoever drives the run to stop it. Meant once: a run at rest continues with the next decision or `resume`. `reason`: why, for people. */
+  stop(runId: string, options?: { readonly reason?: string }): Promise<void>;
   /**
    * The steps of a run whose submits were never answered, each with the jobs that it may have made. Reads every job of
    * their models that was made while they were sent and that no run of this journal knows.

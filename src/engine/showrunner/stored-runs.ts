@@ -127,9 +127,9 @@ export abstract class StoredRuns {
     return this.store.deliver({ account: this.account, id, jobId, at: this.now() });
   }
 
-  async stop(runId: string): Promise<void> {
+  async stop(runId: string, { reason }: { readonly reason?: string } = {}): Promise<void> {
     await this.#checkRun(runId);
-    await this.#send(runId, { type: "stop" });
+    await this.#send(runId, { type: "stop", ...(reason !== undefined && { reason: cleanText(reason) }) });
   }
 
   async unresolved(runId: string): Promise<readonly UnresolvedStep[]> {
