@@ -144,12 +144,16 @@ interface BulkProblem extends Problem {
 type BulkQuote = {
   readonly ok: true;
   readonly rows: readonly QuotedRow[]; 
-  readonly mostMicros: number;
+  readonly mostMicros: number; 
+  readonly source: string | null; 
+  readonly replaced: readonly RunReport[];
 } | {
   readonly ok: false;
   readonly problems: readonly BulkProblem[];
 };
-type BulkQuoteOptions = Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal">;
+interface BulkQuoteOptions extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
+  readonly source?: string | undefined;
+}
 declare function quoteEach(show: Showrunner, pipeline: Pipeline, rows: readonly BulkRow[], options?: BulkQuoteOptions): Promise<BulkQuote>;
 interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
   readonly budget?: string | undefined;
@@ -167,7 +171,9 @@ interface RowOutcome {
   readonly message: string | null;
 }
 declare function runEach(show: Showrunner, pipeline: Pipeline, {
-  rows
+  rows,
+  source,
+  replaced
 }: BulkQuote & {
   readonly ok: true;
 }, options?: BulkOptions): Promise<readonly RowOutcome[]>;

@@ -1049,6 +1049,7 @@ type ResultsQuery = {
 };
 type InboxMessage = {
   readonly type: "stop";
+  readonly reason?: CleanText;
 } | ({
   readonly type: "approve";
   readonly step: string;
@@ -1848,7 +1849,9 @@ interface Showrunner {
     readonly afterSeq?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<StoredEvent>;
-  stop(runId: string): Promise<void>;
+  stop(runId: string, options?: {
+    readonly reason?: string;
+  }): Promise<void>;
   unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
