@@ -69,8 +69,8 @@ async function withoutBasis(journal: JournalStore, runId: string, as: string): P
 
 /** What the comparison says of a run whose plan need not be made again, which is what it says of one whose plan is. */
 async function driftOf(show: Showrunner, code: Pipeline) {
-  const { runId: _, committedMicros: __, ...drift } = await show.drift("x", code);
-  const { runId: ___, committedMicros: ____, ...compared } = await show.drift("bare", code);
+  const { runId: _, committedMicros: __, id: ___, ...drift } = await show.drift("x", code);
+  const { runId: ____, committedMicros: _____, id: ______, ...compared } = await show.drift("bare", code);
   expect(drift).toEqual(compared);
   return drift;
 }

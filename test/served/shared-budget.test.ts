@@ -6,7 +6,7 @@ import { openShowrunner } from "../../src/index.ts";
 import { AGENT_TAG, AgentSession } from "../../src/mcp/index.ts";
 import { formatUsd } from "../../src/money.ts";
 import { committedMicros } from "../../src/served/index.ts";
-import { picked, serve, still } from "../handler/support/served.ts";
+import { picked, quoteOf, serve, still } from "../handler/support/served.ts";
 import { localShow } from "../support/local-show.ts";
 import { isFull } from "../support/sample.ts";
 
@@ -38,7 +38,9 @@ async function handlers(budgetMicros: number): Promise<Doors> {
     ({ post }): Door => ({
       async start(at, key) {
         const headers = { "Idempotency-Key": key };
-        const response = await post(`/api/${at}/runs`, { input: { prompt: `${as} ${key}` } }, { as, headers });
+        const input = { prompt: `${as} ${key}` };
+        const { id: quote } = await quoteOf(await post(`/api/${at}/quote`, { input }, { as }));
+        const response = await post(`/api/${at}/runs`, { input, quote }, { as, headers });
         if (response.ok) return ((await response.json()) as { readonly id: string }).id;
         expect([402, 409, 422]).toContain(response.status);
         return null;
@@ -79,11 +81,14 @@ async function sessions(budgetMicros: number): Promise<Doors> {
   });
   const doors = opens.map(
     (session): Door => ({
-      start: (at, key) =>
-        session.start(at, `${prefix}-${key}`, { prompt: `${prefix} ${key}` }).catch((error: Error) => {
+      async start(at, key) {
+        const input = { prompt: `${prefix} ${key}` };
+        const { id: agreed } = await session.quote(at, input, { keep: true });
+        return session.start(at, `${prefix}-${key}`, input, { agreed: agreed! }).catch((error: Error) => {
           expect(error.message).toMatch(/left of this server.s budget|was planned from something else|is driven by/);
           return null;
-        }),
+        });
+      },
       async decide(id, pick) {
         const waits = await session.waiting(id).catch(() => []);
         for (const one of waits) await session.decide(one, { decision: "approve", pick: pick + 1 }).catch(() => {});
