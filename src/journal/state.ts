@@ -183,6 +183,8 @@ export interface PauseState {
   readonly stopId?: number;
   /** The step that has to be made again, since nobody has its output; absent where none has. */
   readonly rerun?: string;
+  /** Steps that a change replaces, which waits for their jobs; absent where none does. */
+  readonly replaced?: readonly string[];
 }
 
 /** Since when the service is unavailable, and its failure. */

@@ -35,6 +35,8 @@ export type Command =
       readonly input: Json;
       /** True when an earlier send may already have made the job: then only an acknowledgement settles it. */
       readonly mayExist: boolean;
+      /** Its step has changed: it is sent again only where its job may exist, or cannot be looked for. */
+      readonly isReplaced?: true;
     }
   | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly jobId: string }

@@ -3,6 +3,7 @@ import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/unresolved-text.ts";
 import { InvalidOptionError } from "../errors.ts";
@@ -87,6 +88,11 @@ export interface AdoptionParts {
   readonly repository: RunRepository;
 }
 
+interface LookupParts {
+  readonly client: Client;
+  readonly repository: Pick<RunRepository, "knownJobs">;
+}
+
 /** Every step of a run whose submit is unresolved. One step's words tell another's job apart, so all are looked at. */
 export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Promise<readonly UnresolvedStep[]> {
   const open = Object.values(state.steps).flatMap((step) => {
@@ -96,22 +102,11 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   });
   if (open.length === 0) return [];
   const said = (await parts.store.inbox(state.runId)).map(({ message }) => message).filter(isAdoption);
-  const jobs = new JobBook(
-    parts,
-    await knownJobs(
-      parts,
-      open.map(({ attempt }) => attempt),
-    ),
-  );
+  const jobs = await jobBook(parts, open);
   const events = await parts.store.read(state.runId);
   const listed: Omit<UnresolvedStep, "certain">[] = [];
   for (const { path, reason, attempt } of open) {
-    const isOfService = attempt.provider === undefined;
-    // The first answer brings the service's clock.
-    if (isOfService) await jobs.of(attempt.model!, attempt.intendedAt!);
-    const window = sendWindow(attempt, parts.client.clockOffsetMs());
-    const found = isOfService ? await jobs.of(attempt.model!, window.from) : [];
-    const nearby = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
+    const { window, candidates } = await jobs.madeBy(attempt, requestOf(path, attempt, events));
     const [from, to] = [new Date(window.from), new Date(window.to)];
     const last = said.findLast(({ step }) => step === path);
     listed.push({
@@ -124,7 +119,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
       provider: attempt.provider ?? null,
       sentFrom: from.toISOString(),
       sentTo: to.toISOString(),
-      candidates: isOfService ? await jobs.judged(requestOf(path, attempt, events), nearby) : [],
+      candidates,
       decided:
         last === undefined ? null : { jobId: last.jobId, ...(last.file !== undefined && { isFile: true as const }) },
     });
@@ -133,6 +128,34 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   const inputs = new Map(open.map(({ path, attempt }) => [path, attempt.input!]));
   const certain = unambiguous(undecided.map((one) => ({ ...one, input: inputs.get(one.step)! })));
   return listed.map((one) => ({ ...one, certain: certain.get(one.step) ?? null }));
+}
+
+/**
+ * The job that an unanswered submit of a step surely made; null: none that is listed can be its own; undefined: it is not
+ * certain. Other open requests of the run may have made what looks like its own.
+ */
+export async function jobOfSubmit(
+  parts: LookupParts,
+  state: RunState,
+  step: string,
+): Promise<string | null | undefined> {
+  const open = Object.values(state.steps).flatMap(({ path, attempts }) => {
+    const attempt = attempts.at(-1);
+    const isOpen = attempt !== undefined && attempt.provider === undefined && isUnanswered(attempt);
+    return isOpen ? [{ path, attempt }] : [];
+  });
+  const jobs = await jobBook(parts, open);
+  const questions = [];
+  for (const { path, attempt } of open) {
+    const { candidates } = await jobs.madeBy(attempt, requestOf(path, attempt, []));
+    questions.push({ step: path, model: attempt.model!, input: attempt.input!, candidates });
+  }
+  const possible = questions.find((one) => one.step === step)?.candidates.filter(({ match }) => match !== "unlike");
+  return possible?.length === 0 ? null : unambiguous(questions).get(step);
+}
+
+function isUnanswered({ phase, jobId }: AttemptState): boolean {
+  return phase === "unresolved" || (jobPhases.submitting.has(phase) && jobId === null);
 }
 
 /** Throws unless a person may say what became of the step. */
@@ -161,12 +184,15 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
   return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
 }
 
-/** Jobs that are somebody's. */
-async function knownJobs({ repository }: AdoptionParts, open: readonly AttemptState[]): Promise<ReadonlySet<string>> {
+/** All jobs that are nobody's. */
+async function jobBook(
+  { client, repository }: LookupParts,
+  open: readonly { readonly attempt: AttemptState }[],
+): Promise<JobBook> {
   const known = new Set(await repository.knownJobs());
   // Its own job, which the service did not show for a while.
-  for (const { jobId } of open) if (jobId !== null) known.delete(jobId);
-  return known;
+  for (const { attempt } of open) if (attempt.jobId !== null) known.delete(attempt.jobId);
+  return new JobBook(client, known);
 }
 
 const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
@@ -178,9 +204,21 @@ class JobBook {
   readonly #lists = new Map<string, { readonly from: number; readonly jobs: readonly JobSummary[] }>();
   readonly #details = new Map<string, Promise<{ prompt: string | null; idempotencyKey: string | null }>>();
 
-  constructor({ client }: AdoptionParts, known: ReadonlySet<string>) {
+  constructor(client: Client, known: ReadonlySet<string>) {
     this.#client = client;
     this.#known = known;
+  }
+
+  /** When an attempt was sent, and the jobs that it may have made, the likeliest first; of a provider none are listed. */
+  async madeBy(attempt: AttemptState, request: SentRequest) {
+    const isOfService = attempt.provider === undefined;
+    // The first answer brings the service's clock.
+    if (isOfService) await this.of(attempt.model!, attempt.intendedAt!);
+    const window = sendWindow(attempt, this.#client.clockOffsetMs());
+    if (!isOfService) return { window, candidates: [] };
+    const found = await this.of(attempt.model!, window.from);
+    const nearby = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
+    return { window, candidates: await this.judged(request, nearby) };
   }
 
   /** Jobs of a model since then that nobody knows, the newest first. */

@@ -43,8 +43,8 @@ export interface RerunScope {
   /** Stale and removed steps whose paid jobs are at the service now: these are completed before anything else. */
   readonly seenThroughFirst: readonly string[];
   /**
-   * Those of them whose request was never answered, with what is held for it: whether there is a job is not known. It is sent
-   * again under its key, which makes the job now if none was made.
+   * Those of them whose request was never answered, with what is held for it: its job is looked
+   * for at the service. Without one the request is withdrawn; where that is not certain, it is sent again under its key.
    */
   readonly unanswered: readonly { readonly step: string; readonly holdMicros: number }[];
 }

@@ -72,6 +72,8 @@ export type Revision =
       renew(state: RunState): Promise<Revision | null>;
       /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
+      /** Those of them whose requests are not to be made any more. */
+      replaces(state: RunState): readonly string[];
       /** The events that change the run; after them it continues. */
       events(state: RunState): readonly RunEvent[];
     };
@@ -136,15 +138,15 @@ export async function revise(
   checkResolved(state, touched);
   const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
   if (agreed !== null) await planner.offers.use(agreed.quote, state.runId, offered);
+  const replaces = ({ steps }: RunState) =>
+    touched.filter((path) => steps[path] !== undefined && !hasNoOpenJobs(steps[path]));
   return {
     kind: "rerun",
     agreed,
     of: planId(state),
     renew: async (now) => revise(now, how, await replanFor(now, how, planner), planner),
-    busy: ({ steps }) => [
-      ...touched.filter((path) => steps[path] !== undefined && !hasNoOpenJobs(steps[path])),
-      ...renamed.filter((path) => !hasNoOpenJobs(steps[path]!, { paid: true })),
-    ],
+    replaces,
+    busy: (now) => [...replaces(now), ...renamed.filter((path) => !hasNoOpenJobs(now.steps[path]!, { paid: true }))],
     events: (now) =>
       revisionEvents(now, {
         replanned: replannedOf(replanned, rerunScope, how),

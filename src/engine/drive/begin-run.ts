@@ -58,7 +58,11 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
     const busy = revision.busy(state);
     if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, isIdle: false };
     const message = `jobs at the service are completed first (${busy.join(", ")}); then the changes are applied. If this is interrupted, resume with the same command.`;
-    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, isIdle: false };
+    return {
+      events: [...budget, ...pauseForDrift(state, message, revision.replaces(state))],
+      pending: revision,
+      isIdle: false,
+    };
   }
   const isIdle = how.staysPaused !== true && isRunFinal(state.status) && !hasUncollectedWork(state);
   const { before, after } = isIdle || how.staysPaused === true ? { before: [], after: [] } : resumeEvents(state);
@@ -75,14 +79,15 @@ async function current(state: RunState, revision: Revision | null): Promise<Revi
   return isOutdated ? revision.renew(state) : revision;
 }
 
-function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
+function pauseForDrift(state: RunState, message: string, replaced: readonly string[] = []): readonly RunEvent[] {
   const start: readonly RunEvent[] = isRunFinal(state.status)
     ? [{ type: "run.reopened" }]
     : state.status === "planned"
       ? [{ type: "run.started" }]
       : [];
   const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
-  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
+  const paused = { type: "run.paused", reason: "drift", message: ownText(message) } as const;
+  return isSaid ? [] : [...start, { ...paused, ...(replaced.length > 0 && { replaced }) }];
 }
 
 /** What a run that begins knows of its prices: those that its steps need not ask for again. */

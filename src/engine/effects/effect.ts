@@ -1,5 +1,6 @@
 import type { Client, Clock, PlannedPoll, Priority, Turn } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
 import type { Command } from "../../run/command.ts";
@@ -46,6 +47,8 @@ export interface EffectContext {
   /** Download URLs by `job id, output`: known while the process lives, never written down. */
   readonly freshUrls: Map<string, string>;
   readonly jobOwners: JobOwners;
+  /** Jobs that steps of any run have. */
+  readonly repository: Pick<RunRepository, "knownJobs">;
   /** Results of earlier runs. */
   readonly cache: ResultCache;
   /** Earlier results that steps of this run reuse already: worked out once somebody asks, for it takes a look at every step. */

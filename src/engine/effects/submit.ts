@@ -1,9 +1,10 @@
-import { ApiError, type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
+import { ApiError, type SubmitAck, sleep, UnknownOutcomeError, UploadError } from "../../api/index.ts";
 import { cleanText, ownText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { RESENT_EVERY_MS } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
 import { TOO_OLD } from "../../run/kinds/job.ts";
+import { jobOfSubmit } from "../adoption/unresolved.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
@@ -19,6 +20,10 @@ export const submit: Effect<"submit"> = async (command, context) => {
   const ensure = (sha256: string) => ensureCopies([sha256], context);
   let { mayExist } = command;
   const { step } = command;
+  if (command.isReplaced === true) {
+    const end = await lookedFor(command, context);
+    if (end !== null) return end;
+  }
   for (let renew = false; ; renew = true) {
     let input: Submit["input"];
     try {
@@ -61,6 +66,33 @@ export const submit: Effect<"submit"> = async (command, context) => {
     }
   }
 };
+
+/** A send is answered within so long, or given up: a job of it is listed then, or was never made. */
+const ANSWERED_WITHIN_MS = 60_000;
+
+/**
+ * What became of the request of a step that has changed, so that it is not made now for nothing: its job, or that there is none.
+ * Null: it may have made one of several, or the service does not list them.
+ */
+async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
+  const { state, signal, clock, now } = context;
+  const { step, attempt, model } = command;
+  const { lastSentAt } = state.steps[step]!.attempts[attempt - 1]!;
+  // A process before this one may have sent until it died.
+  const lastAt = Math.max(lastSentAt!, Math.min(state.drivenSince ?? now(), lastSentAt! + RESENT_EVERY_MS));
+  let jobId: string | null | undefined;
+  try {
+    await sleep(clock, Math.max(0, lastAt + ANSWERED_WITHIN_MS - now()), signal);
+    jobId = await jobOfSubmit(context, state, step);
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return done();
+    return null;
+  }
+  if (signal.aborted) return done();
+  if (jobId === null) return done(withdrawn(command, "changed"));
+  if (jobId === undefined || !context.jobOwners.claim(state, command, jobId)) return null;
+  return done({ type: "job.submitted", step, attempt, jobId, model, replayed: true, ...serviceClock(context) });
+}
 
 /**
  * Clocks are set, and machines sleep: how old a key is that may have been used is asked the service, whose every answer
@@ -187,7 +219,10 @@ function refused({ step, attempt }: Submit, error: unknown): EffectResult {
   return done({ type: "job.submit.refused", step, attempt, error: journalError(error) });
 }
 
-function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "unsent" | "credentials"): RunEvent {
+function withdrawn(
+  { step, attempt }: Submit,
+  reason: "funds" | "expired" | "unsent" | "credentials" | "changed",
+): RunEvent {
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 

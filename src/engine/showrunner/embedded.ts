@@ -252,6 +252,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       reusedKeys: () => (reusedKeys ??= keysReusedBy(state)),
       freshUrls: new Map(),
       jobOwners: this.#jobOwners,
+      repository: this.repository,
       turn: turnOf(state.runId, state.planned.tags ?? {}, options.turns),
       store: this.store,
       clock: this.clock,

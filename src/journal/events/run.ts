@@ -22,6 +22,8 @@ interface Paused {
   readonly resumeAt?: number;
   /** Set for `files` where nobody has the output of a step any more: the step that has to be made again. */
   readonly rerun?: string;
+  /** Set for `drift` where a change waits for jobs: steps that it replaces, whose old requests are made only if they may exist. */
+  readonly replaced?: readonly string[];
   /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
@@ -151,13 +153,14 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "incident"),
   },
   "run.paused": {
-    apply: (fold, { reason, message, request, rerun, ...funds }) => {
+    apply: (fold, { reason, message, request, rerun, replaced, ...funds }) => {
       const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = funds;
       fold.moveRun();
       stopClock(fold.state.activeTime, fold.at);
       const stopId = request !== undefined && { stopId: request.id };
       fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt, ...stopId };
       if (rerun !== undefined) fold.state.pause = { ...fold.state.pause, rerun };
+      if (replaced !== undefined) fold.state.pause = { ...fold.state.pause, replaced };
       if (funds.asks !== undefined) fold.state.pause = { ...fold.state.pause, asks: funds.asks };
       if (reason === "approval") closeReruns(fold.state);
     },

@@ -84,6 +84,10 @@ const withdrawals = {
     line: "its model is not here; nothing was sent",
     why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.",
   },
+  changed: {
+    line: "never made: the service lists no job of it; its changed request is made instead",
+    why: "Its step had changed, and the service listed no job that it made. The changed request is made instead.",
+  },
   credentials: {
     line: "the service rejects the key; no job was created",
     why: "The service rejected the key; no job was created.",

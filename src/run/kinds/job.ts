@@ -194,6 +194,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   const id = `submit:${plan.path}#${n}`;
   if (builder.isActive(id)) return;
   const isWithheld = isUnsent(builder.context, plan.path, attempt);
+  const isReplaced = builder.state.pause?.replaced?.includes(plan.path) === true;
   if (isWithheld && !builder.mayStart) {
     builder.events.push({ type: "job.submit.withdrawn", ...target, reason: "unsent" });
     return;
@@ -209,7 +210,8 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   if (now - lastSentAt! > RESENT_NOTE_MS) {
     builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
-  builder.issue({ type: "submit", ...target, key: key!, model: model!, input: input!, mayExist: !isWithheld });
+  const request = { ...target, key: key!, model: model!, input: input!, mayExist: !isWithheld };
+  builder.issue({ type: "submit", ...request, ...(isReplaced && { isReplaced }) });
 }
 
 export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {

@@ -487,6 +487,7 @@ interface Paused {
   readonly asks?: readonly AskedPrice[];
   readonly resumeAt?: number;
   readonly rerun?: string;
+  readonly replaced?: readonly string[];
   readonly request?: {
     readonly id: number;
     readonly at: number;
@@ -653,6 +654,10 @@ declare const withdrawals: {
     readonly line: "its model is not here; nothing was sent";
     readonly why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.";
   };
+  readonly changed: {
+    readonly line: "never made: the service lists no job of it; its changed request is made instead";
+    readonly why: "Its step had changed, and the service listed no job that it made. The changed request is made instead.";
+  };
   readonly credentials: {
     readonly line: "the service rejects the key; no job was created";
     readonly why: "The service rejected the key; no job was created.";
@@ -690,7 +695,8 @@ type Command = {
   readonly key: string;
   readonly model: string;
   readonly input: Json; 
-  readonly mayExist: boolean;
+  readonly mayExist: boolean; 
+  readonly isReplaced?: true;
 } | {
   readonly type: "follow";
   readonly step: string;

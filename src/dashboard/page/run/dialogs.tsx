@@ -252,8 +252,9 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
       )}
       {unanswered.map(({ step, holdMicros }) => (
         <p key={step} class="note ask">
-          The request of {step} was never answered. It is sent again under its key, as it was: if it never arrived, it
-          is made now, for {usd(holdMicros)}.
+          The request of {step} was never answered. Its job is looked for at the service: if there is one, it is
+          completed, since it is paid for; if there is none, the changed request is made instead. If that cannot be
+          told, the old request is sent again under its key, for at most {usd(holdMicros)}.
         </p>
       ))}
       {isOver && <p class="note ask">This passes the budget of {usd(budgetMicros)}: set a new one below.</p>}
