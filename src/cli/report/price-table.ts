@@ -47,7 +47,7 @@ export function rerunTable(rerunScope: RerunScope, width?: number): string {
     lines.push(`Completed first, because they are paid for: ${atService.map(visible).join(", ")}`);
   for (const { step, holdMicros } of unanswered) {
     lines.push(
-      `Never answered: the request of ${visible(step)}. Its job is looked for at the service, about a minute later: if there is one, it is completed, since it is paid for; if there is none, the changed request is made instead. If that cannot be told, the old request is sent again under its key, for at most ${dollars(holdMicros)}`,
+      `Never answered: the request of ${visible(step)}. Its job is looked for at the service, about a minute later: if there is one, it is completed, since it is paid for; if there is none, the changed request is made instead. If that is uncertain, the old request is sent again under its key, for at most ${dollars(holdMicros)}`,
     );
   }
   return lines.join("\n");

@@ -253,8 +253,8 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
       {unanswered.map(({ step, holdMicros }) => (
         <p key={step} class="note ask">
           The request of {step} was never answered. Its job is looked for at the service: if there is one, it is
-          completed, since it is paid for; if there is none, the changed request is made instead. If that cannot be
-          told, the old request is sent again under its key, for at most {usd(holdMicros)}.
+          completed, since it is paid for; if there is none, the changed request is made instead. If that is uncertain,
+          the old request is sent again under its key, for at most {usd(holdMicros)}.
         </p>
       ))}
       {isOver && <p class="note ask">This passes the budget of {usd(budgetMicros)}: set a new one below.</p>}
