@@ -80,7 +80,7 @@ describe("redo with a note, on the command line", () => {
     const before = service.stats().jobs_created;
     const { code, stderr } = await here("resume", "c", "--redo", "also", "--note", "warmer", "--yes");
     expect(code, stderr).toBe(3);
-    expect(stderr).toContain("No `revise` of plain says what a note changes: the same is asked for again.");
+    expect(stderr).toContain("No `revise` of plain says what a note changes: it is asked for again as it was");
     expect(service.stats().jobs_created).toBe(before + 1);
   });
 
