@@ -101,7 +101,7 @@ describe("the person at the agent's side", () => {
     await without.call("run_pipeline", { pipeline: "portrait", name: "face", input: {} });
     await without.call("wait_for_run", { run: "agent-face" });
     const decision = { run: "agent-face", step: "face/pick", decision: "approve", pick: 1 };
-    expect((await without.call("approve_step", decision)).text).toContain("showrunner approve agent-face face/pick");
+    expect((await without.call("approve_step", decision)).text).toContain("they decide in the terminal");
     await without.hangUp();
     await using asking = await agent("stdio", ["--budget", "1", "--ask"], {
       cwd: without.cwd,
