@@ -88,6 +88,7 @@ import {
   WalletShortError,
 } from "./chunks/showrunner.js";
 import {
+  CallerError,
   ShowrunnerError,
   isShowrunnerError,
 } from "./chunks/errors.js";
@@ -322,6 +323,7 @@ export {
   type AssetHandle,
   type AudioResult,
   type Builder,
+  CallerError,
   type Catalog,
   type Client,
   type Drift,

@@ -5,8 +5,15 @@ declare abstract class ShowrunnerError extends Error {
     readonly cause?: unknown;
   });
 }
+declare class CallerError extends ShowrunnerError {
+  readonly code = "CALLER_ERROR";
+  constructor(message: string, options?: {
+    readonly cause?: unknown;
+  });
+}
 declare function isShowrunnerError(value: unknown): value is ShowrunnerError;
 export {
+  CallerError,
   ShowrunnerError,
   isShowrunnerError,
 };

@@ -77,13 +77,15 @@ declare class RequestError extends Error {
   readonly status: number;
   readonly code: string;
   readonly field: string | null;
+  readonly reference: string | null;
   readonly quote: QuoteView | null;
   constructor(status: number, {
     code,
     message,
     field,
+    reference,
     quote
-  }: Partial<Pick<RequestError, "code" | "message" | "field" | "quote">>);
+  }: Partial<Pick<RequestError, "code" | "message" | "field" | "reference" | "quote">>);
 }
 interface RunSnapshot {
   readonly run: RunView | null;

@@ -111,6 +111,7 @@ interface JournalError {
   readonly reasons?: readonly CleanText[];
   readonly flagged?: Flagged;
   readonly site?: CleanText;
+  readonly forCallers?: true;
 }
 interface Flagged {
   readonly of: "input" | "output" | null;
@@ -317,6 +318,7 @@ interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
+  forCallers?: string;
   skippedByCondition: boolean;
   pruned: boolean;
   startedAt: number | null;
@@ -545,6 +547,7 @@ type StepEvent = {
   readonly status: StepEnd;
   readonly reason: string | null; 
   readonly skippedByCondition?: true; 
+  readonly forCallers?: CleanText; 
   readonly pruned?: true;
 } | ({
   readonly type: "upload.stored";

@@ -46,7 +46,7 @@ interface HandlerOptions {
   readonly engine?: {
     wake(runId: string): Promise<void>;
   } | undefined;
-  readonly onDefect?: ((error: unknown) => void) | undefined;
+  readonly onDefect?: ((error: unknown, reference: string) => void) | undefined;
 }
 interface Handler {
   (request: Request): Promise<Response>;
