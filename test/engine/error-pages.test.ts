@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, createClient } from "../../src/api/index.ts";
-import { damageOf } from "../../src/engine/media/output-damage.ts";
+import { damageOf } from "../../src/engine/media/measure-media.ts";
 import { pipeline } from "../../src/index.ts";
 import { plainWav } from "../../src/placeholder-media.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";

@@ -3,8 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { measureMedia } from "../../src/engine/media/measure-media.ts";
-import { damageOf } from "../../src/engine/media/output-damage.ts";
+import { damageOf, measureMedia } from "../../src/engine/media/measure-media.ts";
 import { findFlaws } from "../../src/film/checks/find-flaws.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { audiogram, caption, mix } from "../../src/film/index.ts";

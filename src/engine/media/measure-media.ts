@@ -1,5 +1,5 @@
 import type { FileKind } from "../../plan/plan.ts";
-import { type Answered, type Fault, type MediaFacts, mediaReader } from "./media-reader.ts";
+import { type Answered, type Fault, type MediaFacts, mediaReader, type StatedFacts } from "./media-reader.ts";
 
 export type { MediaFacts };
 
@@ -15,4 +15,13 @@ export async function measureMedia(path: string, kind: FileKind): Promise<MediaF
 /** The content type that the first bytes of a file are of; null when they are of no known format. */
 export function contentTypeOf(path: string): Promise<Answered<"type">> {
   return mediaReader.ask({ name: "type", path });
+}
+
+/**
+ * How the bytes of a downloaded output show that they are not all of it, or something else; null for a whole one, and for
+ * one that could not be read, which shows nothing. They are compared with what the service states, as far as it does.
+ */
+export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
+  const answered = await mediaReader.ask({ name: "damage", path, stated });
+  return "is" in answered ? answered.is : null;
 }

@@ -6,7 +6,8 @@ import {
   type DownloadSource,
   MalformedResponseError,
 } from "../../api/index.ts";
-import { mediaReader, type StatedFacts } from "./media-reader.ts";
+import { damageOf } from "./measure-media.ts";
+import type { StatedFacts } from "./media-reader.ts";
 
 /** What was downloaded is not all of an output, or something else. It is gone from the disk. */
 export class DamagedOutputError extends MalformedResponseError {
@@ -32,13 +33,4 @@ export async function downloadOutput(
   if (damage === null) return got;
   await rm(target, { force: true });
   throw new DamagedOutputError(source, damage);
-}
-
-/**
- * How the bytes of a downloaded output show that they are not all of it, or something else; null for a whole one, and for
- * one that could not be read, which shows nothing. They are compared with what the service states, as far as it does.
- */
-export async function damageOf(path: string, stated: StatedFacts): Promise<string | null> {
-  const answered = await mediaReader.ask({ name: "damage", path, stated });
-  return "is" in answered ? answered.is : null;
 }

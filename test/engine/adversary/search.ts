@@ -11,11 +11,10 @@ import type { SimWorld, WorldOptions } from "./sim-world.ts";
 
 const BATCH = 500;
 /** What writes, fetches and looks at files, by where it is. */
-const inMemory = /\/src\/(?:api\/files|engine\/media)\/(part-file|output-damage|fetch-file|measure-media)\.ts$/;
+const inMemory = /\/src\/(?:api\/files|engine\/media)\/(part-file|fetch-file|measure-media)\.ts$/;
 const stands = new Map(
   Object.entries({
     "part-file": "./sim-media.ts",
-    "output-damage": "./sim-media.ts",
     "fetch-file": "./sim-fetch.ts",
     "measure-media": "./sim-measure.ts",
   }).map(([name, file]) => [name, import.meta.resolve(file)]),

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import type { FileKind } from "../../../src/plan/plan.ts";
 import { bytesIn } from "./sim-media.ts";
 
+export { damageOf } from "./sim-media.ts";
+
 /** In place of what reads a file's facts in a thread; see files-in-memory.ts. */
 export async function measureMedia(path: string, kind: FileKind): Promise<object> {
   const is = typeOf(path);
