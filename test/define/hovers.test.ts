@@ -23,7 +23,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["maxSteps:", /The most steps that a value may lead to/],
   ["openShowrunner(", /Opens journal, media store and service/],
   ["plan(whole", /All problems at once, or the plan/],
-  ["quote(whole", /The plan with prices\. Spends nothing/],
+  ["quote(whole", /The plan with prices, and the id that a start of just this is agreed to by\. Spends nothing/],
   ["run(whole", /Plans and prices the pipeline, then drives the run/],
   ["budget:", /The most that the run may cost/],
   ["resume(", /Continues with a run where its journal stands/],

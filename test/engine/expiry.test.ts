@@ -113,6 +113,7 @@ describe("Outputs that are not here yet", () => {
     // Each takes ten minutes longer than the one before, so that their outputs have different ages.
     const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
     const paidService = new FakePaidService({ catalog: builtInCatalog(), sleep });
+    paidService.now = () => clock.now();
     const journal = createMemoryJournal({ now: () => clock.now() });
     const client = paidService.client();
     let full = true;

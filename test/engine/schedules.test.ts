@@ -34,6 +34,7 @@ function hourly(more: Partial<Schedule> = {}): Schedule {
 function world(startAt = START) {
   const clock = new SimulatedClock(startAt);
   const paidService = new FakePaidService({ catalog: builtInCatalog(), priceMicros: () => 10_000 });
+  paidService.now = () => clock.now();
   const journal = createMemoryJournal({ now: () => clock.now() });
   const waits = new Set<{ timers: number }>();
   /** A process with these schedules. */

@@ -11,12 +11,15 @@ import { TINY_MP4 } from "../support/tiny-media.ts";
 /** Raw samples have no header that says what they are. */
 const PCM = new Uint8Array(48_000).map((_, index) => (index * 37) & 255);
 
-function asking(build: (provider: MockProvider) => object, kind: "speech" | "video"): Pipeline {
+function asking(build: (provider: MockProvider) => object, kind: "speech" | "video", more = {}): Pipeline {
   const model = build(new MockProvider());
   const input = kind === "speech" ? { text: "The boat leaves.", outputFormat: "pcm" } : { prompt: "a red boat" };
   return pipeline("asking", {
     input: z.object({}),
-    build: ({ generate }) => ({ made: generate("made", model as never, input as never, { maxCost: "0.50" }) }),
+    build: ({ generate }) => {
+      const made = generate("made", model as never, { ...input, ...more } as never, { maxCost: "0.50" });
+      return { made: "n" in more ? (made as unknown as { outputs(): never }).outputs() : made };
+    },
   });
 }
 
@@ -97,7 +100,11 @@ test("so it is of an operation", async () => {
   const answer = { status: "completed", videos: FILMS, response: {} };
   const result = await ran(
     world,
-    asking((provider) => ({ ...provider.startingVideo(), doStatus: async () => answer }), "video"),
+    asking(
+      (provider) => ({ ...provider.startingVideo(), maxVideosPerCall: 2, doStatus: async () => answer }),
+      "video",
+      { n: 2 },
+    ),
   );
   expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
   await expectKept(world, result, new Uint8Array(TINY_MP4));

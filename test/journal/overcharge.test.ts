@@ -55,14 +55,14 @@ describe("what models charge above their quotes", () => {
     expect(asked(45).overcharges).toEqual({ talk: { worst: null, unquotedMicros: 45, times: 1, excessMicros: 5 } });
   });
 
-  test("raises holds in proportion, rounded up, or to what was charged at most where nothing is quoted", () => {
+  test("raises holds of the same quote to what was charged for it, and to what was charged at most where nothing is quoted", () => {
     const { state } = new Folded();
     const counts = { times: 1, excessMicros: 1 };
     state.overcharges["m"] = { worst: { quotedMicros: 3, chargedMicros: 4 }, unquotedMicros: 50, ...counts };
     state.overcharges["n"] = { worst: null, unquotedMicros: 20, ...counts };
     const raised = (model: string, quotedMicros: number | null, holdMicros: number) =>
       raisedHold(state, model, { quotedMicros, holdMicros });
-    expect([raised("m", 100, 100), raised("m", 3, 3), raised("m", 100, 200)]).toEqual([134, 4, 200]);
+    expect([raised("m", 100, 100), raised("m", 3, 3), raised("m", 100, 200)]).toEqual([100, 4, 200]);
     expect([raised("m", null, 40), raised("m", 0, 0), raised("m", null, 60)]).toEqual([50, 50, 60]);
     expect([raised("n", 100, 100), raised("toString", 100, 100), raised("n", null, 10)]).toEqual([100, 100, 20]);
   });

@@ -72,7 +72,8 @@ export class FakePaidService {
   submits = 0;
   polls = 0;
   balanceReads = 0;
-  now: () => number = () => Date.UTC(2030, 0, 1);
+  now: () => number = FakePaidService.standingClock;
+  static readonly standingClock = () => Date.UTC(2030, 0, 1);
 
   constructor(options: FakeServiceOptions) {
     this.#options = options;

@@ -33,7 +33,7 @@ export async function openFakeShow(
   const clock = options.clock ?? new SimulatedClock();
   const paidService = options.paidService ?? new FakePaidService({ catalog: builtInCatalog(), ...options });
   // A job is made when it is asked for: by the same clock.
-  if (options.paidService === undefined) paidService.now = () => clock.now();
+  if (paidService.now === FakePaidService.standingClock) paidService.now = () => clock.now();
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
   const folder = mkdtempSync(join(tmpdir(), "fake-showrunner-"));
   const mediaDir = options.mediaDir ?? join(folder, "media");
