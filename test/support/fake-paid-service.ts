@@ -60,6 +60,8 @@ export interface FakeServiceOptions {
  * test, as the real one outlives a crashed process.
  */
 export class FakePaidService {
+  /** The clock of a service that nobody gave another one. */
+  static readonly standingClock = () => Date.UTC(2030, 0, 1);
   readonly jobs = new Map<string, FakePaidJob>();
   readonly byKey = new Map<string, string>();
   readonly uploads = new Map<string, string>();
@@ -73,7 +75,6 @@ export class FakePaidService {
   polls = 0;
   balanceReads = 0;
   now: () => number = FakePaidService.standingClock;
-  static readonly standingClock = () => Date.UTC(2030, 0, 1);
 
   constructor(options: FakeServiceOptions) {
     this.#options = options;
