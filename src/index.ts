@@ -76,5 +76,5 @@ export type { RunEvent, StoredEvent } from "./journal/events.ts";
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openJournal } from "./journal/open.ts";
 export type { JournalStore } from "./journal/store.ts";
-export type { Plan, PlanStep, Problem } from "./plan/plan.ts";
+export type { Json, Plan, PlanStep, Problem } from "./plan/plan.ts";
 export type { RunReport } from "./run/view/report.ts";

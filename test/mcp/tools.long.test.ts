@@ -101,7 +101,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(await said("quote_pipeline", { pipeline: "postr" })).toContain("choose one of: portrait, poster, voice");
     expect(await said("quote_pipeline", { pipeline: "poster", input: { subject: "" } })).toContain("subject");
     expect(await said("run_pipeline", { pipeline: "poster", name: "../x", input: {} })).toContain("→ at name");
-    expect(await said("run_status", { run: "agent-none" })).toContain("agent-none");
+    expect(await said("run_status", { run: "agent-none" })).toContain("There is no such run");
     expect(await said("show_model", { model: "none" })).toContain("`list_models`");
     expect(await said("no_such_tool", {})).toContain("use one of: list_pipelines");
     await expect(one.client.readResource({ uri: "file:///etc/passwd" })).rejects.toThrow(
@@ -155,7 +155,7 @@ describe("the budget", () => {
     await one.call("run_pipeline", { pipeline: "poster", name: "two", input: { subject: "x", copies: 2 } });
     const paused = await one.call("wait_for_run", { run: "agent-two" });
     const jobs = service.stats().jobs_created;
-    expect(paused.json.budget_usd).toBe("0.05");
+    expect(paused.json.budget_usd).toBe("0.04");
     const again = await one.call("resume_run", { run: "agent-two" });
     expect(again.isError, again.text).toBe(false);
     const after = (await one.call("wait_for_run", { run: "agent-two" })).json;
@@ -199,7 +199,7 @@ describe("decisions", () => {
     return one;
   };
 
-  test("are refused without --allow-approve, with the command that a person types", async () => {
+  test("are refused without --allow-approve, and an agent is told who decides", async () => {
     await using one = await start([]);
     const refused = await one.call("approve_step", {
       run: "agent-face",
@@ -208,7 +208,7 @@ describe("decisions", () => {
       pick: 1,
     });
     expect(refused).toMatchObject({ isError: true });
-    expect(refused.text).toContain("they decide with: showrunner approve agent-face face/pick");
+    expect(refused.text).toContain("show a person what waits; they decide in the terminal or the dashboard");
     expect((await one.call("run_status", { run: "agent-face" })).json).toMatchObject({ status: "paused" });
   });
 

@@ -339,6 +339,7 @@ export {
   type ImageResult,
   type JobHandle,
   type JournalStore,
+  type Json,
   type LocalFile,
   type Manifest,
   type Media,
