@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, platform } from "node:os";
 import { HOUR_MS } from "../duration.ts";
@@ -50,6 +51,28 @@ function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
 export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
   const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
   return isGone(holder, startOf) || isClockWrong(holder, leftMs);
+}
+
+/** This process as a part of a file's name, for {@link isMarkGone}. */
+export function processMark(): string {
+  const [boot, pids] = splitBootId(bootId()).map(shortHash);
+  return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
+}
+
+/** True only when the process of a mark cannot be running any more, as far as this machine can tell; starts no system tool. */
+export function isMarkGone(mark: string): boolean {
+  const [host, boot, pids, pid, start] = mark.split("-");
+  const [ownHost, ownBoot, ownPids] = processMark().split("-");
+  if (host !== ownHost) return false;
+  if (boot !== ownBoot) return true;
+  if (pids !== ownPids) return false;
+  const found = platform() === "linux" ? processStart(Number(pid)) : processExists(Number(pid)) ? "" : null;
+  return found === null || (found !== "" && shortHash(found) !== start);
+}
+
+/** What no name could hold, such as a path of the system, in a few letters. */
+function shortHash(text: string): string {
+  return hash("sha256", text).slice(0, 6);
 }
 
 type StartOf = (pid: number) => string | null;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
+import { stepTable } from "../../src/cli/commands/show.ts";
 import { openShowrunner, openSqliteJournal, pipeline } from "../../src/internal.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
@@ -235,4 +236,11 @@ export default pipeline("still", { input: z.object({}),
   expect(asked.stderr).toMatch(/sent at \S+\.\n.*account there\. Up to \$0\.05 may have been paid/);
   expect(asked.stderr).toMatch(/Next: showrunner adopt x still <file>\n.*\n +showrunner adopt x still none\n/);
   expect((await cli(["adopt", "x"], options)).stderr).toContain("Next: showrunner adopt x still <file|none>");
+});
+
+test("show marks what a provider charged without saying how much, in its step", () => {
+  const attempts = [{ cost: "0.05", unconfirmed: true }, { cost: "0.02" }];
+  const step = { path: "still", status: "succeeded", started_at: null, outputs: [], reason: "", attempts };
+  const report = { steps: [step] };
+  expect(stepTable(report as never)).toContain("$0.05 (not confirmed) + $0.02");
 });

@@ -2,6 +2,8 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Context } from "../../src/cli/context.ts";
+import { pipelinesIn } from "../../src/cli/load/pipelines-in.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { cli } from "./support/cli.ts";
@@ -128,4 +130,30 @@ test("a journal that this user may write to is opened for reading, and takes no 
   expect(journal.isReadOnly).toBe(true);
   await expect(journal.send("c1", { type: "stop" }, 1)).rejects.toThrow(/read-only/);
   await journal.close();
+});
+
+test("a file that exports several pipelines stands for all of them; one whose name is taken is named and left out", async () => {
+  const several = join(folder, "several");
+  await mkdir(several);
+  const one = (name: string) =>
+    `pipeline("${name}", { input: z.object({}), build: ({ task }) => ({ t: task("t", {}, () => 1) }) })`;
+  const head = 'import { pipeline } from "showrunner";\nimport { z } from "zod";\n';
+  await writeFile(
+    join(several, "a.ts"),
+    `${head}export const ad = ${one("ad")};\nexport const cover = ${one("cover")};\nexport default ad;\n`,
+  );
+  await writeFile(
+    join(several, "b.ts"),
+    `${head}export const again = ${one("cover")};\nexport const story = ${one("story")};\n`,
+  );
+  await writeFile(join(several, "c.ts"), "export const models = [];\n");
+  const notices: string[] = [];
+  const context = { io: { cwd: folder }, output: { say: (text: string) => notices.push(text) } } as unknown as Context;
+  const found = await pipelinesIn("several", context);
+  expect(found.map(({ pipeline, exportName }) => [pipeline.name, exportName])).toEqual([
+    ["ad", "ad"],
+    ["cover", "cover"],
+    ["story", "story"],
+  ]);
+  expect(notices).toEqual(["b.ts#again is left out: a.ts has a pipeline of its name, cover"]);
 });

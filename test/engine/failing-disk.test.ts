@@ -13,6 +13,7 @@ import {
   openSqliteJournal,
   pipeline,
   type RunResult,
+  type TaskContext,
 } from "../../src/internal.ts";
 import { JournalDiskFullError, JournalIoError } from "../../src/journal/errors.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
@@ -174,6 +175,27 @@ describe("A media folder without free space", () => {
     expect(paidService.jobs.size).toBe(jobs);
     expect(done.report.steps.find(({ path }) => path === "last")?.outputs[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
+});
+
+test("A disk that is full while a local function writes stops the run, which goes on once there is space", async () => {
+  const { journal, outDir, open } = await world("encode");
+  let full = true;
+  const film = pipeline("film", {
+    input: z.object({}),
+    build({ task }) {
+      const draw = async (_: unknown, { file }: TaskContext) => {
+        if (full) throw Object.assign(new Error("ffmpeg failed: No space left on device"), { code: "ENOSPC" });
+        writeFileSync(file("still"), greyPng(8));
+      };
+      return { still: task("draw", {}, draw, { files: { still: "image" } }).file("still") };
+    },
+  });
+  const runner = await open(journal);
+  const run = await runner.run(film, {}, { id: "x", outDir });
+  await expect(run.result()).rejects.toMatchObject({ code: "MEDIA_DISK", message: /the disk is full.*resume/ });
+  expect((await runner.show("x")).steps.filter(({ status }) => status === "failed")).toEqual([]);
+  full = false;
+  expect((await (await runner.run(film, {}, { id: "x", outDir })).result()).status).toBe("succeeded");
 });
 
 /** SQLite's own file is exchanged under it, in a process of its own: its writes or its fsyncs then really fail. */

@@ -74,6 +74,11 @@ test("a picture of a provider goes into a job of the service and a film of the s
   expect(provider.requests).toHaveLength(3);
   expect(await readFile((result.outputs as { still: { path: string } }).still.path)).toEqual(Buffer.from(greyPng(64)));
   expect(attemptsOf(result, "still")).toMatchObject([{ cost: "0.05", unconfirmed: true, status: "completed" }]);
+  const costs = result.report.steps.flatMap(({ attempts }) =>
+    attempts.filter(({ unconfirmed }) => unconfirmed === true),
+  );
+  expect(costs.map(({ cost }) => cost)).toEqual(["0.05", "0.05", "0.01"]);
+  expect(result.report.unconfirmed).toBe("0.11");
   expect(result.report.steps.find(({ path }) => path === "still")).toMatchObject({
     promise: "once",
     outputs: [{ status: "COMPLETED", asset_id: null, width: 64, file: "still.png" }],

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { buffer } from "node:stream/consumers";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -158,6 +158,28 @@ describe("The media store", () => {
     expect(existsSync(young)).toBe(true);
     expect(existsSync(abandoned)).toBe(false);
     expect(existsSync(join(busy, "frames.raw"))).toBe(true);
+  });
+
+  test("clears away at once what a process left that is gone, and nothing of one that runs", async () => {
+    const [own = "", name] = basename(media.tmpPath()).split(/\.(.*)/);
+    const mark = own.split("-");
+    const gone = [...mark.slice(0, 3), "4194304", "0".repeat(6)].join("-");
+    const reused = [...mark.slice(0, 4), "0".repeat(6)].join("-");
+    const beforeTheStart = [mark[0], "0".repeat(6), ...mark.slice(2)].join("-");
+    const elsewhere = ["0".repeat(6), ...mark.slice(1, 3), "4194304", "0".repeat(6)].join("-");
+    const left = [gone, reused, beforeTheStart, elsewhere, own].map((one) => join(dir, "tmp", `${one}.${name}`));
+    for (const path of left) mkdirSync(path);
+    for (const path of left) writeFileSync(join(path, "film.mp4"), "half");
+    const parts = [gone, own].map((one) =>
+      join(dir, "tmp", `.${one}.${name}`.slice(0, 60).concat(".0123456789ab.part")),
+    );
+    for (const path of parts) writeFileSync(path, "half");
+    expect(await media.garbage.removeLeftovers({ dryRun: true })).toBe(4);
+    expect([...left, ...parts].every((path) => existsSync(path))).toBe(true);
+    media = await openMediaStore(dir);
+    expect(left.map((path) => existsSync(path))).toEqual([false, false, false, true, true]);
+    expect(parts.map((path) => existsSync(path))).toEqual([false, true]);
+    expect(await media.garbage.removeLeftovers({ dryRun: false })).toBe(0);
   });
 
   test("in a place that is no folder says so", async () => {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -40,6 +40,11 @@ describe("what a file holds", () => {
       audio: null,
     });
   });
+});
+
+test.skipIf(!existsSync("/dev/full"))("a disk without space is the disk's error, not that of a clip", async () => {
+  const call = { inputs: [{ path: clip, name: "clip 1" }], args: ["-f", "matroska"], target: "/dev/full" };
+  await expect(runFfmpeg(call)).rejects.toMatchObject({ code: "ENOSPC", path: "/dev/full" });
 });
 
 describe("a foreign file", () => {

@@ -10,7 +10,9 @@ import { startLocalService } from "../../src/local-service/index.ts";
 import { startRecorder } from "../../src/recording/index.ts";
 import { startStudio } from "../../src/testing/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
+import { during } from "../support/fake-showrunner.ts";
 import { leaksIn, secretForms } from "../support/secret-forms.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
 const SECRET = "canary-5f0e9c71d2ab";
@@ -60,13 +62,14 @@ async function replaying(folder: string, more: { speed?: "fast" | "real"; orLoca
   return service;
 }
 
-async function runOn(baseUrl: string, apiKey: string, id = "run") {
+async function runOn(baseUrl: string, apiKey: string, id = "run", clock?: SimulatedClock) {
   const folder = await folderFor();
   const show = await openShowrunner({
     baseUrl,
     apiKey,
     journal: createMemoryJournal(),
     mediaDir: join(folder, "media"),
+    ...(clock !== undefined && { clock }),
   });
   try {
     return await (await show.run(ad, {}, { id, budget: "5", outDir: join(folder, "out") })).result();
@@ -227,6 +230,23 @@ test("a torn last line is passed over, and cut off by the next recorder", async 
   await (await fetch(`${second.baseUrl}/balance`, { headers: { authorization: `Key ${KEY}` } })).text();
   await second.close();
   expect(read(folder)).toBe(whole);
+});
+
+test("the run of a recording that is cut off pauses at the job that has no end, and names the recording and its half line", async () => {
+  const folder = await folderFor();
+  const recorder = await recorderOf((await hosted()).baseUrl, folder);
+  expect((await runOn(recorder.baseUrl, KEY)).status).toBe("succeeded");
+  await recorder.close();
+  const lines = read(folder).split("\n");
+  const kept = lines.findIndex((one) => one.includes('"status":202')) + 1;
+  const whole = lines.slice(0, kept).join("\n");
+  await writeFile(join(folder, "recording.jsonl"), `${whole}\n${lines[kept]!.slice(0, 40)}`);
+  const replayed = await replaying(folder);
+  const clock = new SimulatedClock();
+  const { report } = await during(clock, runOn(replayed.baseUrl, replayed.apiKey, "run", clock));
+  expect(report).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+  expect(report.message).toContain(`is not in the recording ${folder} of`);
+  expect(report.message).toContain(`(its last line, ${kept + 1}, is cut off)`);
 });
 
 const HEAD = '{"recording":1,"service":"https://x.test/v3","started_at":"2026-01-01T00:00:00.000Z"}\n';

@@ -28,8 +28,10 @@ function status({ status: said, approval }: Step): string {
 }
 
 function cost(step: Step): string {
-  const costs = step.attempts.map((attempt) => attempt.cost).filter((one) => one !== null);
-  return costs.length > 0 ? costs.map((one) => `$${one}`).join(" + ") : "–";
+  const costs = step.attempts.flatMap(({ cost, unconfirmed }) =>
+    cost === null ? [] : [`$${cost}${unconfirmed === true ? " (not confirmed)" : ""}`],
+  );
+  return costs.length > 0 ? costs.join(" + ") : "–";
 }
 
 function time(step: Step): string {
@@ -91,8 +93,7 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     const budget = report.budget === null ? "" : `, budget $${report.budget}`;
     const title = report.title === null ? "" : `"${visible(report.title)}"  `;
     const held = Number(report.held) > 0 ? `, $${report.held} reserved` : "";
-    const unconfirmed =
-      Number(report.unconfirmed) > 0 ? `, $${report.unconfirmed} for chats that were never answered` : "";
+    const unconfirmed = Number(report.unconfirmed) > 0 ? `, $${report.unconfirmed} not confirmed` : "";
     output.print(
       `${visible(report.id)}  ${title}${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
     );

@@ -117,13 +117,29 @@ const endings = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
 /** Loads the pipeline that `<file>[#export]` names. Throws {@link CliError} for everything that can be wrong with it. */
 export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPipeline> {
   const { file, exportName } = await locate(spec, cwd);
+  const { exports, pipelines } = await importPipelines(file, cwd);
+  const [name, pipeline] = choose(pipelines, exportName, { exports, shown: visible(relative(cwd, file) || file) });
+  loads.set(file, { ...loads.get(file)!, isSound: true });
+  return { pipeline, file, exportName: name };
+}
+
+/** Loads every pipeline that a file exports, each once. Throws {@link CliError} for a file that cannot be loaded. */
+export async function loadPipelines(path: string, cwd: string): Promise<readonly LoadedPipeline[]> {
+  const file = await existing(path, cwd);
+  const { pipelines } = await importPipelines(file, cwd);
+  loads.set(file, { ...loads.get(file)!, isSound: true });
+  return pipelines.flatMap(([exportName, pipeline], index) => {
+    const isFirst = pipelines.findIndex(([, other]) => other === pipeline) === index;
+    return isFirst ? [{ pipeline, file, exportName }] : [];
+  });
+}
+
+async function importPipelines(file: string, cwd: string) {
   shareOwnModules();
   const { isPipeline } = await import("../../internal.ts");
   const exports = await importFile(file, cwd, { generation: nextGeneration(file) });
   const pipelines = Object.entries(exports).filter((entry): entry is [string, Pipeline] => isPipeline(entry[1]));
-  const [name, pipeline] = choose(pipelines, exportName, { exports, shown: visible(relative(cwd, file) || file) });
-  loads.set(file, { ...loads.get(file)!, isSound: true });
-  return { pipeline, file, exportName: name };
+  return { exports, pipelines };
 }
 
 /** All that a file exports. Throws {@link CliError} as {@link loadPipeline} does. */

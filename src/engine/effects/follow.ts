@@ -1,7 +1,7 @@
 import { type ApiError, classifyStatus, isTerminal, type JobStatusView } from "../../api/index.ts";
 import { cleanText, sentence } from "../../clean-text.ts";
 import type { Progress } from "../../journal/store.ts";
-import { judge, lookAgainMs } from "../service/service-answers.ts";
+import { journalError, judge, lookAgainMs } from "../service/service-answers.ts";
 import { done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
@@ -50,7 +50,8 @@ export function followFailed(
   if (!isFound) return left();
   // A job that the journal knows is never submitted again because a read does not find it.
   const { status, code } = error as ApiError;
-  const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
+  const answer = sentence`${status} ${cleanText(code, 100)}: ${journalError(error).message}`;
+  const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${answer}`;
   const unresolved = { type: "job.unresolved", step, attempt, message, cause: "not found" } as const;
   return { end: "refused", events: [], otherwise: [unresolved] };
 }

@@ -70,9 +70,9 @@ export class FolderGarbage implements MediaGarbage {
     await rm(join(this.#folder, id), { force: true });
   }
 
-  /** Temporary files go when the store is opened. */
-  async removeLeftovers(): Promise<number> {
-    return 0;
+  /** Temporary files also go when the store is opened. */
+  removeLeftovers(options: { readonly dryRun: boolean }): Promise<number> {
+    return this.#files.removeLeftovers(options);
   }
 
   get #folder(): string {

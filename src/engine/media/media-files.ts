@@ -4,10 +4,11 @@ import { access, constants, lstat, mkdir, open, opendir, readdir, rename, rm, st
 import { basename, dirname, join, resolve } from "node:path";
 import { syncFolder } from "../../durable-file.ts";
 import { HOUR_MS } from "../../duration.ts";
+import { isMarkGone, processMark } from "../../journal/host.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type ByteRange, checkHash, isHash, type MediaSource, type StoredMedia } from "./media-store.ts";
 
-/** Remains of a killed process in the tmp folder go after this long: a slow download may still be writing. */
+/** What processes that this machine cannot look at left in the tmp folder goes after this long: one may still be writing. */
 const LEFTOVER_MS = 48 * HOUR_MS;
 
 /** Bytes in a temporary file, measured and on the disk. */
@@ -36,8 +37,9 @@ export class MediaFiles {
     } catch (error) {
       throw new MediaFolderError(root, error);
     }
-    await dropLeftovers(tmp);
-    return new MediaFiles(root, tmp, isCache);
+    const files = new MediaFiles(root, tmp, isCache);
+    await files.removeLeftovers();
+    return files;
   }
 
   /** Its files are linked to, which changes their `ctime`. */
@@ -54,7 +56,19 @@ export class MediaFiles {
   }
 
   tmpPath(): string {
-    return join(this.#tmp, randomUUID());
+    return join(this.#tmp, `${processMark()}.${randomUUID()}`);
+  }
+
+  /** Removes what processes that are gone left among the temporary files; answers how many there were. */
+  async removeLeftovers({ dryRun = false } = {}): Promise<number> {
+    let count = 0;
+    for (const name of (await unlessMissing(readdir(this.#tmp))) ?? []) {
+      const path = join(this.#tmp, basename(name));
+      if (!isMarkedGone(name) && Date.now() - (await lastWritten(path)) <= LEFTOVER_MS) continue;
+      if (!dryRun) await rm(path, { force: true, recursive: true });
+      count += 1;
+    }
+    return count;
   }
 
   /** Null where there is no file of these bytes. */
@@ -191,11 +205,10 @@ export async function measureBytes(pieces: AsyncIterable<Uint8Array>): Promise<S
   return { sha256: digest.digest("hex"), sizeBytes };
 }
 
-async function dropLeftovers(tmp: string): Promise<void> {
-  for await (const entry of await opendir(tmp)) {
-    const path = join(tmp, basename(entry.name));
-    if (Date.now() - (await lastWritten(path)) > LEFTOVER_MS) await rm(path, { force: true, recursive: true });
-  }
+/** A download's part file has a point before the name of its target. */
+function isMarkedGone(name: string): boolean {
+  const [, mark] = /^\.?((?:[0-9a-f]{6}-){3}\d+-[0-9a-f]{6})\./.exec(name) ?? [];
+  return mark !== undefined && isMarkGone(mark);
 }
 
 /** Of the folder of a local function, what is in it counts too: it may be writing there. */

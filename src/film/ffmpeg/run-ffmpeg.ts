@@ -73,7 +73,7 @@ async function callFfmpeg(call: FfmpegCall): Promise<string> {
   const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = call;
   const onOutput = progressReader(call);
   const { exitCode, stderr } = await runProgram(path, args, { signal, timeoutMs, onOutput, cwd: call.cwd });
-  if (exitCode !== 0) throw await failure(stderr, call, path);
+  if (exitCode !== 0) throw diskError(stderr, call) ?? (await failure(stderr, call, path));
   if (target !== null && (await stat(target)).size >= maxBytes - SLACK_BYTES)
     throw new FilmError("FFMPEG_TOO_LARGE", `what it made is larger than ${maxBytes} bytes`);
   return stderr;
@@ -88,6 +88,19 @@ function progressReader({ seconds, onProgress }: FfmpegCall): ((text: string) =>
     const [, microseconds] = [...text.matchAll(/^out_time_us=(\d+)/gm)].at(-1) ?? [];
     if (microseconds !== undefined) onProgress(Math.min(1, Number(microseconds) / 1e6 / seconds));
   };
+}
+
+/** How the C libraries of Linux, macOS and Windows call what is wrong with the disk that a program writes to, by its code. */
+const DISK_ERRORS = [
+  ["ENOSPC", /no space left on device/i],
+  ["EDQUOT", /dis[ck] quota exceeded/i],
+] as const;
+
+/** Null: what hindered it is not the disk. As Node's own error, so that the run waits for space and blames no step. */
+function diskError(stderr: string, { target }: FfmpegCall): Error | null {
+  const [code] = DISK_ERRORS.find(([, words]) => words.test(stderr)) ?? [];
+  if (code === undefined || target === null) return null;
+  return Object.assign(new Error(`ffmpeg failed: ${plainError(stderr)}`), { code, path: target });
 }
 
 /**

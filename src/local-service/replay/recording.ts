@@ -41,6 +41,8 @@ export interface Recording {
   readonly startedAt: number;
   readonly answers: readonly RecordedAnswer[];
   readonly assets: ReadonlyMap<string, RecordedAsset>;
+  /** The number of the half line at its end, which is passed over; null: it ends with a whole one. */
+  readonly tornLine: number | null;
 }
 
 const MOST_BYTES = 300 * 1024 * 1024;
@@ -103,7 +105,7 @@ export function readRecording(folder: string): Recording {
   const path = join(folder, RECORDING_FILE);
   const lines = readPlainFile(path, MOST_BYTES, folder).toString("utf8").split("\n");
   // Without its line break a line is torn.
-  lines.pop();
+  const tornLine = lines.pop() === "" ? null : lines.length + 1;
   const [first = "", ...rest] = lines;
   const known = head.safeParse(parsed(first));
   if (!known.success) throw unusable(path, `its first line is not that of a recording of version ${RECORDING_VERSION}`);
@@ -136,7 +138,8 @@ export function readRecording(folder: string): Recording {
       isCut: cut === true,
     });
   }
-  return { folder, service: known.data.service, startedAt: Date.parse(known.data.started_at), answers, assets };
+  const { service, started_at: startedAt } = known.data;
+  return { folder, service, startedAt: Date.parse(startedAt), answers, assets, tornLine };
 }
 
 /** Opens a plain file of a recording: no link, no device, no pipe. @throws LocalServiceError */

@@ -87,10 +87,9 @@ export class Replayer {
   /** Nobody knows how it ended: asked again and again it would never end. */
   #cutOff(request: string, { jobId }: ReplayedJob) {
     this.#service.metrics.unrecorded(request);
-    const { folder, service } = this.#recording;
     return refuse(
       "GONE",
-      `The recording ${folder} of ${service} stops before job ${jobId} ended. Record its run to the end: showrunner record ${folder}.`,
+      `The recording ${this.#where()} stops before job ${jobId} ended. Record its run to the end: showrunner record ${this.#recording.folder}.`,
     );
   }
 
@@ -167,11 +166,15 @@ export class Replayer {
     const differs = this.#book.nearest(request, body);
     const how = differs.length === 0 ? "" : `; what is recorded differs in ${differs.join(", ")}`;
     this.#service.metrics.unrecorded(`${request}${how}`);
-    const { folder, service } = this.#recording;
     throw refuse(
       "NOT_FOUND",
-      `${request} is not in the recording ${folder} of ${service}${how}. Record it: showrunner record ${folder}, or replay with --or-local.`,
+      `${request} is not in the recording ${this.#where()}${how}. Record it: showrunner record ${this.#recording.folder}, or replay with --or-local.`,
     );
+  }
+
+  #where(): string {
+    const { folder, service, tornLine } = this.#recording;
+    return `${folder} of ${service}${tornLine === null ? "" : ` (its last line, ${tornLine}, is cut off)`}`;
   }
 }
 

@@ -37,7 +37,10 @@ export interface RunReport {
   readonly cost: string;
   /** Reserved for jobs whose bill is not known yet. */
   readonly held: string;
-  /** Reserved for chat requests that were never answered: whether they were charged is unknown. */
+  /**
+   * What nobody has confirmed: reserved for chat requests that were never answered, and what `cost` counts for requests to
+   * providers whose charge is unknown.
+   */
   readonly unconfirmed: string;
   /** The command that continues it, to be pasted into a shell; null when nothing is left to do or a process drives it. */
   readonly next: NextCommand | null;
@@ -177,7 +180,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
     projected: formatUsd(projectedMicros(state)),
     cost: formatUsd(summary.spentMicros),
     held: formatUsd(summary.heldMicros),
-    unconfirmed: formatUsd(summary.unconfirmedMicros),
+    unconfirmed: formatUsd(summary.unconfirmedMicros + unconfirmedCost(state)),
     next: summary.next,
     over_budget: overBudget(state),
     overcharges: overchargeReports(state),
@@ -198,6 +201,12 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
       ...state.removedSteps.map((plan) => ({ removed: true as const, ...stepReport(state, plan) })),
     ],
   };
+}
+
+/** What `cost` counts for requests whose charge nobody has confirmed, micro-dollars. */
+function unconfirmedCost({ steps }: RunState): number {
+  const attempts = Object.values(steps).flatMap((step) => step.attempts);
+  return attempts.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
 }
 
 function stepReport(state: RunState, plan: PlanStep): StepReport {
