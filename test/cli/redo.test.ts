@@ -24,6 +24,16 @@ let service: LocalService;
 let folder: string;
 const env = () => ({ SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey });
 const here = (...args: readonly string[]) => cli(args, { cwd: folder, env: env() });
+/** With a person on the terminal, who says yes to all questions, and to the first one when `meanwhile` has happened. */
+function asking(args: readonly string[], meanwhile: () => Promise<unknown> = async () => {}) {
+  let happened: Promise<unknown> | undefined;
+  const ask = async () => {
+    happened ??= meanwhile();
+    await happened;
+    return "y";
+  };
+  return cli(args, { cwd: folder, env: env(), ask });
+}
 
 beforeAll(async () => {
   folder = await fastFolder("redo-");
@@ -82,6 +92,20 @@ describe("redo with a note, on the command line", () => {
     expect(code, stderr).toBe(3);
     expect(stderr).toContain("No `revise` of plain says what a note changes: it is asked for again as it was");
     expect(service.stats().jobs_created).toBe(before + 1);
+  });
+
+  test("a yes on the terminal is to the quote that was shown: what became another meanwhile is refused with the quote of it", async () => {
+    const edit = ["resume", "c", "--edit", "plain:prompt=sober"];
+    const before = service.stats().jobs_created;
+    const refused = await asking(edit, () => here("resume", "c", "--rerun", "card", "--yes"));
+    expect(refused.code, refused.stderr).toBe(2);
+    const [, shown] = /Quote (quote_[0-9a-f]+): --quote agrees/.exec(refused.stderr) ?? [];
+    expect(refused.stderr).toContain(`Quote ${shown} is for something else`);
+    expect(refused.stderr).toMatch(/The quote of what it is now: quote_[0-9a-f]+, at most/);
+    expect(service.stats().jobs_created).toBe(before + 1);
+    const done = await asking(edit);
+    expect(done.code, done.stderr).toBe(3);
+    expect(service.stats().jobs_created).toBe(before + 2);
   });
 
   test.each([

@@ -84,7 +84,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       requestId,
       budget,
       agree,
-      quote,
+      quote: quote ?? agreed.quote,
       maxUnquoted,
       ...(waitForFundsMs !== null && { waitForFundsMs }),
       ...waits,
@@ -209,7 +209,7 @@ interface ResumeRequest {
 
 type Agreed =
   | { readonly refused: ExitCode }
-  | ({ readonly accepted: boolean; readonly sameSeed: boolean } & Pick<ResumeOptions, "everywhere">);
+  | ({ readonly accepted: boolean; readonly sameSeed: boolean } & Pick<ResumeOptions, "everywhere" | "quote">);
 
 /** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
@@ -217,9 +217,11 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   const everywhere = given === null ? undefined : await decideElsewhere(show, context, { ...requested, given });
   const drift = given === null ? null : await show.drift(runId, given, { input, edit, everywhere });
   const isChanged = drift !== null && !drift.isSame;
+  let hasYes = false;
   if (isChanged) {
-    const refused = await sayDrift(drift, context, requested);
-    if (refused !== null) return { refused };
+    const answer = await sayDrift(drift, context, requested);
+    if (answer !== "agreed" && answer !== "by flag") return { refused: answer };
+    hasYes = answer === "agreed";
   }
   const goOn = { accepted: isChanged || flags.acceptChanges === true, sameSeed: flags.sameSeed === true, everywhere };
   const { requestId, rerunFailed } = flags;
@@ -235,8 +237,14 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
   const { id } = rerunScope;
   if (id !== null && flags.quote === undefined) context.output.say(`Quote ${id}: --quote agrees to just this.\n`);
-  if (show.service.kind === "hosted") await agree(rerunScope, context, requested);
-  return same.length > 0 ? { ...goOn, sameSeed: true } : goOn;
+  if (show.service.kind === "hosted") {
+    await agree(rerunScope, context, requested);
+    hasYes ||= flags.yes !== true;
+  }
+  // A yes on the terminal is to the prices that were shown for it, where they are of all that is made.
+  const isWhole = !isChanged || rerun === null || rerun.stale.length === 0;
+  const quote = hasYes && isWhole && flags.maxUnquoted === undefined ? (id ?? undefined) : undefined;
+  return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
 /** Whether a text that is edited is replaced in the other steps that show it: said by a flag, or by a person on the terminal. */
@@ -285,8 +293,12 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   );
 }
 
-/** Changes that were not accepted stop here, before any request to the service. */
-async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest): Promise<ExitCode | null> {
+/** Changes that were not accepted stop here, before any request to the service; `agreed`: a person on the terminal said yes. */
+async function sayDrift(
+  drift: Drift,
+  context: Context,
+  requested: ResumeRequest,
+): Promise<ExitCode | "agreed" | "by flag"> {
   const { runId, flags } = requested;
   const { output, io } = context;
   const isWanted = requested.input !== undefined || requested.edit !== undefined;
@@ -296,9 +308,9 @@ async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest
   output.say(`${output.paint(["bold", "yellow"], what)}:`);
   for (const line of diffLines(drift)) output.say(`  ${line}`);
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
-  if (flags.acceptChanges || (isWanted && flags.yes)) return null;
+  if (flags.acceptChanges || (isWanted && flags.yes)) return "by flag";
   output.say(rerunTable(drift, io.stderr.columns));
-  if (await isAgreed(io, "Apply these changes?")) return null;
+  if (await isAgreed(io, "Apply these changes?")) return "agreed";
   output.say("Nothing was spent or changed.");
   output.next(
     `${repeatedCommand(context, "--accept-changes")}   (or without ${wantedBy(requested)}, as it was planned)`,

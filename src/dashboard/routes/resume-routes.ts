@@ -2,6 +2,7 @@ import {
   type Drift,
   type Json,
   openSteps,
+  type Quote,
   type RerunScope,
   type ResumeOptions,
   type RunState,
@@ -34,6 +35,7 @@ export function resumeRoutes(context: DashboardContext): readonly Route[] {
       edit,
       everywhere: everywhereOf(body),
       note: optionalText(body, "note", 2000),
+      quote: optionalText(body, "quote", 100),
     });
     return {};
   };
@@ -192,9 +194,10 @@ export async function resumePreview(
 
 const MOST_LISTED = 100;
 
-function rerunView(rerunScope: RerunScope): RerunView {
-  const { runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
+function rerunView(rerunScope: RerunScope & Pick<Quote, "id">): RerunView {
+  const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
   return {
+    quote: id,
     runId,
     totalMicros,
     expectedMicros,

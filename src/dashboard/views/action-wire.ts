@@ -128,6 +128,8 @@ export interface DriftView {
 
 /** Steps to run again, and their price; the first ones of each list. */
 export interface RerunView extends Omit<RerunScope, "problems"> {
+  /** The quote that a yes agrees to; null where nothing can be agreed to. */
+  readonly quote: string | null;
   readonly openSteps: readonly string[];
   readonly staleCount: number;
   readonly problems: readonly string[];

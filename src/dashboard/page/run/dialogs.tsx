@@ -66,14 +66,18 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
+  /** Counted up where a yes was refused: what it costs is asked for, and shown, again. */
+  const [turn, setTurn] = useState(0);
   const preview = useLoaded(
     async (signal) => ({
       of: asked,
+      turn,
       shown: await post<ResumePreview>(`${runPath(head.id)}/resume-preview`, JSON.parse(asked), signal),
     }),
-    [head.id, asked],
+    [head.id, asked, turn],
   );
-  const isKnown = preview.state === "ready" && preview.value.of === JSON.stringify(wanted);
+  const isNewest = preview.state === "ready" && preview.value.turn === turn;
+  const isKnown = isNewest && preview.value.of === JSON.stringify(wanted);
   const known = preview.state === "ready" ? preview.value.shown : null;
   const isRemade = rerun.length > 0 || redo !== undefined;
   const isReplaced = isRemade || takesUp;
@@ -81,8 +85,15 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
   const elsewhere = known?.sameText ?? [];
   const isDecided = elsewhere.length === 0 || everywhere !== null;
   const same = known?.rerunScope?.sameSeed ?? [];
+  const quote = isReplaced ? (known?.rerunScope?.quote ?? undefined) : undefined;
   const resume = async () => {
-    await post<void>(`${runPath(head.id)}/resume`, { ...wanted, budget, note, acceptChanges: takesUp, sameSeed });
+    const answer = { budget, note, acceptChanges: takesUp, sameSeed, quote };
+    try {
+      await post<void>(`${runPath(head.id)}/resume`, { ...wanted, ...answer });
+    } catch (error) {
+      setTurn(turn + 1);
+      throw error;
+    }
     onResumed?.();
   };
   const remade = redo?.step ?? (rerun.length === 1 ? first : count(rerun.length, "step"));
@@ -95,7 +106,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         problems.length === 0 &&
         (same.length === 0 || sameSeed) &&
         isDecided &&
-        (isRemade ? isKnown : preview.state !== "loading")
+        (isReplaced ? isKnown : preview.state !== "loading")
       }
       onAction={resume}
       onClose={onClose}
