@@ -48,15 +48,26 @@ describe.each([
   });
 });
 
-test.each<readonly [Length, number]>([
-  ["longest", 2],
-  ["sound", 2],
-  ["pictures", 1],
-])("a joined clip whose sound is longer lasts by %s %s s", async (length, seconds) => {
-  const clip = fileOf("video", path("long-sound.mp4"));
-  const { value, file } = await make(folder, (task) => join(task, "j", [clip, clip], { length }));
-  expect((value as { readonly starts: readonly number[] }).starts[1]).toBeCloseTo(seconds, 1);
-  expect(Math.abs((await probe(file())).seconds - 2 * seconds)).toBeLessThan(0.05);
+test.each<readonly [Length, number, RegExp]>([
+  ["longest", 2, /lasts 2 s and the pictures 1 s: the last picture is held for 1 s/],
+  ["sound", 2, /the last picture is held for 1 s/],
+  ["pictures", 1, /its last 1 s are cut/],
+])(
+  "a joined clip whose sound is longer lasts by %s %s s, and the step says what was held or cut",
+  async (length, seconds, note) => {
+    const clip = fileOf("video", path("long-sound.mp4"));
+    const { value, file } = await make(folder, (task) => join(task, "j", [clip, clip], { length }));
+    const { lengthNote } = value as { readonly lengthNote: string };
+    expect(lengthNote.split("; ")).toEqual([1, 2].map((n) => expect.stringContaining(`the sound of clip ${n} of 2`)));
+    expect(lengthNote).toMatch(note);
+    expect((value as { readonly starts: readonly number[] }).starts[1]).toBeCloseTo(seconds, 1);
+    expect(Math.abs((await probe(file())).seconds - 2 * seconds)).toBeLessThan(0.05);
+  },
+);
+
+test("a join of clips whose sound ends with their pictures says nothing of their lengths", async () => {
+  const { value } = await make(folder, (task) => join(task, "j", [fileOf("video", path("film.mp4"))]));
+  expect(value).toMatchObject({ lengthNote: null });
 });
 
 const world = localShow();

@@ -20,8 +20,9 @@ export function filmSeconds(pictures: number, sound: number | null, length: Leng
 /** What of the two is lost or held, in words for people; null where they end together. */
 export function lengthNote(
   what: string,
-  { pictures, sound, length }: { readonly pictures: number; readonly sound: number; readonly length: Length },
+  of: { readonly pictures: number; readonly sound: number; readonly length: Length | undefined },
 ): string | null {
+  const { pictures, sound, length } = of;
   const seconds = filmSeconds(pictures, sound, length);
   if (seconds - pictures >= ALIKE_SECONDS) {
     const held = `the last picture is held for ${say(seconds - pictures)}`;

@@ -8,7 +8,7 @@ import { clipNames, filmTask, flatFiles, listOf, type StepFields, splitOptions, 
 import { type Clip, openClip } from "../graph/clip.ts";
 import type { Fit } from "../graph/fit.ts";
 import { joinGraph } from "../graph/join-graph.ts";
-import { filmSeconds, LENGTH, type Length } from "../graph/length.ts";
+import { filmSeconds, LENGTH, type Length, lengthNote } from "../graph/length.ts";
 import { filmArgs, SOUND_ARGS } from "../graph/output.ts";
 import { rateOf } from "../graph/rate.ts";
 import { type Format, pixelsOf, type Size } from "../graph/size.ts";
@@ -56,6 +56,12 @@ export interface Joined {
   readonly encoder: string;
 }
 
+/** What was made of clips with sound of their own. */
+export interface JoinedClips extends Joined {
+  /** What was held or cut of clips whose sound does not end with their pictures; null: nothing. */
+  readonly lengthNote: string | null;
+}
+
 /**
  * One film of several clips, in order: of any size, rate, coding and turn, with sound or without. Where one has sound, the
  * others are silent; where none has, neither has the film.
@@ -98,7 +104,7 @@ interface Source {
   readonly name: string;
 }
 
-async function joinFiles(sources: readonly Source[], options: JoinOptions, context: TaskContext): Promise<Joined> {
+async function joinFiles(sources: readonly Source[], options: JoinOptions, context: TaskContext): Promise<JoinedClips> {
   if (sources.length === 0) throw new FilmError("FILM_INPUT", "there is no clip to join");
   const clips: Clip[] = [];
   for (const { path, name } of sources) clips.push(await openClip(path, name, context.signal));
@@ -107,7 +113,16 @@ async function joinFiles(sources: readonly Source[], options: JoinOptions, conte
     throw new FilmError("FILM_INPUT", `${still.name} is a picture; make a film of it by slideshow`);
   const { length } = options;
   const lasting = clips.map((clip) => ({ ...clip, seconds: filmSeconds(clip.seconds, soundSeconds(clip), length) }));
-  return writeJoined(lasting, options, context);
+  const notes = clips.flatMap((clip) => {
+    const sound = soundSeconds(clip);
+    return sound === null
+      ? []
+      : (lengthNote(`the sound of ${clip.name}`, { pictures: clip.seconds, sound, length }) ?? []);
+  });
+  return {
+    ...(await writeJoined(lasting, options, context)),
+    lengthNote: notes.length === 0 ? null : notes.join("; "),
+  };
 }
 
 function soundSeconds({ audio }: Clip): number | null {
