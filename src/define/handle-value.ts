@@ -99,11 +99,6 @@ export function jobHandle<Y extends Yields, N extends number, I = unknown>(
   yields: Y,
   { build, input }: { readonly build: Build; readonly input: DraftJson },
 ): JobHandle<Y, N, I> {
-  const fieldOf = (field: string) => {
-    const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);
-    const value = isThere ? (input as { readonly [name: string]: DraftJson })[field] : undefined;
-    return mark<Value>({ step, yields: "value", form: "single" }, { to: "input", step, field, value, build });
-  };
   return mark<JobHandle<Y, N, I>>(
     {
       step,
@@ -111,10 +106,19 @@ export function jobHandle<Y extends Yields, N extends number, I = unknown>(
       form: "single",
       output: (index: number) => outputHandle({ step, yields, index, build }),
       outputs: () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "step", step, output: "all", build }),
-      input: fieldOf as JobHandle<Y, N, I>["input"],
+      input: fieldsOf(step, { build, input }) as JobHandle<Y, N, I>["input"],
     },
     { to: "step", step, output: "single", build },
   );
+}
+
+/** Handles of the fields that a step is asked with. */
+export function fieldsOf(step: string, { build, input }: { readonly build: Build; readonly input: DraftJson }) {
+  return (field: string) => {
+    const isThere = typeof input === "object" && input !== null && Object.hasOwn(input, field);
+    const value = isThere ? (input as { readonly [name: string]: DraftJson })[field] : undefined;
+    return mark<Value>({ step, yields: "value", form: "single" }, { to: "input", step, field, value, build });
+  };
 }
 
 export function outputHandle<Y extends Yields>(at: {
@@ -148,15 +152,17 @@ export function chosenHandle<Y extends Yields>(step: string, yields: Y, build: B
   return mark<Handle<Y, "single">>({ step, yields, form: "single" }, { to: "step", step, output: "single", build });
 }
 
-export function takesHandle<Y extends Yields>(
+export function takesHandle<Y extends Yields, I = unknown>(
   step: string,
   yields: Y,
-  takes: { readonly pointers: readonly StepPointer[]; readonly build: Build },
-): TakesHandle<Y> {
-  const all: Pointer = { to: "several", step, pointers: takes.pointers };
-  const outputs = () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, all);
-  const pointer: Pointer = { to: "step", step, output: "single", build: takes.build };
-  return mark<TakesHandle<Y>>({ step, yields, form: "single", outputs }, pointer);
+  takes: { readonly pointers: readonly StepPointer[]; readonly build: Build; readonly input: DraftJson },
+): TakesHandle<Y, I> {
+  const { pointers, build } = takes;
+  const outputs = () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "several", step, pointers });
+  // All are asked with the same but for the seed.
+  const input = fieldsOf(pointers[0]!.step, takes) as TakesHandle<Y, I>["input"];
+  const pointer: Pointer = { to: "step", step, output: "single", build };
+  return mark<TakesHandle<Y, I>>({ step, yields, form: "single", outputs, input }, pointer);
 }
 
 export function expandHandle<Y extends Yields>(step: string, yields: Y, build: Build): ExpandHandle<Y> {

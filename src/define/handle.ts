@@ -126,10 +126,12 @@ export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
 
 type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true) : never;
 
-/** Several takes of one job: the chosen one, and all. */
-export interface TakesHandle<Y extends Yields = Yields> extends Handle<Y, "single"> {
+/** Several takes of one job: the chosen one, and all. `I`: the input of its model. */
+export interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Handle<Y, "single"> {
   /** Every take, as a list. */
   outputs(): OutputsHandle<Y>;
+  /** A field that every take is asked with, as {@link JobHandle.input}; each has a `seed` of its own. */
+  input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
 
 /** The result of an expansion: the list of what its function returned. */

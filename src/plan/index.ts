@@ -47,4 +47,4 @@ export {
   optionsIn,
 } from "./second-choice.ts";
 export type { JobLimits } from "./slots.ts";
-export { placesOf, type SameText, type TextChange, withTexts } from "./texts.ts";
+export { placesOf, repeatedTexts, type SameText, type TextChange, withTexts } from "./texts.ts";

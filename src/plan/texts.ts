@@ -1,6 +1,6 @@
 import type { DraftJson, DraftStep } from "./draft.ts";
 import { mapRecord } from "./map-record.ts";
-import type { Json, PlanStep } from "./plan.ts";
+import type { PlanStep } from "./plan.ts";
 
 /** A text that somebody replaced wherever it stands in a run. */
 export interface TextChange {
@@ -55,15 +55,47 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   return found;
 }
 
-function visit(value: Json, field: string, note: (field: string, text: string) => void): void {
+/** A text of a local function that a job is asked with too, both written down. */
+export interface RepeatedText extends Omit<SameText, "isLocal"> {
+  /** The job, and the field of its input. */
+  readonly of: { readonly step: string; readonly field: string };
+}
+
+/** The first place of each local function where it says for itself what a job is asked with, as captions may. */
+export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedText[] {
+  const asked = new Map<string, RepeatedText["of"]>();
+  for (const step of steps) {
+    if (step.kind !== "job" || typeof step.input !== "object" || step.input === null) continue;
+    for (const [field, value] of Object.entries(step.input)) {
+      if (typeof value === "string" && isProse(value) && !asked.has(value))
+        asked.set(value, { step: step.path, field });
+    }
+  }
+  return steps.flatMap((step): readonly RepeatedText[] => {
+    if (asked.size === 0 || step.kind !== "task") return [];
+    const found: RepeatedText[] = [];
+    visit(step.input, "input", (field, text) => {
+      const of = asked.get(text);
+      if (of !== undefined) found.push({ step: step.path, field, text, of });
+    });
+    return found.slice(0, 1);
+  });
+}
+
+/** Words that somebody wrote: no id, no setting. */
+function isProse(text: string): boolean {
+  return /\S\s+\S/.test(text) || (isPhrase(text) && /\P{ASCII}/u.test(text));
+}
+
+function visit(value: DraftJson, field: string, note: (field: string, text: string) => void): void {
   if (typeof value === "string") return note(field, value);
-  if (typeof value !== "object" || value === null || "$ref" in value) return;
+  if (typeof value !== "object" || value === null || "$ref" in value || "$input" in value) return;
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) visit(item as Json, `${field}[${index}]`, note);
+    for (const [index, item] of value.entries()) visit(item as DraftJson, `${field}[${index}]`, note);
     return;
   }
   for (const [name, item] of Object.entries(value))
-    visit(item as Json, name === "$text" ? field : `${field}.${name}`, note);
+    visit(item as DraftJson, name === "$text" ? field : `${field}.${name}`, note);
 }
 
 /** The step with the fields of other inputs in place of `$input`. */

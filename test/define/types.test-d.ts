@@ -36,6 +36,15 @@ pipeline("types", {
       speech.input("prompt");
     });
 
+    test("so does a field that all takes are asked with, but for the seed, of which each has its own", () => {
+      const looks = takes("looks", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
+      job("of-takes", models.image, { prompt: looks.input("prompt") });
+      // @ts-expect-error each take has another seed
+      looks.input("seed");
+      // @ts-expect-error an image has no text
+      looks.input("text");
+    });
+
     test("media fields take handles of their own kind only", () => {
       job("ok", models.avatar, { start_image: face.output(1), audio: speech, prompt, ...size });
       // @ts-expect-error an image where sound goes

@@ -213,7 +213,7 @@ pipeline("words", {
     test("takes stand for the chosen one, and for all", () => {
       const options = { count: 3, choose: "person" } as const;
       const best = takes("best", models.image, { prompt: "x" }, options);
-      expectTypeOf(best).toEqualTypeOf<TakesHandle<"image">>();
+      expectTypeOf(best).toEqualTypeOf<TakesHandle<"image", SettledInput<typeof models.image>>>();
       job("uses", models.image, { prompt: "x", images: [best, best.outputs()] });
       // @ts-expect-error there is no field propmt
       takes("misspelt", models.image, { prompt: "x", propmt: "y" }, options);
@@ -323,7 +323,7 @@ pipeline("words", {
       }
       expectTypeOf(handles.none.yields).toEqualTypeOf<"unknown">();
       expectTypeOf(handles.chosen).toEqualTypeOf<Handle<"unknown", "single">>();
-      expectTypeOf(handles.takes).toEqualTypeOf<TakesHandle<"unknown">>();
+      expectTypeOf(handles.takes).toEqualTypeOf<TakesHandle<"unknown", SettledInput<"face-9">>>();
       task("i8", handles, (given) => {
         expectTypeOf(given.untyped).toEqualTypeOf<LocalFile>();
         expectTypeOf(given.none).toEqualTypeOf<readonly LocalFile[]>();

@@ -93,6 +93,45 @@ describe("a text of one step that stands in others", () => {
   });
 });
 
+test("a plan names a local function that repeats what a job is asked with, and what to write in its place", async () => {
+  const { show, clock } = await openFakeShow();
+  const { warnings } = await during(clock, show.quote(spoken, {}));
+  expect(warnings.filter(({ code }) => code === "same-text")).toEqual([
+    {
+      code: "same-text",
+      step: "old",
+      message: `input.lines[0].text says "${LINE}", which is also the text of speech: an edit of one leaves the other as it was. Write it once, and give here what the handle of speech has as .input("text")`,
+    },
+  ]);
+});
+
+test("what all takes, or all attempts of a job that is looked at, are asked with goes where a field of a job goes", async () => {
+  const made = pipeline("made", {
+    input: z.object({}),
+    build({ job, takes, task }) {
+      const looks = takes("looks", models.image, { prompt: "a boat at dawn" }, { count: 2, choose: "first" });
+      const accept = () => null;
+      const seen = job("seen", models.image, { prompt: "a tree at dusk" }, { accept, acceptAttempts: 2 });
+      const labels = task("labels", { a: looks.input("prompt"), b: seen.input("prompt") }, (given) => given);
+      return { looks, seen, labels };
+    },
+  });
+  const { show, clock, outDir } = await openFakeShow();
+  const { warnings } = await during(clock, show.quote(made, {}));
+  expect(warnings).toEqual([]);
+  const run = await during(clock, show.run(made, {}, { id: "x", outDir }));
+  const { status, report } = await during(clock, run.result());
+  expect(status).toBe("succeeded");
+  const value = { a: "a boat at dawn", b: "a tree at dusk" };
+  expect(report.steps.find(({ path }) => path === "labels")).toMatchObject({ value });
+  // What is edited in one take alone stands in the others still, and is asked about.
+  const edit = { "looks/1": { prompt: "a ship at dawn" } };
+  const again = { pipeline: made, acceptChanges: true, edit };
+  await during(clock, (await during(clock, show.resume("x", { ...again, everywhere: true }))).result());
+  const { steps } = await show.show("x");
+  expect(steps.find(({ path }) => path === "labels")).toMatchObject({ value: { ...value, a: "a ship at dawn" } });
+});
+
 test("after any edits no step says an old text, unless somebody chose so", async () => {
   // Of both lines none is a part of the other: a part is replaced within the other as well.
   const said = {

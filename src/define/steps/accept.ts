@@ -1,7 +1,7 @@
 import type { Candidate, DraftJson, Requirement } from "../../plan/draft.ts";
 import { type MediaKind, NOT_ACCEPTED } from "../../plan/plan.ts";
-import type { Handle } from "../handle.ts";
-import { chosenHandle } from "../handle-value.ts";
+import type { Handle, TakesHandle, Yields } from "../handle.ts";
+import { chosenHandle, fieldsOf, mark } from "../handle-value.ts";
 import type { ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { addJob, type Job, yieldOf } from "./add-job.ts";
@@ -57,6 +57,9 @@ export interface AcceptOptions<I extends AnyInspector> {
   readonly acceptAttempts?: number | undefined;
 }
 
+/** The output that was accepted, and the fields that every attempt is asked with. */
+export type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, I>, "outputs">;
+
 export const ACCEPT_OPTIONS: readonly string[] = ["accept", "acceptAttempts"];
 
 /** What an inspector found; its message lists it. One that throws anything else has not looked. */
@@ -83,7 +86,7 @@ export function addAccepted<M extends ModelOrId>(
   name: string,
   job: Omit<Job, "path" | "seed"> & { readonly model: M },
   read: OptionReader,
-): Handle<YieldOf<M>, "single"> {
+): AcceptedHandle<YieldOf<M>> {
   const attempts = read.count("acceptAttempts", { least: 1, most: 20, preset: 1 });
   const part = recorder.part(name);
   const inspector = inspectorOf(read);
@@ -116,7 +119,11 @@ export function addAccepted<M extends ModelOrId>(
   const pick = part.path("pick");
   const among = accepted.map((step) => ({ $ref: { step, output: "single" as const } }));
   addChoice(part, pick, among, { read: new OptionReader({}, pick, recorder), by: "first" });
-  return chosenHandle(pick, yieldOf(job.model), recorder.build);
+  const { build } = recorder;
+  // All attempts are asked with the same but for the seed.
+  const input = fieldsOf(part.path(1), { build, input: job.input });
+  const facts = { step: pick, yields: yieldOf(job.model), form: "single", input } as AcceptedHandle<YieldOf<M>>;
+  return mark(facts, { to: "step", step: pick, output: "single", build });
 }
 
 function inspectorOf(read: OptionReader): Inspector {

@@ -2,7 +2,7 @@ import type { Handle, JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
-import { ACCEPT_OPTIONS, type AcceptOptions, addAccepted, type InspectorOf } from "./accept.ts";
+import { ACCEPT_OPTIONS, type AcceptedHandle, type AcceptOptions, addAccepted, type InspectorOf } from "./accept.ts";
 import { addJob, checkModel, type Job, yieldOf } from "./add-job.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
@@ -43,7 +43,7 @@ export interface JobMethod {
     input: InputOf<M>,
     options?: JobOptions<NoInfer<M>> & AcceptOptions<InspectorOf<NoInfer<M>>> & ModeratedOptions<R> & Given<K>,
   ): "accept" extends K
-    ? Handle<YieldOf<M>, "single">
+    ? AcceptedHandle<YieldOf<M>, SettledInput<M>>
     : R extends "rewrite"
       ? Handle<YieldOf<M>, "single">
       : JobHandle<YieldOf<M>, MaxOutputsOf<M>, SettledInput<M>>;

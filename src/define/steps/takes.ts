@@ -7,7 +7,7 @@ import { addJob, checkModel, yieldOf } from "./add-job.ts";
 import { addChoice, type ChooseOptions } from "./choose.ts";
 import { JOB_OPTIONS, type JobOptions } from "./job.ts";
 import { OptionReader } from "./options.ts";
-import { bindRevise } from "./revise.ts";
+import { bindRevise, type SettledInput } from "./revise.ts";
 
 export interface TakesOptions<M extends ModelOrId = never>
   extends JobOptions<M>,
@@ -28,7 +28,7 @@ export interface TakesMethod {
     model: M,
     input: InputOf<M>,
     options: TakesOptions<NoInfer<M>>,
-  ): TakesHandle<YieldOf<M>>;
+  ): TakesHandle<YieldOf<M>, SettledInput<M>>;
 }
 
 /** Seeds fit any model that takes one. */
@@ -64,7 +64,7 @@ export function takesMethod(recorder: Recorder): TakesMethod {
     addChoice(part, pick, among, { read: choice, by: options?.choose, field: "choose" });
     const { build } = recorder;
     const pointers = takes.map((step): StepPointer => ({ to: "step", step, output: "single", build }));
-    return takesHandle(pick, yieldOf(model), { pointers, build });
+    return takesHandle(pick, yieldOf(model), { pointers, build, input: planned });
   };
 }
 

@@ -46,7 +46,7 @@ import { pricePlan, type Quote, unplanned } from "./quote.ts";
 import { missingRequirements } from "./requirements.ts";
 import type { StepPrice } from "./step-price.ts";
 import { settleDoubts, unreadTables } from "./tables.ts";
-import { type PlanWarning, unlistedChats } from "./totals.ts";
+import { type PlanWarning, textsTwice, unlistedChats } from "./totals.ts";
 
 /** Steps whose price says why they are not reused from an earlier run, at most. */
 const EXPLAINED = 100;
@@ -135,7 +135,11 @@ export class Planner {
     return produced.ok && problems.length === 0
       ? {
           ...produced,
-          warnings: [...produced.warnings, ...foreseenLengths(produced.plan, drafted.draft.functions)],
+          warnings: [
+            ...produced.warnings,
+            ...foreseenLengths(produced.plan, drafted.draft.functions),
+            ...textsTwice(drafted.draft.steps),
+          ],
           draft: drafted.draft,
           basis: basis(),
           profile,

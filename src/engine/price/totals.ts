@@ -1,6 +1,7 @@
 import { formatUsd } from "../../money.ts";
 import type { Catalog } from "../../plan/catalog-port.ts";
-import { expansionsIn, isPaid, isSecondChoice } from "../../plan/index.ts";
+import type { DraftStep } from "../../plan/draft.ts";
+import { expansionsIn, isPaid, isSecondChoice, repeatedTexts } from "../../plan/index.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 import type { StepPrice, Total } from "./step-price.ts";
@@ -12,9 +13,16 @@ export interface PlanWarning {
    * `unused`: a paid step that nothing uses. `unread-table`: rows of a model's table of combinations that cannot be read.
    * `accepted-anyway`: an input that is in no row of it, and that the service takes. `option-out`: a choice that cannot be
    * made, where another one follows. `unlisted-chat`: a chat model of which the service says that it has none. `length`: sound and
-   * pictures that will not end together.
+   * pictures that will not end together. `same-text`: a local function that says for itself what a job is asked with.
    */
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length";
+  readonly code:
+    | "unused"
+    | "unread-table"
+    | "accepted-anyway"
+    | "option-out"
+    | "unlisted-chat"
+    | "length"
+    | "same-text";
   /** A step's path, or the model that it is about. */
   readonly step: string;
   readonly message: string;
@@ -41,6 +49,18 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
   const out = steps.flatMap((step) => (isSecondChoice(step) ? step.second.out : []));
   return out.map(({ option, reason }) => ({ code: "option-out", step: option, message: `is out: ${reason}` }));
 }
+
+/** Texts that an edit of a step would leave in another one. */
+export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
+  return repeatedTexts(steps).map(({ step, field, text, of }) => {
+    const said = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+    const message = `${field} says ${said}, which is also the ${of.field} of ${of.step}: an edit of one leaves the other as it was. Write it once, and give here what the handle of ${of.step} has as .input("${of.field}")`;
+    return { code: "same-text", step, message };
+  });
+}
+
+/** Characters of a text that is named. */
+const MOST_SHOWN = 60;
 
 /** Chat models that may not be there, found before anything is paid. */
 export function unlistedChats(chats: readonly string[], catalog: Catalog): readonly PlanWarning[] {
