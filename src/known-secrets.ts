@@ -2,8 +2,10 @@ export const REDACTED = "[redacted]";
 
 /** A shorter secret protects nothing, and would be found in any text. Also the number of characters by which they are distinguished. */
 const SHORTEST_SECRET = 8;
-/** A process has a few dozen at most; a service that sets a new cookie with each answer must not fill its memory. */
+/** A process has a few dozen at most, and what services hand out without end must not fill its memory. */
 const MOST_SECRETS = 1_000;
+/** What a service hands out, such as a new cookie with each answer, leaves room for credentials. */
+const MOST_HANDED_OUT = 900;
 
 /** Secrets by their values: finds each of them in a text however it is written, going over the text once. */
 export class KnownSecrets {
@@ -16,11 +18,6 @@ export class KnownSecrets {
     for (const secret of secrets) this.learn(secret);
   }
 
-  /** Number of secrets known. */
-  get size(): number {
-    return this.#known.size;
-  }
-
   /** Removes this secret from every text from now on, and of `<id>:<secret>` the second part alone too. */
   learn(secret: string): void {
     for (const text of [secret, secret.slice(secret.indexOf(":") + 1)]) {
@@ -28,6 +25,11 @@ export class KnownSecrets {
       this.#known.add(text);
       for (const form of formsOf(text)) this.#add(form);
     }
+  }
+
+  /** As {@link learn}, for what is handed out anew again and again: it displaces no credential. */
+  learnHandedOut(secret: string): void {
+    if (this.#known.size < MOST_HANDED_OUT) this.learn(secret);
   }
 
   /** Secrets that overlap go together. */

@@ -1,3 +1,4 @@
+import { withoutSecrets } from "../clean-text.ts";
 import type { Json } from "../plan/plan.ts";
 import { suggest } from "../plan/suggest.ts";
 import { convert } from "./bodies/convert.ts";
@@ -9,7 +10,7 @@ import { isRecord, type JsonPath } from "./json-path.ts";
 import type { MigrationContext } from "./migration-context.ts";
 import { TYPE_FACTS } from "./models/need.ts";
 import type { V2Source } from "./read/source.ts";
-import { type BodyReport, type FieldEntry, lossKey, redacted } from "./report/report.ts";
+import { type BodyReport, type FieldEntry, lossKey } from "./report/report.ts";
 import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, type V2Type } from "./v2-types.ts";
 
 /** Converts a body and reports its outcome. */
@@ -22,7 +23,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
     const fieldReport = new FieldReport(value);
     const choices = ["leave this body on v2", "choose a v3 model with --map"];
     const fields = fieldReport.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
-    return { ...base, status: "open", steps: [], outputs: [], fields, body: redacted(value) as Json };
+    return { ...base, status: "open", steps: [], outputs: [], fields, body: withoutSecrets(value) as Json };
   }
   context.converted.set(index, converted);
   const entries = body.fieldReport
@@ -76,7 +77,7 @@ export function refusedReports(mistakes: readonly Mistake[], sources: readonly V
       .close(() => ["dropped", { why: `not migrated: ${message}` }])
       .map(cleaned);
     const type = typeof source.value.type === "string" ? source.value.type : "unknown";
-    const body = redacted(source.value) as Json;
+    const body = withoutSecrets(source.value) as Json;
     return [{ number: index + 1, at: source.at, type, status: "refused", ...NOTHING_MADE, fields, body }];
   });
 }
@@ -84,9 +85,9 @@ export function refusedReports(mistakes: readonly Mistake[], sources: readonly V
 function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][number] {
   return {
     ...entry,
-    value: redacted(entry.value) as Json,
-    newValue: redacted(entry.newValue) as Json,
-    why: redacted(entry.why) as string | null,
+    value: withoutSecrets(entry.value) as Json,
+    newValue: withoutSecrets(entry.newValue) as Json,
+    why: withoutSecrets(entry.why) as string | null,
   };
 }
 

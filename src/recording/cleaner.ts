@@ -3,9 +3,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import { credentialsIn, KnownSecrets } from "../known-secrets.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "../recorded-values.ts";
 
-/** So many credentials are looked for beside values of cookies, of which a service may set new ones without end. */
-const MOST_BESIDE_COOKIES = 100;
-const MOST_SECRETS = 150;
 /** Handles of uploads that are distinguished. */
 const MOST_HANDLES = 100_000;
 
@@ -24,7 +21,7 @@ export class Cleaner {
 
   /** Remembers what may be a credential in the headers of a request: it is taken out of everything from now on. */
   learnRequest(headers: IncomingHttpHeaders): void {
-    for (const secret of credentialsIn(headers)) this.#learn(secret);
+    for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
     this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
   }
 
@@ -77,14 +74,8 @@ export class Cleaner {
     return this.#secrets.remove(text);
   }
 
-  /** A service that sets a new cookie with each answer must not displace what credentials there are. */
   #learnCookies(pairs: readonly string[]): void {
-    if (this.#secrets.size >= MOST_BESIDE_COOKIES) return;
-    for (const pair of pairs) this.#learn(pair.replace(/^[^=]*=/, "").replace(/;.*$/s, ""));
-  }
-
-  #learn(secret: string): void {
-    if (this.#secrets.size < MOST_SECRETS) this.#secrets.learn(secret);
+    for (const pair of pairs) this.#secrets.learnHandedOut(pair.replace(/^[^=]*=/, "").replace(/;.*$/s, ""));
   }
 }
 

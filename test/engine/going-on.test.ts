@@ -306,6 +306,14 @@ describe("run with an id that exists", () => {
     expect(await during(world.clock, continues.result())).toMatchObject({ status: "succeeded" });
   });
 
+  test("a budget for one that another process drives is applied once that one has paused it", async () => {
+    const pause = { type: "run.paused", reason: "budget", message: ownText("too dear") } as const;
+    const world = await heldElsewhere(pause);
+    const handle = await followed(world, { budget: "7" });
+    const result = await during(world.clock, handle.result());
+    expect(result).toMatchObject({ status: "succeeded", report: { budget: "7.00" } });
+  });
+
   test("of several that follow it one takes it over, and the others are told its end all the same", async () => {
     const world = await heldElsewhere();
     slowLeases(world.journal, world.clock, 3);

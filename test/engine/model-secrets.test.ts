@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { pipeline } from "../../src/index.ts";
-import { openFakeShow } from "../support/fake-showrunner.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../support/mock-models.ts";
 import { leaksIn, secretForms } from "../support/secret-forms.ts";
 
@@ -54,3 +54,23 @@ test.each(Object.keys(HOLDERS))(
     }
   },
 );
+
+test("a model is looked at for its key when its work ends or cannot be asked for, not with each question while it is pending", async () => {
+  const provider = new MockProvider();
+  provider.pending = 20;
+  let looks = 0;
+  const headers = () => {
+    looks++;
+    return { Authorization: "Key plainKeyOfAnyProvider77" };
+  };
+  const model = { ...provider.startingVideo(), settings: { headers } };
+  const show = pipeline("film", {
+    input: z.object({}),
+    build: ({ generate }) => ({ a: generate("a", model, { prompt: "a film" }, { maxCost: "0.05" }) }),
+  });
+  const world = await openFakeShow();
+  const result = await during(world.clock, (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result());
+  expect(result.status).toBe("succeeded");
+  expect(provider.asked).toBeGreaterThan(10);
+  expect(looks).toBe(1);
+});

@@ -44,6 +44,8 @@ export interface AttachedParts {
   resultOf(state: RunState): RunResult;
   /** Drives the run here, once the process that did has ended. */
   takeOver(): Promise<RunHandle>;
+  /** Whether the paused run lacks limits that whoever follows it gave: it goes on with them here. */
+  lacksLimits(state: RunState): boolean;
 }
 
 /** A handle of a run that another process drives: it tells what happens, and takes the run over should that one die. */
@@ -68,7 +70,8 @@ export async function follow(
     afterSeq = events.at(-1)?.seq ?? afterSeq;
     if (row !== null && !isDriven(row, clock.now())) {
       const state = await parts.load();
-      if (state.status === "paused" || isRunFinal(state.status)) return parts.resultOf(state);
+      const isPaused = state.status === "paused" && !parts.lacksLimits(state);
+      if (isPaused || isRunFinal(state.status)) return parts.resultOf(state);
       const result = await driveOn(await parts.takeOver(), updates);
       if (result !== null) return result;
     }

@@ -173,13 +173,21 @@ export class RunSupervisor {
 }
 
 /** Whether whoever resumes the run wants something else of it than that it continues as was asked `before`. */
-function changesRun({ budgetMicros, maxUnquotedMicros, agreed }: RunState, how: Start, before: Start): boolean {
-  const { revision = null, move } = how;
-  const isOther = (option: "budget" | "agree" | "maxUnquoted", now: number | null) =>
+function changesRun(state: RunState, how: Start, before: Start): boolean {
+  return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
+}
+
+type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
+
+/** Whether these limits are other ones than were asked for `before`, or than the run has. */
+export function changesLimits(
+  { budgetMicros, maxUnquotedMicros, agreed }: RunState,
+  how: Limits,
+  before: Limits = {},
+): boolean {
+  const isOther = (option: keyof Limits, now: number | null) =>
     how[option] !== undefined && usdOption(option, how[option]) !== (usdOption(option, before[option]) ?? now);
   return (
-    revision !== null ||
-    move !== undefined ||
     isOther("budget", budgetMicros) ||
     isOther("agree", agreed?.maximumMicros ?? null) ||
     isOther("maxUnquoted", maxUnquotedMicros)

@@ -32,13 +32,15 @@ export const operation: Effect<"operation"> = async (command, context) => {
   if (model.doStatus === undefined) {
     return unresolved(command, attempt, ownText(`${plan.model} cannot be asked what became of it`));
   }
-  await learnSecretsOf(model);
   try {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
     const asked = await askStatus(model, { operation: attempt.operation, abortSignal });
+    // Of what is pending no word of its provider is kept.
+    if (asked.answer?.status !== "pending") await learnSecretsOf(model);
     return await ended(command, asked, { plan, attempt }, context);
   } catch (error) {
     if (context.signal.aborted) return done();
+    await learnSecretsOf(model);
     return askAgain(command, attempt, cleanText(`it could not be asked: ${saidBy(error)}`), context);
   }
 };

@@ -10,7 +10,7 @@ import type { Start } from "../drive/begin-run.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
 import type { HolderParts } from "../drive/leased-drive.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
-import { RunSupervisor } from "../drive/run-supervisor.ts";
+import { changesLimits, RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { JobOwners } from "../effects/job-owners.ts";
@@ -140,6 +140,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       resultOf: (now) => result(now, this.parts.media),
       // Nobody asks again when that process dies: a stop that it has not taken in still stands.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
+      lacksLimits: (state) => changesLimits(state, how),
     };
   }
 

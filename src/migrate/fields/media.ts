@@ -1,10 +1,10 @@
+import { redactText } from "../../clean-text.ts";
 import type { Json, MediaKind } from "../../plan/plan.ts";
 import { type Body, given } from "../body.ts";
 import { type Expression, shown } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
-import { withoutSecrets } from "../report/report.ts";
 import type { Job } from "./job.ts";
 
 /** A medium that a body uses: an edge to the step that produces it, or a file to supply. */
@@ -74,7 +74,7 @@ function outputOfBody(
 }
 
 function whyFile(id: string, body: Body, path: JsonPath): string {
-  return `v2 had ${withoutSecrets(id)}; first used by ${body.source.at}, ${pathText(path)}`;
+  return `v2 had ${redactText(id)}; first used by ${body.source.at}, ${pathText(path)}`;
 }
 
 /** Converts media to a field; those beyond the model's maximum become a decision. */

@@ -1,4 +1,3 @@
-import { redactUrl } from "../../clean-text.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { PipelineInput } from "../expression.ts";
 
@@ -188,17 +187,4 @@ export interface VerificationReport {
   readonly differences: readonly string[];
   /** Number of bodies that are not in the pipeline, because they are open or refused. */
   readonly uncovered: readonly string[];
-}
-
-/** A text without the queries and passwords of its URLs: either may be a secret. */
-export function withoutSecrets(text: string): string {
-  return text.replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, redactUrl);
-}
-
-/** Redacts every text within a value. */
-export function redacted(value: unknown): unknown {
-  if (typeof value === "string") return withoutSecrets(value);
-  if (Array.isArray(value)) return value.map(redacted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, redacted(item)]));
 }
