@@ -17,7 +17,7 @@ export const PUBLISHED: readonly Published[] = [
     name: "showrunner",
     folder: "",
     bundled: [
-      ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "@modelcontextprotocol/sdk"],
+      ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fastify/busboy", "@fontsource/inter", "@modelcontextprotocol/sdk"],
       ...["buffer-crc32"],
       ...["canonicalize", "commander", "content-type", "croner", "csv-parse"],
       ...["eventsource-parser", "fast-string-truncated-width", "fast-string-width", "image-size", "mediabunny"],

@@ -23,6 +23,7 @@ export { whileLoading } from "./engine/drive/while-loading.ts";
 export { InvalidOptionError } from "./engine/errors.ts";
 export { fileExtension } from "./engine/media/file-extension.ts";
 export { openMediaStore } from "./engine/media/folder-store.ts";
+export { discardUnnamed } from "./engine/media/gc.ts";
 export { measureMedia } from "./engine/media/measure-media.ts";
 export { readingFor } from "./engine/media/media-reader.ts";
 export type { MediaStore } from "./engine/media/media-store.ts";

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from "../internal.ts";
 import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
 import type { Call, Caller, Context } from "./options.ts";
@@ -38,10 +38,17 @@ export function overBudget(expectedMicros: number, left: number): Refusal {
 }
 
 /** The same caller and key are the same run, whatever process is asked, and no other caller's. */
-export function runIdOf({ tags }: Caller, key: string): string {
-  const owner = Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const digest = createHash("sha256").update(JSON.stringify([owner, key]));
-  return `run-${digest.digest("hex").slice(0, 32)}`;
+export function runIdOf(caller: Caller, key: string): string {
+  return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
+}
+
+/** A name for the caller that can be a folder. */
+export function ownerOf(caller: Caller): string {
+  return hash("sha256", JSON.stringify(ownerTags(caller))).slice(0, 16);
+}
+
+function ownerTags({ tags }: Caller) {
+  return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /** The row of a run that is the caller's; any other is as absent as one that never was. @throws Refusal 404 */

@@ -2,19 +2,34 @@ import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { cleanText } from "../clean-text.ts";
 import { InvalidOptionError, isPipeline, isRunId, readingFor, type Showrunner } from "../internal.ts";
-import { matchPath, notFound, Refusal, refusalFor, reported, Unplannable } from "../served/index.ts";
-import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME } from "./callers.ts";
+import {
+  BusyRefusal,
+  matchPath,
+  notFound,
+  Refusal,
+  refusalFor,
+  reported,
+  Shares,
+  Unplannable,
+} from "../served/index.ts";
+import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME, ownerOf } from "./callers.ts";
 import { EventStreams } from "./event-streams.ts";
 import { openApi } from "./open-api.ts";
-import type { Caller, Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
+import type { Call, Caller, Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
 import { continueRun, type Route, runRoutes } from "./run-routes.ts";
 import { sendMedia } from "./send-media.ts";
+import { SentFiles } from "./sent-files.ts";
 import { QuoteFirst, startRoutes } from "./start-routes.ts";
 
 const LEAST_SECRET = 16;
 const MOST_MESSAGE = 1_000;
 const MOST_FIELD = 300;
 const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
+const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
+/** Of the bodies of all requests that are not answered yet, bytes. */
+const MOST_IN_MEMORY = 128 * 1024 * 1024;
+/** What a request takes beside its body. */
+const REQUEST_BYTES = 64 * 1024;
 
 /**
  * Pipelines as endpoints of your server: price, start, list, status, events, decisions, files and stop of the caller's own runs.
@@ -40,11 +55,20 @@ export function createHandler(show: Showrunner, options: HandlerOptions): Handle
       return withHeaders(refused(context, error));
     }
   };
-  return Object.assign(handler, { resumeDue: () => resumeDue(context), close: () => streams.close() });
+  const close = () => {
+    streams.close();
+    context.sent.close();
+  };
+  return Object.assign(handler, { resumeDue: () => resumeDue(context), close });
 }
 
 function contextOf(show: Showrunner, options: HandlerOptions): Context {
-  const { prefix = "", secret = randomBytes(32).toString("base64url"), filesDir = ".showrunner/sent" } = options;
+  const {
+    prefix = "",
+    secret = randomBytes(32).toString("base64url"),
+    filesDir = ".showrunner/sent",
+    mostKept = {},
+  } = options;
   if (secret.length < LEAST_SECRET) throw new InvalidOptionError("secret", `give at least ${LEAST_SECRET} characters.`);
   if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
     throw new InvalidOptionError("prefix", `${JSON.stringify(prefix)} is no path; write it like /api/films.`);
@@ -55,7 +79,13 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
     prefix,
     secret,
     endpoints: endpointsOf(options.pipelines),
-    filesDir: resolve(filesDir),
+    sent: new SentFiles({
+      folder: resolve(filesDir),
+      show,
+      most: { each: mostKept.caller ?? MOST_KEPT.caller, all: mostKept.all ?? MOST_KEPT.all },
+      now: Date.now,
+    }),
+    memory: new Shares({ all: MOST_IN_MEMORY, what: "requests of yours", retryAfterS: 5 }),
     mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
     mistakes: new Map(),
     report: options.onDefect ?? ((error, reference) => log(`${reference}: ${String(error)}`)),
@@ -97,11 +127,33 @@ async function answer(context: Context, routes: readonly Route[], request: Reque
     // No store is asked for what can be no run: it may not even take the text.
     if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
     const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
-      route.handle({ context, request, caller, params, query }),
+      withShare(context, caller, (share) => route.handle({ context, request, caller, params, query, ...share })),
     );
     return answered instanceof Response ? answered : Response.json(answered);
   }
   throw notFound("This address");
+}
+
+/** What a request may take of memory and disk, given back once it is answered. @throws BusyRefusal */
+async function withShare<T>(
+  { memory, sent, report }: Context,
+  caller: Caller,
+  handle: (share: Pick<Call, "files" | "hold">) => Promise<T>,
+): Promise<T> {
+  const owner = ownerOf(caller);
+  const files = sent.request(owner);
+  let held = 0;
+  const hold = (sizeBytes: number) => {
+    memory.take(owner, sizeBytes);
+    held += sizeBytes;
+  };
+  try {
+    hold(REQUEST_BYTES);
+    return await handle({ files, hold });
+  } finally {
+    memory.free(owner, held);
+    await files.release().catch((error: unknown) => reported(error, report));
+  }
 }
 
 /** A mistake of `authorize` is the operator's: logged once for each of its kinds, however often callers meet it. @throws Refusal 500 */
@@ -140,7 +192,9 @@ function refused({ report }: Context, error: unknown): Response {
   const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
   // Names of fields and parts are the sender's, and as long as a body.
   const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
-  return Response.json({ error: { code, message: text, field: at, reference, ...problems, ...quote } }, { status });
+  const headers = refusal instanceof BusyRefusal ? { "Retry-After": String(refusal.retryAfterS) } : {};
+  const body = { error: { code, message: text, field: at, reference, ...problems, ...quote } };
+  return Response.json(body, { status, headers });
 }
 
 function withHeaders(response: Response): Response {

@@ -1,5 +1,5 @@
 import { isRunFinal, type RunRow, type RunState } from "../internal.ts";
-import { Refusal, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
+import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
 import { budgetTag } from "./callers.ts";
 import type { Call, Context } from "./options.ts";
 import { RunFeed } from "./run-feed.ts";
@@ -13,10 +13,12 @@ interface Followed {
 export class EventStreams {
   readonly #context: Context;
   readonly #followed = new Map<string, Followed>();
-  readonly #perCaller = new Map<string, number>();
+  readonly #shares: Shares;
 
   constructor(context: Context) {
     this.#context = context;
+    const each = context.options.mostStreams ?? 1_000;
+    this.#shares = new Shares({ each, all: 10 * each, what: "open streams of yours", retryAfterS: 60 });
   }
 
   close(): void {
@@ -24,19 +26,20 @@ export class EventStreams {
     this.#followed.clear();
   }
 
-  /** The run's events after that of `Last-Event-ID`, pictures of the run as it changes, and progress. @throws Refusal 429 */
+  /** The run's events after that of `Last-Event-ID`, pictures of the run as it changes, and progress. @throws Refusal 429, 503 */
   open({ request, caller }: Call, row: RunRow): Response {
     const afterSeq = seenBefore(request, row);
     const isFinal = isRunFinal(row.status as RunState["status"]);
     // A browser connects again whenever a stream ends; this answer ends that, as nothing comes any more.
     if (isFinal && afterSeq === row.lastSeq) return new Response(null, { status: 204 });
     if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });
-    const leave = this.#enter(budgetTag(caller));
+    const owner = budgetTag(caller);
+    this.#shares.take(owner, 1);
     const followed = this.#follow(row.runId);
     const frames = this.#frames(followed.feed, afterSeq, request.signal);
     const encoder = new TextEncoder();
     const end = once(() => {
-      leave();
+      this.#shares.free(owner, 1);
       this.#unfollow(row.runId, followed);
     });
     const body = new ReadableStream<Uint8Array>(
@@ -89,18 +92,6 @@ export class EventStreams {
       if (feed.isOver || signal.aborted || (text === "" && feed.isShownToEnd && seq >= feed.lastSeq)) return;
       if (text === "" && (await beatOr(moved, signal))) yield STREAM_BEAT;
     }
-  }
-
-  #enter(caller: string): () => void {
-    const open = this.#perCaller.get(caller) ?? 0;
-    const { mostStreams = 1_000 } = this.#context.options;
-    if (open >= mostStreams) throw new Refusal(429, "TOO_MANY", `${open} streams are open; close some of them first.`);
-    this.#perCaller.set(caller, open + 1);
-    return () => {
-      const left = (this.#perCaller.get(caller) ?? 1) - 1;
-      if (left === 0) this.#perCaller.delete(caller);
-      else this.#perCaller.set(caller, left);
-    };
   }
 
   #follow(runId: string): Followed {

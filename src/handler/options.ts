@@ -1,11 +1,17 @@
 import type { Pipeline, Showrunner } from "../internal.ts";
-import type { Report } from "../served/index.ts";
+import type { Report, Shares } from "../served/index.ts";
+import type { RequestFiles, SentFiles } from "./sent-files.ts";
 
 /** A pipeline as an endpoint, with what only its author decides. */
 export interface Endpoint {
   readonly pipeline: Pipeline;
   /** Kept with the run, so that a worker finds its code. Default: this process supplies it. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
+  /**
+   * Files and folders that the pipeline's own code may upload from, such as `["assets/"]`, links resolved; relative to the working folder.
+   * Default: none. What a caller sends can be read by its own run in any case, and nothing else.
+   */
+  readonly files?: readonly string[] | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. Default: such jobs are refused. */
   readonly maxUnquoted?: string | undefined;
 }
@@ -40,13 +46,21 @@ export interface HandlerOptions {
    * addresses end with the process.
    */
   readonly secret?: string | undefined;
-  /** Folder for files that callers send as input; kept, so that a run can be resumed. Default `.showrunner/sent`. */
+  /**
+   * Folder for files that callers send as input. Those of a run are kept with it, so that it can be resumed; those of a quote until it
+   * expires. Default `.showrunner/sent`.
+   */
   readonly filesDir?: string | undefined;
+  /**
+   * Bytes of files in `filesDir` that belong to no run: of one caller, and of all. A caller above gets 429; while all together have too much, 503.
+   * Default 1 GiB and 16 GiB.
+   */
+  readonly mostKept?: { readonly caller?: number | undefined; readonly all?: number | undefined } | undefined;
   /** Origins in your own network that inputs may name files at, as `inside` of `openShowrunner`. Default none. */
   readonly inside?: readonly string[] | undefined;
   /** Largest input with its files, bytes. Default 64 MiB; an input without files may have 1 MiB. */
   readonly mostBytes?: number | undefined;
-  /** Open streams of events of one caller. Default 1,000. */
+  /** Open streams of events of one caller; all callers together have ten times as many. Default 1,000. */
   readonly mostStreams?: number | undefined;
   /** What drives the runs, such as that of pg-boss. Default: this process. */
   readonly engine?: { wake(runId: string): Promise<void> } | undefined;
@@ -73,7 +87,9 @@ export interface Context {
   readonly options: HandlerOptions;
   readonly prefix: string;
   readonly secret: string;
-  readonly filesDir: string;
+  readonly sent: SentFiles;
+  /** Bytes that requests under way hold in memory. */
+  readonly memory: Shares;
   readonly mostBytes: number;
   readonly report: Report;
   /** References of what `authorize` said wrongly, by what was wrong. */
@@ -84,6 +100,10 @@ export interface Call {
   readonly context: Context;
   readonly request: Request;
   readonly caller: Caller;
+  /** Files that this request sends. */
+  readonly files: RequestFiles;
+  /** Counts bytes that are in memory until the request is answered. @throws BusyRefusal */
+  hold(sizeBytes: number): void;
   /** Parts of the path that the pattern names, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

@@ -1,48 +1,84 @@
-import { MIMEType } from "node:util";
-import { type BodyBounds, badRequest, bodyOfRequest, readBytes, readJson } from "../served/index.ts";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Busboy, type BusboyFileStream } from "@fastify/busboy";
+import { type BodyBounds, badRequest, bodyOfRequest, passBytes, Refusal, readJson, tooLarge } from "../served/index.ts";
+import type { Call } from "./options.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Largest body without files, bytes. */
+/** Largest body without files, and largest field of a form, bytes. */
 export const MOST_JSON_BYTES = 1024 * 1024;
 /** Of a form: files, the input, and what is said beside it. */
 const MOST_PARTS = 120;
+const SLICE_BYTES = 64 * 1024;
 
 /** The JSON object of a request. @throws Refusal 408 when it takes too long, 413 when it is too large, 415 when it is no JSON, 400 when malformed */
-export function jsonBody(request: Request): Promise<Body> {
-  return readJson(bodyOfRequest(request), boundsOf(MOST_JSON_BYTES));
+export function jsonBody({ request, hold }: Pick<Call, "request" | "hold">): Promise<Body> {
+  return readJson(bodyOfRequest(request), { ...boundsOf(MOST_JSON_BYTES), onPiece: hold });
 }
 
 export function boundsOf(mostBytes: number): BodyBounds {
   return { mostBytes, instead: "name large files by a URL" };
 }
 
-/** The parts of a form with files. @throws Refusal 408, 413, 400 */
-export async function formBody(request: Request, mostBytes: number): Promise<FormData> {
-  const bytes = await readBytes(bodyOfRequest(request), boundsOf(mostBytes));
-  const type = request.headers.get("Content-Type") ?? "";
-  // Each part costs far more than its few bytes, and all are parsed in one go.
-  if (partsIn(bytes, type) > MOST_PARTS) throw badRequest(`A form may have ${MOST_PARTS} parts.`);
-  const headers = { "Content-Type": type };
-  return new Response(bytes, { headers }).formData().catch(() => {
-    throw badRequest("The form is malformed, or was cut short.");
+interface FormReader {
+  readonly mostBytes: number;
+  onField(name: string, value: string): void;
+  /** Reads the file to its end. */
+  onFile(part: string, file: Readable, name: string): Promise<void>;
+}
+
+/** Reads a form as it comes; of files nothing stays in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
+export async function readForm(
+  { request, hold }: Pick<Call, "request" | "hold">,
+  { mostBytes, onField, onFile }: FormReader,
+): Promise<void> {
+  const parser = parserOf(request.headers.get("Content-Type") ?? "");
+  const files: Readable[] = [];
+  const reading: Promise<void>[] = [];
+  let refusal: unknown = null;
+  const refuse = (error: unknown) => {
+    refusal ??= error;
+    parser.destroy(error as Error);
+  };
+  // Neither may end the process with an error that comes when nobody waits for it any more.
+  parser.on("error", () => {});
+  parser.on("partsLimit", () => refuse(badRequest(`A form may have ${MOST_PARTS} parts.`)));
+  parser.on("field", (part: string | undefined, value: string, _isNameCut: boolean, isCut: boolean) => {
+    try {
+      if (isCut) throw tooLarge(boundsOf(MOST_JSON_BYTES));
+      hold(value.length);
+      onField(part ?? "", value);
+    } catch (error) {
+      refuse(error);
+    }
   });
+  parser.on("file", (part: string | undefined, file: BusboyFileStream, name: string | undefined) => {
+    files.push(file.on("error", () => {}));
+    reading.push(onFile(part ?? "", file, name || "file").catch(refuse));
+  });
+  const body = passBytes(bodyOfRequest(request), boundsOf(mostBytes));
+  const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
+  // A file that the parser left does not end by itself.
+  if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);
+  await Promise.all(reading);
+  if (outcome instanceof Refusal) throw outcome;
+  if (refusal !== null && refusal !== outcome) throw refusal;
+  if (outcome !== undefined) throw badRequest("The form is malformed, or was cut short.");
 }
 
-function partsIn(bytes: Uint8Array<ArrayBuffer>, type: string): number {
-  const boundary = boundaryOf(type);
-  if (boundary === null) return 0;
-  const [text, mark] = [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), `--${boundary}`];
-  let count = 0;
-  for (let at = text.indexOf(mark); at >= 0 && count <= MOST_PARTS; at = text.indexOf(mark, at + mark.length))
-    count += 1;
-  return count;
+/** What is refused within a piece ends only the slice of it that is being parsed. */
+async function* inSlices(pieces: AsyncIterable<Uint8Array>) {
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += SLICE_BYTES) yield piece.subarray(at, at + SLICE_BYTES);
+  }
 }
 
-function boundaryOf(type: string): string | null {
+function parserOf(type: string): InstanceType<typeof Busboy> {
   try {
-    return new MIMEType(type).params.get("boundary");
+    const limits = { parts: MOST_PARTS, fieldSize: MOST_JSON_BYTES, headerPairs: 32 };
+    return new Busboy({ headers: { "content-type": type }, limits });
   } catch {
-    return null;
+    throw badRequest("The form is malformed, or was cut short.");
   }
 }

@@ -1,17 +1,15 @@
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { ForbiddenAddressError, fetchForInput } from "../network/index.ts";
-import { badRequest, bodyOfRequest, isOfType, jsonObject, keepFile, Refusal, tooLarge } from "../served/index.ts";
+import { badRequest, bodyOfRequest, isOfType, jsonObject, Refusal, tooLarge } from "../served/index.ts";
 import { inputSchema, withFiles } from "./file-fields.ts";
-import type { Context, Endpoint } from "./options.ts";
-import { boundsOf, formBody, jsonBody } from "./read-body.ts";
+import type { Call, Endpoint } from "./options.ts";
+import { boundsOf, jsonBody, readForm } from "./read-body.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
 interface ReadInput {
   readonly input: unknown;
   readonly body: Body;
-  /** Where the files are that this request sent. */
-  readonly sent: ReadonlySet<string>;
 }
 
 /** How long a file at a URL may take to come, milliseconds. */
@@ -19,11 +17,11 @@ const FETCH_MS = 60_000;
 const MOST_FILES = 100;
 const MOST_LEVELS = 40;
 
-/** A file of the form, at the place of the input that its part names. */
+/** A file of the form that is on this machine, at the place of the input that its part names. */
 class SentFile {
-  readonly file: File;
-  constructor(file: File) {
-    this.file = file;
+  readonly path: string;
+  constructor(path: string) {
+    this.path = path;
   }
 }
 
@@ -31,40 +29,47 @@ class SentFile {
  * The body of a quote or start, with its input as the pipeline takes it: files that were sent, and those at URLs, are on this
  * machine by then. A path is no file: callers name nothing of this machine. @throws Refusal
  */
-export async function readInput(context: Context, { pipeline }: Endpoint, request: Request): Promise<ReadInput> {
-  const isForm = isOfType(bodyOfRequest(request), "multipart/form-data");
-  const body = isForm ? await formFields(context, request) : await jsonBody(request);
+export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
+  const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
+  const body = isForm ? await formFields(call) : await jsonBody(call);
   const { input = {} } = body;
   refusePaths(input, "input");
-  const sent = new Set<string>();
   let files = 0;
-  const left = { bytes: context.mostBytes };
+  const left = { bytes: call.context.mostBytes };
   const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
     files += 1;
     if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
-    const path = await keptFile(context, value, field, left);
-    sent.add(path);
-    return path;
+    return value instanceof SentFile ? value.path : fetched(call, value, field, left);
   });
   refuseStray(given, "input");
-  return { input: given, body, sent };
+  return { input: given, body };
 }
 
 /** `input` as JSON, and one part for each file, named after the field that it is for: `photo`, `shots.0.image`. */
-async function formFields({ mostBytes }: Context, request: Request): Promise<Body> {
-  const form = await formBody(request, mostBytes);
+async function formFields(call: Call): Promise<Body> {
+  const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
-  const files: [string, File][] = [];
-  for (const [name, part] of form) {
-    if (typeof part !== "string") files.push([name, part]);
-    else if (name === "input") body.input = jsonObject(part, "input");
-    else if (["budget", "title", "quote", "agree"].includes(name)) body[name] = part;
-    else throw badRequest(`${name}: send fields of the input as JSON, in the part input.`, name);
-  }
+  const files: [string, SentFile][] = [];
+  await readForm(call, {
+    mostBytes,
+    onField(name, value) {
+      if (name === "input") body.input = jsonObject(value, "input");
+      else if (["budget", "title", "quote", "agree"].includes(name)) body[name] = value;
+      else throw badRequest(`${name}: send fields of the input as JSON, in the part input.`, name);
+    },
+    async onFile(part, bytes: Readable, name) {
+      if (files.push([part, new SentFile("")]) > MOST_FILES)
+        throw badRequest(`An input may hold ${MOST_FILES} files.`, part);
+      const at = files.length - 1;
+      files[at] = [part, new SentFile(await call.files.keep({ bytes, name, mostBytes, tooLarge: tooMuch(mostBytes) }))];
+    },
+  });
   const input = (body.input ?? {}) as Record<string, unknown>;
-  for (const [name, file] of files) place(input, name, new SentFile(file));
+  for (const [name, file] of files) place(input, name, file);
   return { ...body, input };
 }
+
+const tooMuch = (mostBytes: number) => () => tooLarge(boundsOf(mostBytes));
 
 function place(input: Record<string, unknown>, name: string, file: SentFile): void {
   const parts = name.split(/[.[\]]+/).filter((part) => part !== "");
@@ -81,27 +86,22 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** `left`: what all files of the input may still hold. */
-async function keptFile(context: Context, value: unknown, field: string, left: { bytes: number }): Promise<string> {
-  const { filesDir: folder, mostBytes } = context;
-  const kept = (bytes: AsyncIterable<Uint8Array>, name: string) => {
-    const tooMuch = () => tooLarge(boundsOf(mostBytes));
-    return keepFile(within(bytes, left, tooMuch), { folder, name, mostBytes, tooLarge: tooMuch });
-  };
-  if (value instanceof SentFile) {
-    return (await kept(Readable.fromWeb(value.file.stream() as never), value.file.name || "file")).path;
-  }
+/** The file at the URL that a field names, on this machine. `left`: what all files of the input may still hold. */
+async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
+  const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
   if (url === null)
     throw badRequest(`${field}: send the file itself, as the part ${field} of a form, or its https URL.`, field);
   try {
-    const inside = context.options.inside ?? [];
+    const inside = options.inside ?? [];
     const { status, body } = await fetchForInput(url.href, { inside, signal: AbortSignal.timeout(FETCH_MS) });
     if (status !== 200) {
       body.on("error", () => {}).destroy();
       throw badRequest(`${field}: its URL answered ${status}.`, field);
     }
-    return (await kept(body, decodedName(url))).path;
+    const tooLarge = tooMuch(mostBytes);
+    const bytes = within(body, left, tooLarge);
+    return await call.files.keep({ bytes, name: decodedName(url), mostBytes, tooLarge });
   } catch (error) {
     if (error instanceof Refusal) throw error;
     const why = error instanceof ForbiddenAddressError ? "leads to no public address" : "could not be read";

@@ -68,11 +68,11 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
 
 /** Records the decision; continues the run where no process drives it. */
 async function decide(call: Call): Promise<RunView> {
-  const { context, request, caller } = call;
+  const { context, caller } = call;
   const row = await ownRun(call);
   if (caller.mayDecide === false)
     throw new Refusal(403, "READ_ONLY", "Decisions are not yours to make; ask somebody who may.");
-  const body = await jsonBody(request);
+  const body = await jsonBody(call);
   const step = textField(body, "step");
   const { approve, value } = body;
   if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
@@ -96,7 +96,7 @@ async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<
 }
 
 async function stop(call: Call): Promise<RunView> {
-  await jsonBody(call.request);
+  await jsonBody(call);
   const row = await ownRun(call);
   await call.context.show.stop(row.runId);
   return viewOf(call.context, row);

@@ -1,7 +1,5 @@
-import { resolve } from "node:path";
 import type { QuoteView } from "../browser/index.ts";
-import { cleanText } from "../clean-text.ts";
-import { formatUsd, openSteps, type Plan, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
+import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
 import { badRequest, inputChanges, notFound, optionalText, Refusal, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
 import type { Call, Endpoint } from "./options.ts";
@@ -18,26 +16,31 @@ interface Priced {
   readonly endpoint: Endpoint;
   readonly input: unknown;
   readonly body: Readonly<Record<string, unknown>>;
+  /** What the pipeline's uploads may read. */
+  readonly filesFrom: readonly string[];
   readonly quote: Quote;
 }
 
-async function priced({ context, params, request }: Call): Promise<Priced> {
+async function priced(call: Call): Promise<Priced> {
+  const { context, params, files } = call;
   const endpoint = context.endpoints.get(params.endpoint!);
   if (endpoint === undefined) throw notFound("This pipeline");
-  const { input, body, sent } = await readInput(context, endpoint, request);
+  const { input, body } = await readInput(call, endpoint);
+  const filesFrom = [...(endpoint.files ?? []), ...files.paths];
   const { maxUnquoted } = endpoint;
-  const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted });
+  files.mayBeCopied = true;
+  const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted, filesFrom });
   if (!quoted.ok) throw unplannable(quoted.problems, { audience: "customer", report: context.report });
-  refuseNamedFiles(quoted.plan!, input, sent);
-  return { endpoint, input, body, quote: quoted };
+  return { endpoint, input, body, filesFrom, quote: quoted };
 }
 
 async function quote(call: Call): Promise<QuoteView> {
   return quoteView(call, (await priced(call)).quote);
 }
 
-async function quoteView({ context, caller }: Pick<Call, "context" | "caller">, quote: Quote): Promise<QuoteView> {
+async function quoteView({ context, caller, files }: Call, quote: Quote): Promise<QuoteView> {
   const { min, max } = quote.totalMicros;
+  await files.keepFor({ until: quote.expiresAt! });
   const left = await leftMicros(context, caller);
   return {
     id: quote.id!,
@@ -62,7 +65,7 @@ async function start(call: Call): Promise<Response> {
       "Idempotency-Key: send a header of your own for each run, 1 to 200 characters; the same key is the same run.";
     throw badRequest(message, "Idempotency-Key");
   }
-  const { endpoint, input, body, quote } = await priced(call);
+  const { endpoint, input, body, filesFrom, quote } = await priced(call);
   const id = runIdOf(caller, key);
   const { show, options } = context;
   const isThere = (await show.journal.run(id)) !== null;
@@ -80,6 +83,7 @@ async function start(call: Call): Promise<Response> {
     quote: agreed,
     agree: optionalText(body, "agree", 20),
     maxUnquoted: endpoint.maxUnquoted,
+    filesFrom,
     source: endpoint.source,
   };
   try {
@@ -90,8 +94,16 @@ async function start(call: Call): Promise<Response> {
     const message = `quote: ${inputChanges(error) ?? "it no longer holds"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
     throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
   }
+  await keepFiles(call, id);
   const view = await viewOf(context, { runId: id });
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
+}
+
+/** The run keeps the files that its own input names: one of the same key may have been started with another input. */
+async function keepFiles({ context, files }: Call, run: string): Promise<void> {
+  if (files.paths.size === 0) return;
+  const { planned } = await loadRun(context.show.journal, run);
+  await files.keepFor({ run }, new Set(textsIn(planned.input)));
 }
 
 /** Refused before the run is written down; that parallel starts pass here together is caught as each reserves its money. */
@@ -112,20 +124,6 @@ function budgetOf({ caller }: Call, body: Priced["body"], agreed: string | undef
     throw badRequest('budget: say what the run may cost at most, in dollars, such as "1.50".', "budget");
   }
   return { budget };
-}
-
-/** A text of the input that the pipeline's code would open as a file, also one that another caller sent. @throws Refusal 400 */
-function refuseNamedFiles({ steps }: Plan, input: unknown, sent: ReadonlySet<string>): void {
-  const opened = steps.flatMap((step) => (step.kind === "upload" ? [resolve(step.file.path)] : []));
-  const foreign = new Set(opened.filter((path) => !sent.has(path)));
-  if (foreign.size === 0) return;
-  for (const text of textsIn(input)) {
-    if (!foreign.has(resolve(text))) continue;
-    throw badRequest(
-      `input: ${JSON.stringify(cleanText(text, 100))} is no file of yours; send the file itself.`,
-      "input",
-    );
-  }
 }
 
 function* textsIn(value: unknown): Generator<string> {

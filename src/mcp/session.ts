@@ -52,7 +52,7 @@ export class AgentSession {
     const { show, maxUnquoted, filesDir } = this.options;
     const found = this.pipeline(name);
     await checkFiles(input, filesDir);
-    return show.quote(found.pipeline, input, { maxUnquoted, keep });
+    return show.quote(found.pipeline, input, { maxUnquoted, filesFrom: [filesDir], keep });
   }
 
   async isStarted(runName: string): Promise<boolean> {
@@ -73,7 +73,7 @@ export class AgentSession {
     }: { readonly allowedMicros?: number | null; readonly agreed?: string | undefined } = {},
   ): Promise<string> {
     return this.#inTurn(async () => {
-      const { show, maxUnquoted } = this.options;
+      const { show, maxUnquoted, filesDir } = this.options;
       this.#refuseWithoutBudget();
       const { pipeline, source } = this.pipeline(name);
       const id = `${PREFIX}${runName}`;
@@ -83,7 +83,9 @@ export class AgentSession {
       const capMicros = await this.#capFor(quote, allowedMicros);
       if (agreed === undefined && quote.id !== null) throw quoteFirst(quote);
       const budget = formatUsd(capMicros);
-      const handle = await show.run(pipeline, input, { id, tags, budget, quote: agreed, maxUnquoted, source });
+      const filesFrom = [filesDir];
+      const how = { id, tags, budget, quote: agreed, maxUnquoted, filesFrom, source };
+      const handle = await show.run(pipeline, input, how);
       if (allowedMicros !== null) this.#allowed.add(id);
       this.#drive(id, handle.result());
       return id;

@@ -23,10 +23,12 @@ export {
   type BodyBounds,
   bodyOfMessage,
   bodyOfRequest,
+  passBytes,
   readBytes,
   tooLarge,
 } from "./read-bytes.ts";
 export { isOfType, jsonObject, readJson } from "./read-json.ts";
-export { badRequest, notFound, Refusal } from "./refusal.ts";
+export { BusyRefusal, badRequest, notFound, Refusal } from "./refusal.ts";
 export { isSame } from "./same-secret.ts";
 export { committedMicros, leftOfBudget } from "./shared-budget.ts";
+export { Shares } from "./shares.ts";

@@ -38,7 +38,7 @@ export async function keepFile(
   try {
     await pipeline(bytes, counted, createWriteStream(part, { flags: "wx", mode: 0o600 }));
     if (sizeBytes === 0) throw badRequest(`The file ${name} is empty.`);
-    const own = join(folder, hash.digest("hex").slice(0, 32));
+    const own = join(folder, hash.digest("hex"));
     await mkdir(own, { recursive: true, mode: 0o700 });
     const path = join(own, name);
     await rename(part, path);

@@ -46,37 +46,52 @@ export function bodyOfMessage(incoming: IncomingMessage): SentBody {
 export interface BodyBounds {
   readonly mostBytes: number;
   readonly instead: string;
+  /** Called with the size of each piece before it is kept; what it throws ends the reading. */
+  readonly onPiece?: ((sizeBytes: number) => void) | undefined;
 }
 
 /** All of a body. @throws Refusal 408 when it takes too long, 413 when it is too large, 400 when it is cut short */
 export async function readBytes(body: SentBody, bounds: BodyBounds): Promise<Uint8Array<ArrayBuffer>> {
-  const { mostBytes } = bounds;
-  if (body.declaredBytes > mostBytes) throw tooLarge(bounds);
   const pieces: Uint8Array[] = [];
+  for await (const piece of passBytes(body, bounds)) pieces.push(piece);
+  return new Uint8Array(Buffer.concat(pieces));
+}
+
+/** The pieces of a body as they come. @throws Refusal as {@link readBytes} */
+export async function* passBytes(body: SentBody, bounds: BodyBounds): AsyncGenerator<Uint8Array, void, undefined> {
+  const { mostBytes, onPiece } = bounds;
+  if (body.declaredBytes > mostBytes) throw tooLarge(bounds);
   const reader = body.bytes?.getReader();
-  if (reader === undefined) return joined(pieces, body);
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooSlow(bounds)), LONGEST_BODY_MS);
+  if (reader === undefined) return checkCame(0, body);
+  let [isOver, isLate] = [false, false];
+  // A race with one promise for all pieces would keep each of them in memory until that one settles.
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader.cancel().catch(() => {});
+  }, LONGEST_BODY_MS);
   try {
     for (let size = 0; ; ) {
-      const { done, value } = await Promise.race([reader.read(), late.promise]);
-      if (done) return joined(pieces, body);
+      const { done, value } = await reader.read();
+      isOver = done;
+      if (isLate) throw tooSlow(bounds);
+      if (done) return checkCame(size, body);
       size += value.length;
       if (size > mostBytes) throw tooLarge(bounds);
-      pieces.push(value);
+      onPiece?.(value.length);
+      yield value;
     }
   } catch (error) {
-    reader.cancel(error).catch(() => {});
     // A sender that hangs up is nothing that went wrong here.
     throw error instanceof Refusal ? error : badRequest("The body was cut short.");
   } finally {
+    if (!isOver) reader.cancel().catch(() => {});
     clearTimeout(timer);
   }
 }
 
 /** A start whose input was lost on the way would buy the defaults. @throws Refusal 400 */
-function joined(pieces: readonly Uint8Array[], { declaredBytes }: SentBody): Uint8Array<ArrayBuffer> {
-  if (pieces.length > 0 || !(declaredBytes > 0)) return new Uint8Array(Buffer.concat(pieces));
+function checkCame(size: number, { declaredBytes }: SentBody): void {
+  if (size > 0 || !(declaredBytes > 0)) return;
   throw badRequest(
     `Of ${declaredBytes} bytes none came: a body parser read them first. Mount this before any body parser.`,
   );

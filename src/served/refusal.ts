@@ -22,6 +22,16 @@ export class Refusal extends Error {
   }
 }
 
+/** Nothing is wrong with the request: it may be sent again later. */
+export class BusyRefusal extends Refusal {
+  readonly retryAfterS: number;
+
+  constructor(status: 429 | 503, message: string, retryAfterS: number) {
+    super(status, status === 429 ? "TOO_MANY" : "BUSY", message);
+    this.retryAfterS = retryAfterS;
+  }
+}
+
 export function notFound(what: string): Refusal {
   return new Refusal(404, "NOT_FOUND", `${what} is not here.`);
 }

@@ -167,7 +167,7 @@ describe("a file that only an input names", () => {
     let refused = 0;
     while (refused < 100 || read.size === 0) {
       try {
-        await using opened = await openNamedFile(link, folder);
+        await using opened = await openNamedFile(link, [folder]);
         read.add((await opened.file.readFile()).toString("base64"));
       } catch (error) {
         expect(error).toBeInstanceOf(ForbiddenFileError);

@@ -1,14 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync, globSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { file, pipeline } from "../../src/index.ts";
+import { models } from "../../recipes/models.ts";
+import { SentFiles } from "../../src/handler/sent-files.ts";
+import { createMemoryJournal, file, pipeline } from "../../src/index.ts";
+import { openMediaStore } from "../../src/internal.ts";
 import { greyPng } from "../../src/placeholder-media.ts";
-import { keepFile } from "../../src/served/index.ts";
+import { BusyRefusal } from "../../src/served/index.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { localShow } from "../support/local-show.ts";
-import { errorOf, serve } from "./support/served.ts";
+import { errorOf, quoteOf, serve } from "./support/served.ts";
 
 const world = localShow();
+const HOUR_MS = 3_600_000;
 let filesDir: string;
 
 beforeAll(async () => {
@@ -23,23 +29,177 @@ const named = pipeline("named", {
   build: ({ upload, input }) => ({ photo: upload("photo", { path: input.name, kind: "image" }) }),
 });
 
-test("a file that somebody else sent is opened for nobody who names where it is kept", async () => {
-  const api = serve(world.show, filesDir, { pipelines: { named } });
+/** Makes a picture of one that was sent. */
+const sent = pipeline("sent", {
+  input: z.object({ photo: file("image") }),
+  build: ({ upload, job, input }) => {
+    upload("photo", input.photo);
+    return { still: job("still", models.image, { prompt: "grey" }) };
+  },
+});
+
+/** As bytes: Node goes on filling the body of a form that is not read to its end. */
+async function form(photo: Uint8Array, fields: { readonly [name: string]: string } = {}) {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  body.set("photo", new File([photo as Uint8Array<ArrayBuffer>], "photo.png"));
+  const sent = new Response(body);
+  return { headers: { "Content-Type": sent.headers.get("Content-Type")! }, body: await sent.bytes() };
+}
+
+/** What lies in the folder of kept files, without marks. */
+const filesIn = (folder: string) => globSync("*/*/*.*", { cwd: folder, exclude: (name) => name.startsWith(".") });
+
+test("a file that somebody else sent is opened for nobody who names where it is kept [files by who named them]", async () => {
+  const api = serve(world.show, filesDir, { pipelines: { named, sent } });
   const photo = greyPng(8, 8);
-  const kept = await keepFile(
-    (async function* () {
-      yield photo;
-    })(),
-    { folder: filesDir, name: "theirs.png", mostBytes: 1e6, tooLarge: () => new Error() as never },
-  );
-  const name = relative(process.cwd(), kept.path);
+  const post = async (as: string, sending: ReturnType<typeof form>, at = "named") =>
+    api.send(`/api/${at}/quote`, { as, method: "POST", ...(await sending) });
+  expect((await post("victim", form(photo), "sent")).status).toBe(200);
+  const [theirs] = filesIn(filesDir);
+  const name = relative(process.cwd(), join(filesDir, theirs!));
   for (const written of [name, `${name.split("/")[0]}/./${name.split("/").slice(1).join("/")}`]) {
     const refused = await api.post("/api/named/quote", { input: { name: written } }, { as: "rival" });
-    expect([refused.status, (await errorOf(refused)).field]).toEqual([400, "input"]);
+    expect(refused.status).toBe(422);
+    // Not even where the rival sends the same bytes.
+    expect((await post("rival", form(photo, { input: JSON.stringify({ name: written }) }))).status).toBe(422);
   }
-  const form = new FormData();
-  form.set("input", JSON.stringify({ name }));
-  form.set("photo", new File([photo], "theirs.png"));
-  const own = await api.send("/api/named/quote", { as: "rival", method: "POST", body: form });
-  expect([own.status, await own.text()]).toEqual([200, expect.stringContaining("usd")]);
+  const missing = await api.post("/api/named/quote", { input: { name: `${name}.png` } }, { as: "rival" });
+  const there = await api.post("/api/named/quote", { input: { name } }, { as: "rival" });
+  const [one, other] = [await errorOf(missing), await errorOf(there)];
+  expect(one.message.replace(one.reference ?? "", "")).toBe(other.message.replace(other.reference ?? "", ""));
 });
+
+test("code of a pipeline uploads what its author named, by the file that is opened, and so does a run of it later [files by who named them]", async () => {
+  const folder = await mkdtemp(join(world.folder, "author-"));
+  const [assets, secret] = [join(folder, "assets"), join(folder, "secret.png")];
+  await mkdir(assets);
+  await writeFile(secret, greyPng(9, 9));
+  await writeFile(join(assets, "logo.png"), greyPng(10, 10));
+  await symlink(secret, join(assets, "link.png"));
+  const branded = pipeline("branded", {
+    input: z.object({ logo: z.string() }),
+    build: ({ upload, job, input }) => {
+      upload("logo", { path: join(assets, input.logo), kind: "image" });
+      return { still: job("still", models.image, { prompt: "grey" }) };
+    },
+  });
+  const api = serve(world.show, join(folder, "sent"), {
+    pipelines: { branded: { pipeline: branded, files: [assets] }, unnamed: branded },
+  });
+  const status = async (at: string, logo: string) => (await api.post(`/api/${at}/quote`, { input: { logo } })).status;
+  expect(await status("branded", "logo.png")).toBe(200);
+  expect(await status("unnamed", "logo.png")).toBe(422);
+  expect(await status("branded", "link.png")).toBe(422);
+  const { id } = await api.start("branded", { logo: "logo.png" }, { at: "branded" });
+  await api.until(id);
+  // The same name leads elsewhere now: whoever plans for this run reads nothing that its start could not read.
+  await rm(join(assets, "logo.png"));
+  await symlink(secret, join(assets, "logo.png"));
+  expect((await world.show.drift(id, branded)).isSame).toBe(true);
+});
+
+test("a file goes with the refusal, the quote's end or the run that it was sent for, and so does its copy [shares of disk]", async () => {
+  const folder = await mkdtemp(join(world.folder, "ends-"));
+  const api = serve(world.show, folder, { pipelines: { sent } });
+  const post = async (photo: Uint8Array, fields = {}) =>
+    api.send("/api/sent/quote", { method: "POST", ...(await form(photo, fields)) });
+  // Refused by its schema, by the form, and by what is in the file.
+  expect((await post(greyPng(1, 1), { input: '{"photo":{}, "more": 1}', budget: "1", other: "x" })).status).toBe(400);
+  expect((await post(greyPng(2, 2), { input: "no JSON" })).status).toBe(400);
+  expect((await post(Buffer.from("no picture"))).status).toBe(422);
+  expect(filesIn(folder)).toEqual([]);
+  const quoted = await quoteOf(await post(greyPng(3, 3)));
+  const other = await quoteOf(await post(greyPng(4, 4)));
+  expect(filesIn(folder)).toHaveLength(2);
+  const start = async (photo: Uint8Array) => {
+    const { headers, body } = await form(photo, { quote: quoted.id });
+    return api.send("/api/sent/runs", { method: "POST", headers: { ...headers, "Idempotency-Key": "kept" }, body });
+  };
+  expect((await start(greyPng(3, 3))).status).toBe(201);
+  // Again with the same key and another file, which is no file of that run.
+  await start(greyPng(5, 5));
+  expect(other.id).not.toBe(quoted.id);
+
+  let now = Date.now();
+  const { show } = world;
+  const files = new SentFiles({ folder, show, most: { each: 1e9, all: 1e9 }, now: () => now });
+  now += 23 * HOUR_MS;
+  await files.sweep();
+  expect(filesIn(folder).length).toBeGreaterThanOrEqual(2);
+  now += 2 * HOUR_MS;
+  await files.sweep();
+  expect(filesIn(folder)).toHaveLength(1);
+});
+
+test("copies of what ended leave the media store once nobody can be about to name them [shares of disk]", async () => {
+  const folder = await fastFolder("copies-");
+  const [journal, media] = [createMemoryJournal(), await openMediaStore(join(folder, "media"))];
+  let now = Date.now();
+  const files = new SentFiles({
+    folder: join(folder, "sent"),
+    show: { journal, media },
+    most: { each: 100, all: 200 },
+    now: () => now,
+  });
+  const bytes = Buffer.from("a file");
+  const sentBytes = { bytes: pieces(bytes), name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const request = files.request("acme");
+  const path = await request.keep(sentBytes);
+  const { sha256 } = await media.put({ path });
+  request.mayBeCopied = true;
+  await request.release();
+  expect([existsSync(path), await media.has(sha256)]).toEqual([false, true]);
+  const old = new Date(now - 2 * HOUR_MS);
+  await utimes(media.path(sha256), old, old);
+  await files.sweep();
+  expect(await media.has(sha256)).toBe(true);
+  now += 3 * HOUR_MS;
+  await files.sweep();
+  expect(await media.has(sha256)).toBe(false);
+  files.close();
+  await rm(folder, { recursive: true });
+});
+
+test("a caller has a share of the disk, and what a process left counts in the next one [shares of disk]", async () => {
+  const folder = await fastFolder("shares-");
+  const [journal, media] = [createMemoryJournal(), await openMediaStore(join(folder, "media"))];
+  const now = Date.now();
+  const open = () =>
+    new SentFiles({
+      folder: join(folder, "sent"),
+      show: { journal, media },
+      most: { each: 100, all: 200 },
+      now: () => now,
+    });
+  const keep = async (files: SentFiles, owner: string, text: string, until = now + HOUR_MS) => {
+    const request = files.request(owner);
+    const tooLarge = () => new Error() as never;
+    try {
+      await request.keep({ bytes: pieces(Buffer.from(text)), name: "a.txt", mostBytes: 1000, tooLarge });
+      if (until > 0) await request.keepFor({ until });
+      return "kept";
+    } catch (error) {
+      if (error instanceof BusyRefusal) return error.status;
+      throw error;
+    } finally {
+      await request.release();
+    }
+  };
+  const first = open();
+  expect(await keep(first, "a", "x".repeat(60))).toBe("kept");
+  // What was refused, or is there already, takes nothing.
+  for (let at = 0; at < 5; at += 1) expect(await keep(first, "a", `${at}`.repeat(30), 0)).toBe("kept");
+  expect(await keep(first, "a", "x".repeat(30))).toBe("kept");
+  const second = open();
+  expect(await keep(second, "a", "y".repeat(30))).toBe(429);
+  expect(await keep(second, "b", "z".repeat(50))).toBe("kept");
+  expect(await keep(second, "c", "w".repeat(70))).toBe(503);
+  expect(await keep(second, "c", "w".repeat(20))).toBe("kept");
+  await rename(folder, `${folder}-gone`);
+  await rm(`${folder}-gone`, { recursive: true });
+});
+
+async function* pieces(bytes: Uint8Array) {
+  yield bytes;
+}

@@ -29,7 +29,7 @@ function slowRequest() {
 
 test("a body that trickles in is refused at the deadline, and its sender is let go", async () => {
   const { request, send, onCancel } = slowRequest();
-  const outcome = jsonBody(request).catch((error: unknown) => error);
+  const outcome = jsonBody({ request, hold: () => {} }).catch((error: unknown) => error);
   for (let count = 0; count < 10; count += 1) {
     send(" ");
     await vi.advanceTimersByTimeAsync(LONGEST_BODY_MS / 10);
@@ -44,7 +44,7 @@ test("a body that trickles in is refused at the deadline, and its sender is let 
 
 test("a body that ends just before the deadline is read, and leaves no timer", async () => {
   const { request, send, end, onCancel } = slowRequest();
-  const body = jsonBody(request);
+  const body = jsonBody({ request, hold: () => {} });
   send('{"a":');
   await vi.advanceTimersByTimeAsync(LONGEST_BODY_MS - 1);
   send("1}");

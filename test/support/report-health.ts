@@ -11,6 +11,7 @@ export function reportHealth(ready: Readonly<Record<string, string>>, defects: (
     process.send?.({
       defects: defects(),
       rssBytes: process.memoryUsage.rss(),
+      peakBytes: process.resourceUsage().maxRSS * 1024,
       delayP99Ms: delay.percentile(99) / 1e6,
       cpuMs: (user + system) / 1000,
     });

@@ -5,6 +5,8 @@ import { once } from "node:events";
 export interface Health {
   readonly defects: readonly string[];
   readonly rssBytes: number;
+  /** The most that it ever was. */
+  readonly peakBytes: number;
   /** Of the event loop, since the last reset. */
   readonly delayP99Ms: number;
   readonly cpuMs: number;

@@ -75,7 +75,12 @@ export async function replanRun(
     input.everywhere === true ? everywhere(state, input.edits ?? {}, changes) : { edits: input.edits ?? {}, texts: [] };
   const edits = withEdits(planned.edits ?? {}, edited.edits);
   const texts = [...(planned.texts ?? []), ...edited.texts];
-  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, { stored: files, edits, texts });
+  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, {
+    stored: files,
+    filesFrom: planned.filesFrom,
+    edits,
+    texts,
+  });
   if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
     const same = { expanded: {}, diff: noDiff(planned.plan), edited, sameText: [] };
     return { ok: true, plan: planned.plan, input: drafted.parsedInput, ...same, code };
@@ -163,6 +168,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
     const grown = await planner.expand(step, drafted, {
       plan: growing.after,
       overlay: growing.overlay,
+      filesFrom: state.planned.filesFrom,
       maxUnquotedMicros,
     });
     if (!grown.ok) return grown;

@@ -52,6 +52,7 @@ export async function fixedExpansions(
     const grown = await planner.expand(expansion, found.code.expand(ready.input), {
       plan,
       overlay: state.planned,
+      filesFrom: state.planned.filesFrom,
       maxUnquotedMicros,
     });
     if (grown.ok) fixed.push(step.path);

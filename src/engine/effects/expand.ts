@@ -25,7 +25,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
   }
   try {
     const { planned, maxUnquotedMicros } = context.state;
-    const within = { plan: planned.plan, overlay: planned, maxUnquotedMicros };
+    const within = { plan: planned.plan, overlay: planned, filesFrom: planned.filesFrom, maxUnquotedMicros };
     const grown = await context.expansions.expand(plan, drafted, within);
     if (!grown.ok) {
       const reason = `${problemsText(grown.problems)}. Fix the code and resume: the run continues from here`;

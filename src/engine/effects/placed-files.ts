@@ -36,7 +36,7 @@ export async function folderFor(state: RunState, copies: readonly ExpectedFile[]
 /** Of the bytes that a file of this name holds; null where there is none. */
 async function hashOf(outDir: string, name: string): Promise<string | null> {
   try {
-    await using there = await openNamedFile(join(outDir, name), outDir);
+    await using there = await openNamedFile(join(outDir, name), [outDir]);
     return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
   } catch {
     return null;
@@ -55,7 +55,7 @@ const MOST_BYTES = 1024 * 1024;
 /** The run that the manifest of a file names; null without one. */
 async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
-    await using manifest = await openNamedFile(join(outDir, manifestName(name)), outDir);
+    await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);
     const { buffer, bytesRead } = await manifest.file.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
     const said: unknown = JSON.parse(buffer.toString("utf8", 0, bytesRead));
     return typeof said === "object" && said !== null && "run" in said && typeof said.run === "string" ? said.run : null;

@@ -136,6 +136,17 @@ async function removeUnnamed(
   return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
+/** Of these bytes, which were put for something that has ended, those that no run names go. */
+export async function discardUnnamed(
+  store: JournalStore,
+  { garbage }: { readonly garbage: MediaGarbage },
+  hashes: ReadonlySet<string>,
+): Promise<void> {
+  const named = await mediaInUse(store);
+  for (const sha256 of hashes) if (!named.has(sha256)) await garbage.discard(sha256);
+  await purge(garbage, store);
+}
+
 /** Named by a run, or by what a person or a provider gave a run that has not taken it in yet. */
 async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
   const given = new Set<string>();

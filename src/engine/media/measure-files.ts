@@ -53,7 +53,7 @@ async function measure({ path, bytes, inside }: Source, media: MediaStore, door:
     const { sha256 } = await media.put({ bytes });
     return measureStored("what was given", sha256, media);
   }
-  if (!isUrl(path)) return measureFile(path, resolve(path), door.filesDir);
+  if (!isUrl(path)) return measureFile(path, resolve(path), door.filesFrom);
   const fetched = await fetchFile(path, media, { inside: [...door.inside, ...(inside === undefined ? [] : [inside])] });
   if ("error" in fetched) return fetched;
   const facts = await measureStored("what was fetched", fetched.sha256, media);
@@ -75,9 +75,9 @@ function originOf(url: string): string {
   return hash("sha256", url);
 }
 
-async function measureFile(given: string, path: string, folder: string | null): Promise<Measured> {
+async function measureFile(given: string, path: string, from: readonly string[] | null): Promise<Measured> {
   try {
-    await using opened = await openNamedFile(path, folder);
+    await using opened = await openNamedFile(path, from);
     const { sha256, sizeBytes } = await measureBytes(opened.file.createReadStream({ autoClose: false, start: 0 }));
     if (sizeBytes === 0) return { error: `${given} is empty` };
     const type = await typeOf(opened.path);

@@ -13,20 +13,19 @@ export interface NamedFile extends AsyncDisposable {
 
 /**
  * Opens the file of an absolute path that an input names. What is judged is the open file and not its path, which may lead
- * elsewhere a moment later: read its bytes through the handle. `folder`: where it must lie, links resolved; null: anywhere.
+ * elsewhere a moment later: read its bytes through the handle. `from`: folders that it must lie in, or itself, links resolved; null: anywhere.
  * @throws ForbiddenFileError where it lies elsewhere, or is no file
  */
-export async function openNamedFile(path: string, folder: string | null): Promise<NamedFile> {
+export async function openNamedFile(path: string, from: readonly string[] | null): Promise<NamedFile> {
   // A pipe that nobody writes to would be waited for.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
     // Nor is it said whether there is such a file.
-    throw folder === null || isWithin(folder, path) ? error : outside(folder);
+    throw from === null || from.some((allowed) => isWithin(allowed, path)) ? error : outside(from);
   });
   try {
     const link = linkTo(file);
     const place = await readlink(link).catch(() => null);
-    if (folder !== null && !isWithin(await realpath(folder), place ?? (await placeOf(file, path))))
-      throw outside(folder);
+    if (from !== null && !(await isWithinAny(from, place ?? (await placeOf(file, path))))) throw outside(from);
     if (!(await file.stat()).isFile()) throw new ForbiddenFileError("is not a file");
     return { file, path: place === null ? path : link, [Symbol.asyncDispose]: () => file.close() };
   } catch (error) {
@@ -35,8 +34,8 @@ export async function openNamedFile(path: string, folder: string | null): Promis
   }
 }
 
-const outside = (folder: string) =>
-  new ForbiddenFileError(`lies outside of the folder that inputs may name files of, ${folder}`);
+const outside = (from: readonly string[]) =>
+  new ForbiddenFileError(`lies outside of the folders that inputs may name files of: ${from.join(", ") || "none"}`);
 
 /** A path to an open file, on Linux. */
 const linkTo = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
@@ -47,6 +46,11 @@ async function placeOf(file: FileHandle, path: string): Promise<string> {
   const [open, found] = await Promise.all([file.stat({ bigint: true }), lstat(place, { bigint: true })]);
   if (open.dev === found.dev && open.ino === found.ino && place === (await realpath(path))) return place;
   throw new ForbiddenFileError("was replaced while it was opened");
+}
+
+async function isWithinAny(from: readonly string[], place: string): Promise<boolean> {
+  const allowed = await Promise.all(from.map((one) => realpath(one).catch(() => null)));
+  return allowed.some((one) => one !== null && isWithin(one, place));
 }
 
 function isWithin(folder: string, place: string): boolean {

@@ -5,8 +5,8 @@ import type { OpenOptions } from "./options.ts";
 
 /** What inputs may name to be read by this machine. */
 export interface InputDoor {
-  /** Folder that files must lie in, links resolved; null: anywhere. */
-  readonly filesDir: string | null;
+  /** Files, and folders that files must lie in, links resolved; null: anywhere. */
+  readonly filesFrom: readonly string[] | null;
   /** Origins inside a network that URLs may be of. */
   readonly inside: readonly string[];
 }
@@ -21,5 +21,5 @@ export function inputDoor({ inside = [], filesDir }: OpenOptions): InputDoor {
       `${JSON.stringify(text)} is no origin; write it like http://assets.corp:8080, without a path.`,
     );
   });
-  return { inside: origins, filesDir: filesDir === undefined ? null : resolve(filesDir) };
+  return { inside: origins, filesFrom: filesDir === undefined ? null : [resolve(filesDir)] };
 }

@@ -144,6 +144,8 @@ export interface RunOptions extends DriveOptions {
   readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
+  /** What uploads of this run may read, now and whenever it is planned again; see {@link PlanOptions.filesFrom}. */
+  readonly filesFrom?: PlanOptions["filesFrom"];
   /** Folder of the named files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
   /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
@@ -162,6 +164,11 @@ export interface RunOptions extends DriveOptions {
 export interface PlanOptions {
   /** Name of one of the pipeline's profiles. Default: none. */
   readonly profile?: string | undefined;
+  /**
+   * Files and folders that uploads may read, links resolved, in place of `filesDir` of `openShowrunner`. The run keeps it: what is planned
+   * for it later reads nothing else either. Default: `filesDir`.
+   */
+  readonly filesFrom?: readonly string[] | undefined;
 }
 
 export interface QuoteOptions extends PlanOptions {

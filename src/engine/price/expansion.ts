@@ -29,6 +29,8 @@ export interface Surroundings {
   readonly plan: Plan;
   /** What is laid over the drafts of the run; it holds for what grows out of them too. */
   readonly overlay: Overlay;
+  /** What uploads may read, where the run says. */
+  readonly filesFrom?: readonly string[] | undefined;
   readonly maxUnquotedMicros: number | null;
 }
 

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Client } from "../../api/index.ts";
 import { type Catalog, type ChatLook, lookForChat, readCatalog, withFamilies } from "../../catalog/index.ts";
 import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
@@ -26,6 +27,7 @@ import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
 import { limitsOf } from "../options/job-limits.ts";
+import type { PlanOptions } from "../options/options.ts";
 import { explainPreview, previewReuse, type ReusePreview } from "../reuse/explain.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
@@ -98,6 +100,9 @@ export interface PricingOptions {
   readonly isForecast?: boolean | undefined;
 }
 
+type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
+  Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
+
 interface Kept<T> {
   readonly at: number;
   readonly answer: Promise<T>;
@@ -121,14 +126,14 @@ export class Planner {
   async plan(
     pipeline: Pipeline,
     input: unknown,
-    { profile: name }: { readonly profile?: string | undefined } = {},
+    { profile: name, filesFrom }: PlanOptions = {},
   ): Promise<Planned | { readonly ok: false; readonly problems: readonly Problem[] }> {
     const drafted = draft(pipeline, input);
     const chosen = name === undefined ? { profile: null } : this.#profile(pipeline, name);
     const wrong = "problem" in chosen ? [chosen.problem] : [];
     if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
     const profile = "problem" in chosen ? null : chosen.profile;
-    const { basis, make } = await this.planFrom(drafted.draft, profile);
+    const { basis, make } = await this.planFrom(drafted.draft, profile, { filesFrom });
     const produced = await make();
     const missing = await missingRequirements(drafted.draft.functions);
     const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems), ...missing];
@@ -149,16 +154,16 @@ export class Planner {
 
   /**
    * Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone;
-   * `edits`, `texts`: what somebody changed above the profile.
+   * `edits`, `texts`: what somebody changed above the profile; `filesFrom`: what uploads may read.
    */
   async planFrom(
     drafted: Draft,
     profile: AppliedProfile | null,
-    { stored = [], ...own }: { readonly stored?: readonly FileFacts[] } & Pick<Overlay, "edits" | "texts"> = {},
+    { stored = [], filesFrom, ...own }: PlanFromOptions = {},
   ): Promise<{ readonly basis: () => string; readonly make: () => Promise<Outcome> }> {
     const overlay = { profile, ...own };
     const requested = withOverlay(drafted, overlay);
-    const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door, stored);
+    const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door(filesFrom), stored);
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
     const said = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
@@ -194,13 +199,9 @@ export class Planner {
   async quote(
     pipeline: Pipeline,
     input: unknown,
-    {
-      profile,
-      isOffered,
-      ...pricing
-    }: PricingOptions & { readonly profile?: string | undefined; readonly isOffered: boolean },
+    { profile, filesFrom, isOffered, ...pricing }: PricingOptions & PlanOptions & { readonly isOffered: boolean },
   ): Promise<Quote> {
-    const produced = await this.plan(pipeline, input, { profile });
+    const produced = await this.plan(pipeline, input, { profile, filesFrom });
     if (produced.ok) {
       const quote = await this.price(produced.plan, pricing);
       const isPriced = quote.ok && this.#parts.missingKey === null && isOffered;
@@ -248,17 +249,23 @@ export class Planner {
     });
   }
 
-  expand(step: ExpandingStep, drafted: Draft, { plan, overlay, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
+  expand(
+    step: ExpandingStep,
+    drafted: Draft,
+    { plan, overlay, filesFrom, maxUnquotedMicros }: Surroundings,
+  ): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) =>
       this.price(whole, { maxUnquotedMicros, isForecast: false }, only);
-    return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door: this.#door, catalog, price });
+    const door = this.#door(filesFrom);
+    return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, catalog, price });
   }
 
   /** What the service gives out may be given back to it, wherever it is. */
-  get #door(): InputDoor {
+  #door(filesFrom: readonly string[] | undefined): InputDoor {
     const { client, door } = this.#parts;
-    return { ...door, inside: [...door.inside, new URL(client.baseUrl).origin] };
+    const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
+    return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
   }
 
   /** With why each step is made anew: of the first ones, which is what somebody reads. */

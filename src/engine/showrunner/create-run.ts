@@ -157,6 +157,7 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
     nonce: randomBytes(16).toString("hex"),
     ...agreed,
     outDir: resolve(options.outDir ?? join("out", id)),
+    ...(options.filesFrom !== undefined && { filesFrom: options.filesFrom.map((path) => resolve(path)) }),
     source: options.source ?? null,
     ...titleOf(options.title ?? produced.draft.title),
     ...(Object.keys(tags).length > 0 && { tags }),

@@ -110,10 +110,17 @@ export abstract class PlannedRuns extends StoredRuns {
   }
 
   async quote(pipeline: Pipeline, input: unknown, options: QuoteOptions = {}): Promise<Quote> {
-    const { maxUnquoted, profile, reuse, concurrency, keep: isOffered = true } = options;
+    const { maxUnquoted, profile, filesFrom, reuse, concurrency, keep: isOffered = true } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted);
     const limits = limitsOf(concurrency);
-    const quote = await this.planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits, isOffered });
+    const quote = await this.planner.quote(pipeline, input, {
+      maxUnquotedMicros,
+      profile,
+      filesFrom,
+      reuse,
+      limits,
+      isOffered,
+    });
     if (quote.plan !== null) checkLimits(limits, quote.plan);
     const balanceMicros =
       quote.ok && this.service.missingKey === null ? await this.balanceGlance.micros(quote.totalMicros.min) : null;
@@ -121,10 +128,10 @@ export abstract class PlannedRuns extends StoredRuns {
   }
 
   async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
-    const { against, profile, reuse } = options;
+    const { against, profile, filesFrom, reuse } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
     const run = await this.loadOurs(against);
-    const produced = await this.planner.plan(pipeline, input, { profile });
+    const produced = await this.planner.plan(pipeline, input, { profile, filesFrom });
     if (!produced.ok) return notCompared(against, produced.problems);
     const held = compareWithRun(produced.plan, run);
     const stale = new Set(held.stale.map(({ path }) => path));

@@ -191,6 +191,8 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder that named files go to. */
   readonly outDir: string;
+  /** Files and folders that its uploads may read, absolute. Absent: as whoever plans for it says. */
+  readonly filesFrom?: readonly string[];
   /** Folder of the project that the journal file belonged to, absolute. Absent: no file. */
   readonly project?: string;
   /** Whether steps reuse results of earlier runs with identical requests. Absent: no. */

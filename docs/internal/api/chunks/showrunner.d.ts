@@ -202,6 +202,7 @@ interface RunPlanned {
   readonly limits: JobLimits;
   readonly quoteMicros: number | null;
   readonly outDir: string;
+  readonly filesFrom?: readonly string[];
   readonly project?: string;
   readonly reuse?: true;
   readonly profile?: AppliedProfile;
@@ -1357,6 +1358,7 @@ interface RunOptions extends DriveOptions {
   } | undefined;
   readonly startAnyway?: boolean | undefined;
   readonly maxUnquoted?: string | undefined;
+  readonly filesFrom?: PlanOptions["filesFrom"];
   readonly outDir?: string | undefined;
   readonly profile?: string | undefined;
   readonly reuse?: boolean | undefined;
@@ -1365,6 +1367,7 @@ interface RunOptions extends DriveOptions {
 }
 interface PlanOptions {
   readonly profile?: string | undefined;
+  readonly filesFrom?: readonly string[] | undefined;
 }
 interface QuoteOptions extends PlanOptions {
   readonly budget?: string | undefined;

@@ -22,6 +22,7 @@ interface Endpoint {
     readonly file: string;
     readonly exportName: string;
   } | undefined;
+  readonly files?: readonly string[] | undefined;
   readonly maxUnquoted?: string | undefined;
 }
 interface Caller {
@@ -40,6 +41,10 @@ interface HandlerOptions {
   readonly prefix?: string | undefined;
   readonly secret?: string | undefined;
   readonly filesDir?: string | undefined;
+  readonly mostKept?: {
+    readonly caller?: number | undefined;
+    readonly all?: number | undefined;
+  } | undefined;
   readonly inside?: readonly string[] | undefined;
   readonly mostBytes?: number | undefined;
   readonly mostStreams?: number | undefined;

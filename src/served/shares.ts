@@ -1,0 +1,57 @@
+import { BusyRefusal } from "./refusal.ts";
+
+interface Limits {
+  /** What one owner may have. Default: as much as is left for the others. */
+  readonly each?: number;
+  /** What all owners together may have. */
+  readonly all: number;
+  /** Seconds after which it may be asked for again. */
+  readonly retryAfterS: number;
+  /** What is too much, for the refusal: `files of yours`. */
+  readonly what: string;
+}
+
+/**
+ * An amount of bytes, or of anything else, that owners share. Each may have as much as it leaves for the others, so that one gets half of all
+ * at most, two get a third each, and whoever comes next still finds room.
+ */
+export class Shares {
+  readonly #limits: Limits;
+  readonly #held = new Map<string, number>();
+  #sum = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  /** @throws Refusal 429 where the owner has too much, 503 where the others have */
+  take(owner: string, amount: number): void {
+    const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;
+    const had = this.#held.get(owner) ?? 0;
+    if (had + amount > each || (had > 0 && had + amount > all - this.#sum - amount)) {
+      const message = `There are too many ${what} here. Try again once some of them have ended.`;
+      throw new BusyRefusal(429, message, retryAfterS);
+    }
+    if (amount > all - this.#sum) {
+      throw new BusyRefusal(503, "This server has too much to do. Try again later.", retryAfterS);
+    }
+    this.add(owner, amount);
+  }
+
+  /** Counts what is there already, whatever the limits. */
+  add(owner: string, amount: number): void {
+    this.#sum += amount;
+    this.#held.set(owner, (this.#held.get(owner) ?? 0) + amount);
+  }
+
+  free(owner: string, amount: number): void {
+    this.#sum -= amount;
+    const left = (this.#held.get(owner) ?? 0) - amount;
+    if (left > 0) this.#held.set(owner, left);
+    else this.#held.delete(owner);
+  }
+}
