@@ -40,7 +40,8 @@ export const CURES: Readonly<Record<string, string>> = {
     "Check the bucket's name, region and credentials; [shared media](shared-media.md) lists what they must allow.",
   MEDIA_DISK: "Free disk space or repair the disk, then `resume`; nothing is paid again.",
   MEDIA_FOLDER: "Make the folder writable, or choose another `mediaDir`.",
-  MEDIA_LOST: "The file in the media folder was changed: `resume` fetches it again while the service has it.",
+  MEDIA_LOST:
+    "The run is paused. Put the file back where the message says, then `resume`; or `resume RUN --rerun STEP`, which makes it again: a paid step is paid again, and its price shown first.",
   MEDIA_MISSING: "Restore the media folder, or `resume RUN --rerun STEP`, which pays again and shows the price first.",
   MEDIA_PACKAGE_MISSING: "Install the packages that the message names.",
   MEDIA_PATH: "Choose another name for the result, or another `outDir`.",

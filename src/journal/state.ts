@@ -118,6 +118,8 @@ export interface ChatState {
   readonly holdMicros: number;
   /** Null until it is known; of an abandoned one it never is. */
   costMicros: number | null;
+  /** Set where the service did not say what an answer cost. */
+  isUnconfirmed?: true;
   error: JournalError | null;
   /** The service's job of this request, once it is known. */
   jobId: string | null;

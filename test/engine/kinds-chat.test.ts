@@ -6,7 +6,8 @@ import { type ChatRequest, ConnectionError } from "../../src/api/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { greyPng } from "../../src/placeholder-media.ts";
 import type { Reference } from "../../src/plan/plan.ts";
-import { apiError } from "../support/fake-paid-service.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { isFull } from "../support/sample.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
@@ -39,6 +40,21 @@ test("an answer is the step's value, its cost is what its job was charged", asyn
   expect(step).toMatchObject({ kind: "chat", model: "chat-1", value: "once upon a time" });
   expect(step!.attempts).toMatchObject([{ n: 1, job_id: "job_chat_1", status: "answered", cost: "0.001234" }]);
   expect(await world.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_234 });
+});
+
+test("an answer whose job cannot be read is had within seconds, and its maximum is booked as not confirmed", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "once upon a time" });
+  const client = paidService.client();
+  paidService.client = () => ({ ...client, job: async () => Promise.reject(apiError(404, "NOT_FOUND")) });
+  const world = await openFakeShow({ paidService });
+  const before = world.clock.now();
+  const result = await asked(world, chatStep(), 100_000);
+  expect(world.clock.now() - before).toBeLessThan(15_000);
+  expect(result).toMatchObject({ status: "succeeded", outputs: { story: "once upon a time" } });
+  const { cost, unconfirmed, steps } = result.report;
+  expect(steps[0]!.attempts).toMatchObject([{ status: "answered", cost, unconfirmed: true }]);
+  expect(Number(cost)).toBeGreaterThan(0);
+  expect(unconfirmed).toBe(cost);
 });
 
 test("an answer that does not meet the schema goes back with what is wrong with it, and both are paid for", async () => {

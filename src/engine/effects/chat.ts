@@ -40,8 +40,10 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
   const said = await untilTaken(step, ask, context);
   if ("verdict" in said) return unanswered(command, context, said);
-  const costMicros = await billOf(said.id, command, context);
-  const bill = { step, attempt, jobId: said.id, costMicros };
+  const known = await billOf(said.id, context);
+  const cost =
+    known === null ? ({ costMicros: command.maxCostMicros, isUnconfirmed: true } as const) : { costMicros: known };
+  const bill = { step, attempt, jobId: said.id, ...cost };
   const read = readAnswer(said, schema);
   if (read.ok) return done({ type: "chat.answered", ...bill, value: read.value });
   const error: JournalError = { code: ownText("ANSWER_INVALID"), message: cleanText(read.message), retryable: true };
@@ -106,26 +108,25 @@ function withoutFence(content: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
 }
 
-/**
- * What the answer really cost, from its job. A service that does not say, even after a while, is taken to have charged
- * all that was allowed.
- */
-async function billOf(jobId: string, { maxCostMicros }: Chat, { client, clock, signal }: EffectContext) {
+/** What the answer really cost, from its job; null where the service does not say, even after a while. */
+async function billOf(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
+  let isMissing = false;
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop waits for the first polls, which mostly find the bill.
+    // A stop waits for the first polls, which mostly find the bill, and a job that is not there by then is none to be read.
     const isShort = waitMs <= PATIENT_MS;
-    if (signal.aborted && !isShort) break;
+    if ((signal.aborted || isMissing) && !isShort) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
     try {
       const { costMicros } = await client.job(jobId);
       if (costMicros !== null) return costMicros;
     } catch (error) {
       const answer = answerOf(error);
+      isMissing = answer === "404";
       const isRefused = answer === null || !verdicts[verdictOf("settle", answer)].retried;
-      if (isRefused && answer !== "404") break;
+      if (isRefused && !isMissing) break;
     }
   }
-  return maxCostMicros;
+  return null;
 }
 
 function unanswered(command: Chat, context: EffectContext, judged: Judged): EffectResult {

@@ -15,6 +15,8 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
+  /** The service did not say what it cost: it is taken to have cost its maximum. */
+  readonly isUnconfirmed?: true;
 }
 
 /** Requests to a chat model. */
@@ -58,7 +60,8 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: ({ costMicros }) => line(`answered, cost $${formatUsd(costMicros)}`),
+    line: ({ costMicros, isUnconfirmed }) =>
+      line(`answered, cost $${formatUsd(costMicros)}${isUnconfirmed === true ? " at most, not confirmed" : ""}`),
     ...ignoredBy("media", "incident", "notice"),
   },
   "chat.failed": {
@@ -96,8 +99,9 @@ export const chatEvents: EventTable<ChatEvent> = {
 };
 
 function charge(fold: Fold, event: Charged): ChatState {
-  const { jobId, costMicros } = event;
+  const { jobId, costMicros, isUnconfirmed } = event;
   const chat = movedChat(fold, event);
+  if (isUnconfirmed === true) chat.isUnconfirmed = true;
   Object.assign(chat, { costMicros, jobId, endedAt: fold.at });
   fold.state.heldMicros -= chat.holdMicros;
   fold.state.spentMicros += costMicros;

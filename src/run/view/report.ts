@@ -38,7 +38,7 @@ export interface RunReport {
   /** Reserved for jobs whose bill is not known yet. */
   readonly held: string;
   /**
-   * What nobody has confirmed: reserved for chat requests that were never answered, and what `cost` counts for requests to
+   * What nobody has confirmed: reserved for chat requests that were never answered, and what `cost` counts for answers of chats and
    * providers whose charge is unknown.
    */
   readonly unconfirmed: string;
@@ -205,8 +205,8 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
 
 /** What `cost` counts for requests whose charge nobody has confirmed, micro-dollars. */
 function unconfirmedCost({ steps }: RunState): number {
-  const attempts = Object.values(steps).flatMap((step) => step.attempts);
-  return attempts.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
+  const requests = Object.values(steps).flatMap(({ attempts, chats }) => [...attempts, ...chats]);
+  return requests.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
 }
 
 function stepReport(state: RunState, plan: PlanStep): StepReport {

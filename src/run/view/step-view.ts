@@ -176,7 +176,7 @@ function chatView(chat: ChatState, { superseded }: StepState, model: string | nu
     sentAt,
     endedAt,
     quote: null,
-    money: chatMoney[phase],
+    money: chat.isUnconfirmed === true ? "unconfirmed" : chatMoney[phase],
     submittedAt: null,
     isSuperseded: n <= superseded,
     outputs: [],

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import {
   adoptAll,
+  change,
   type Decision,
   decideAll,
   decideAnew,
@@ -78,6 +79,13 @@ const reruns = (step: number, request: number, dieIn: number | null) =>
     (real) => rerun(real, step, request, dieIn),
   );
 
+/** `step`: null where a job of the code gets another name. */
+export const changes = (how: Parameters<typeof change>[1]): Command =>
+  command(
+    how.step === null ? "resume with a job renamed" : `resume --edit #${how.step}:prompt="${how.words}"`,
+    (real) => change(real, how),
+  );
+
 export const jobFails = (skip: number, failure: PaidJob["failure"]): Command =>
   command(`the next job but ${skip} fails${failure?.retryable === true ? ", retryable" : ""}`, ({ world }) => {
     world.service.nextFailures = [...Array<null>(skip).fill(null), failure];
@@ -121,6 +129,16 @@ export const clockIsSet = (minutes: number): Command =>
 const adopts = (isTrue: boolean) =>
   command(isTrue ? "adopt" : "adopt none", ({ world }) => adoptAll(world, { isTrue, isCalm: false }));
 
+/** Nothing of what nobody has taken in yet counts but the last word. */
+const adoptsInPairs = command("adopt none, then adopt", async (real) => {
+  const { world } = real;
+  const before = new Set(world.givenUp);
+  await adoptAll(world, { isTrue: false, isCalm: false });
+  const isTaken = await adoptAll(world, { isTrue: true, isCalm: false });
+  if (isDriven(real) || real.frozen.length > 0) return;
+  for (const key of isTaken) if (!before.has(key)) world.givenUp.delete(key);
+});
+
 const stops = command("stop", ({ world }) => tell(world, (show) => show.stop(RUN)));
 
 const resumesToo = command("another process resumes too", async (real) => {
@@ -157,7 +175,17 @@ const resumeWith = (arming: fc.Arbitrary<Arming>) =>
     })
     .map(resumes);
 
+const changed = fc
+  .record({
+    step: fc.option(few, { freq: 4, nil: null }),
+    words: fc.constantFrom("another look", "one more", "a cat"),
+    dieIn,
+    pauseIn: fc.option(fc.nat(30), { freq: 3, nil: null }),
+  })
+  .map(changes);
+
 const often = fc.oneof(
+  { weight: 2, arbitrary: changed },
   fc.record({ step: few, request: fc.nat(1), dieIn }).map((how) => reruns(how.step, how.request, how.dieIn)),
   fc.constantFrom(true, true, true, false).map(decides),
   fc.constantFrom<Decision>("pick 0", "pick 1", "pick 1", "reject", "approve").map(decidesAnew),
@@ -172,7 +200,16 @@ const seldom = fc.oneof(
   fc.record({ skip: few, times: fc.constantFrom(2, 1.5, 0.5) }).map(({ skip, times }) => jobsCost(skip, times)),
   fc.constantFrom(5, -5, 90, -90, 1_500).map(clockIsSet),
   fc.constantFrom(
-    ...[stops, resumesToo, adopts(true), adopts(false), capRises(200_000), capRises(500_000), fundsComeIn],
+    ...[
+      stops,
+      resumesToo,
+      adopts(true),
+      adopts(false),
+      adoptsInPairs,
+      capRises(200_000),
+      capRises(500_000),
+      fundsComeIn,
+    ],
     command("the machine of the driver sleeps", freeze),
     command("sleeping machines wake", thaw),
   ),

@@ -70,6 +70,10 @@ const truths = {
   "the estimate is a tenth": json(["estimate"], (body) => ({ ...body, cost: String(Number(body["cost"]) / 10) })),
   "half the file, no length": cut((body) => body.slice(0, body.length >> 1), false),
   "half the file, its own length": cut((body) => body.slice(0, body.length >> 1), true),
+  "an error page that is called the file": cut(
+    () => "<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>",
+    true,
+  ),
   "an empty file": cut(() => "", true),
 } as const satisfies Readonly<Record<string, Truth>>;
 

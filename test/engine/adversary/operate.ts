@@ -87,6 +87,28 @@ export async function rerun(real: Real, step: number, request: number, dieIn: nu
   await drive(real, { dieIn, options: { rerun: steps, requestId } });
 }
 
+/** A step's prompt becomes another one, or a job gets another name: a change of the code that is accepted. */
+export async function change(
+  real: Real,
+  how: {
+    readonly step: number | null;
+    readonly words: string;
+    readonly dieIn: number | null;
+    readonly pauseIn: number | null;
+  },
+): Promise<void> {
+  const { world } = real;
+  const { prompted, code, renamed } = world.options.plan;
+  const { step, words, dieIn, pauseIn } = how;
+  const edited = step === null ? null : (prompted[step % prompted.length] ?? null);
+  if (edited !== null) world.reruns.set(`edit ${world.reruns.size}`, [edited]);
+  world.words.clear();
+  if (isDriven(real)) await drive(real);
+  const edit = edited === null ? {} : { edit: { [edited]: { prompt: words } }, everywhere: true };
+  const pipeline = edited === null ? renamed : code;
+  await drive(real, { dieIn, pauseIn, options: { pipeline, acceptChanges: true, ...edit } });
+}
+
 export type Decision = "approve" | "pick 0" | "pick 1" | "reject";
 
 export async function decideAll(real: Real, approves: boolean): Promise<void> {
@@ -132,8 +154,15 @@ export function setClock({ world, driver }: Real, byMs: number): void {
   driver.setClock(byMs);
 }
 
-/** Says what became of the unresolved steps: the truth, or that nothing was made. `isCalm`: nothing may go wrong. */
-export async function adoptAll(world: SimWorld, how: { readonly isTrue: boolean; readonly isCalm: boolean }) {
+/**
+ * Says what became of the unresolved steps: the truth, or that nothing was made. `isCalm`: nothing may go wrong. Returns the keys of
+ * the jobs that were named and taken.
+ */
+export async function adoptAll(
+  world: SimWorld,
+  how: { readonly isTrue: boolean; readonly isCalm: boolean },
+): Promise<readonly string[]> {
+  const named: string[] = [];
   for (const step of Object.values((await world.state()).steps)) {
     if (step.status !== "unresolved") continue;
     const { path } = step;
@@ -157,7 +186,9 @@ export async function adoptAll(world: SimWorld, how: { readonly isTrue: boolean;
     if (jobId === null && key !== null) world.givenUp.add(key);
     const adopting = await tell(world, (show) => show.adopt(RUN, path, jobId));
     if (how.isCalm && adopting !== null) world.fail(`adopt ${path} ${jobId} is refused: ${String(adopting)}`);
+    if (adopting === null && made !== null && jobId === made.jobId) named.push(key!);
   }
+  return named;
 }
 
 /** What a person finds in the account at a provider: the file that was made, or nothing. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { BUILT_IN_MODELS } from "../../../src/local-service/catalog/builtin/index.ts";
 import { greyPng } from "../../../src/placeholder-media.ts";
 import { type Flags, flaggedIn } from "./flags.ts";
 import { iso, json, refusal, type SimAnswer, usd } from "./sim-answer.ts";
@@ -104,6 +105,8 @@ export class PaidService {
       return json(200, { model: id, cost: usd(this.#price(request.body)), currency: "USD" });
     }
     if (room === "models" && method === "POST") return this.#submit(id!, request.body as SubmitBody);
+    const model = BUILT_IN_MODELS.find(({ entry }) => entry.id === id);
+    if (room === "models" && part === undefined && model !== undefined) return json(200, model.entry);
     return refusal(404, "NOT_FOUND");
   }
 

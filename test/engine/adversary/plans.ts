@@ -195,6 +195,26 @@ const sent = pipeline("sent", {
   },
 });
 
+/** One of its jobs has another name; what is bought on a decision keeps its own. */
+function renamedJob(of: Pipeline): Pipeline {
+  return {
+    ...of,
+    build(builder) {
+      let isDone = false;
+      const job = (name: string, ...rest: readonly unknown[]) => {
+        const isOther = !isDone && !(name in decides);
+        isDone ||= isOther;
+        return (builder.job as (...given: readonly unknown[]) => unknown)(isOther ? `${name}-renamed` : name, ...rest);
+      };
+      return of.build({ ...builder, job } as unknown as typeof builder);
+    },
+  };
+}
+
+export function promptOf(input: unknown): unknown {
+  return (input as { readonly prompt?: unknown } | null)?.prompt;
+}
+
 /** What a run of `sent` uploads. */
 export const SAMPLE = greyPng(512);
 
@@ -202,6 +222,11 @@ export interface SimPlan {
   readonly plan: Plan;
   /** Its code, where a process needs it. */
   readonly pipeline: Pipeline | null;
+  /** Its code, and the same with another name for one of its jobs. */
+  readonly code: Pipeline;
+  readonly renamed: Pipeline;
+  /** Steps whose requests say a text. */
+  readonly prompted: readonly string[];
   readonly paidSteps: readonly string[];
   readonly approvals: readonly string[];
   /** Approvals, by the steps that are bought on them. */
@@ -245,6 +270,11 @@ export async function simPlans(): Promise<readonly SimPlan[]> {
       paidSteps: pathsOf(["job", "chat", "generate"]),
       approvals,
       pipeline,
+      code: one,
+      renamed: renamedJob(one),
+      prompted: plan.steps.flatMap((step) =>
+        "input" in step && typeof promptOf(step.input) === "string" ? [step.path] : [],
+      ),
     };
     plans.push(Object.assign(found, { [fc.toStringMethod]: () => plan.pipeline }));
   }

@@ -6,7 +6,9 @@ import {
   type RunState,
   type StepState,
 } from "../../../src/journal/state.ts";
+import type { PlanStep } from "../../../src/plan/plan.ts";
 import { PaidService } from "./paid-service.ts";
+import { promptOf } from "./plans.ts";
 import { checkProviders } from "./provider-promises.ts";
 import { RUN, type SimWorld } from "./sim-world.ts";
 
@@ -44,6 +46,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   checkWords(world, state);
   for (const step of Object.values(state.steps)) checkFailure(world, state, step);
   checkPaidOnce(world, state);
+  for (const plan of state.planned.plan.steps) checkPrompt(world, state, plan);
   checkProviders(world, state);
   checkSecondChoices(world, state);
   checkRewriting(world, state);
@@ -74,6 +77,8 @@ function checkSecondChoices(world: SimWorld, state: RunState): void {
 function checkRewriting(world: SimWorld, state: RunState): void {
   for (const plan of state.planned.plan.steps) {
     if (plan.kind !== "pick" || plan.second?.rewrites !== true || world.reruns.size > 0) continue;
+    // Of a changed plan the first prompt is out, where its price was refused.
+    if (plan.second.options.length < 2) continue;
     const [first, again] = plan.among.map(({ $ref }) => state.steps[$ref.step]!) as [StepState, StepState];
     const { chats } = state.steps[`${plan.second.options[1]}/prompt`]!;
     const sent = chats.filter(({ phase, costMicros }) => phase !== "failed" || costMicros !== 0);
@@ -135,8 +140,8 @@ function checkSpent(world: SimWorld, state: RunState): void {
 
 /** A step fails for good only for what the service or a person said. */
 function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
-  const plan = state.planned.plan.steps.find(({ path }) => path === step.path)!;
-  if (step.status !== "failed" || plan.kind !== "job") return;
+  const plan = state.planned.plan.steps.find(({ path }) => path === step.path);
+  if (step.status !== "failed" || plan?.kind !== "job") return;
   const attempt = lastAttempt(step);
   const unjust = (why: string) => world.fail(`${step.path} failed for good (${step.reason}), although ${why}`);
   switch (attempt?.phase) {
@@ -154,11 +159,20 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
   }
 }
 
+/** What a step has is what its plan asks for, however often that was edited. */
+function checkPrompt(world: SimWorld, state: RunState, plan: PlanStep): void {
+  const step = state.steps[plan.path]!;
+  const wanted = "input" in plan ? promptOf(plan.input) : undefined;
+  const sent = promptOf(lastAttempt(step)?.input);
+  if (step.status !== "succeeded" || typeof wanted !== "string" || sent === undefined || sent === wanted) return;
+  world.fail(`${plan.path} has what "${sent}" made, and its plan says "${wanted}"`);
+}
+
 /** A step is paid for once, and once more for each time that somebody wanted it again or gave up what it made. */
 function checkPaidOnce(world: SimWorld, state: RunState): void {
   for (const { path, attempts } of Object.values(state.steps)) {
-    const plan = state.planned.plan.steps.find((one) => one.path === path)!;
-    const tries = plan.kind === "job" ? plan.policy.attempts : 1;
+    const plan = state.planned.plan.steps.find((one) => one.path === path);
+    const tries = plan?.kind === "job" ? plan.policy.attempts : 1;
     const keys = attempts.flatMap(({ key }) => key ?? []);
     const paid = keys.filter((key) => (world.service.jobOfKey(key)?.failure ?? true) === null).length;
     const given = keys.filter((key) => world.givenUp.has(key)).length;

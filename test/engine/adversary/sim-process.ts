@@ -156,7 +156,7 @@ export class SimProcess {
 
   #withCode(options: ResumeOptions): ResumeOptions {
     const { pipeline } = this.#world.options.plan;
-    return pipeline === null ? options : { ...options, pipeline, compare: false };
+    return pipeline === null || options.pipeline !== undefined ? options : { ...options, pipeline, compare: false };
   }
 
   /** Wakes come when they are due, too early, and for nothing. */
