@@ -9,7 +9,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   [
     "Run",
     runMachine,
-    "Why a run is paused (funds, budget, cap, approval, stopped, drift, code, files, unresolved, unreachable, misdirected, credentials) is data of the pause.",
+    "Why a run is paused (funds, budget, cap, approval, stopped, drift, code, files, unresolved, late, unreachable, misdirected, credentials) is data of the pause.",
   ],
   ["Step", stepMachine, "*Ready* is a view of `waiting`: everything that the step needs is there."],
   [

@@ -2,6 +2,21 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
+const units = { ms: 1, s: 1000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS } as const;
+
+/** A duration as text: `"90s"`, `"10m"`, `"1.5h"`. */
+export type Duration = `${number}${"s" | "m" | "h" | "d"}`;
+
+/** Milliseconds of a duration such as `90s`, `10m` or `1h30m`; null for what is none. */
+export function parseDuration(text: string): number | null {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return null;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
+    total += Number(amount) * units[unit as keyof typeof units];
+  }
+  return Math.round(total);
+}
+
 /** Milliseconds as a person reads them: `840 ms`, `2.1 s`, `3 min 05 s`, `2 h 10 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;

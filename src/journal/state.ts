@@ -1,3 +1,4 @@
+import type { Expected } from "../late-text.ts";
 import {
   type ChatPhase,
   type JobPhase,
@@ -46,7 +47,17 @@ export interface Quoted {
   readonly conditionalOn?: readonly string[];
 }
 
-export interface AttemptState {
+/** How long a request is under way, as far as something is to be said of that. */
+export interface Awaited {
+  /** It takes longer than its model usually does; absent: that was not said. */
+  slow?: Expected;
+  /** When its `within` was over, the last time, epoch milliseconds; absent: it never was. */
+  overdueAt?: number;
+  /** Somebody resumed the run to wait for another `within`, epoch milliseconds. */
+  awaitedSince?: number;
+}
+
+export interface AttemptState extends Awaited {
   readonly n: number;
   phase: JobPhase;
   money: MoneyPhase;
@@ -112,7 +123,7 @@ export const UNREAD_MS = 2 * 60_000;
 export const RESENT_EVERY_MS = 60 * 60_000;
 
 /** One send of a chat request. */
-export interface ChatState {
+export interface ChatState extends Awaited {
   readonly n: number;
   phase: ChatPhase;
   readonly holdMicros: number;
@@ -139,6 +150,8 @@ export interface StepState {
   forCallers?: string;
   /** Skipped because a `when` did not hold: its result does not count as missing. */
   skippedByCondition: boolean;
+  /** Failed as its run ended while its request was under way, which is asked for all the same. */
+  isGivenUp?: true;
   /** Skipped because no root of the plan could succeed through it any more; it runs once one can. */
   pruned: boolean;
   startedAt: number | null;
@@ -187,6 +200,8 @@ export interface PauseState {
   readonly rerun?: string;
   /** Steps that a change replaces, which waits for their jobs; absent where none does. */
   readonly replaced?: readonly string[];
+  /** Steps whose `within` is over, set for `late`: the run continues by itself once one of them has ended. */
+  readonly late?: readonly string[];
 }
 
 /** Since when the service is unavailable, and its failure. */
@@ -264,6 +279,11 @@ export interface RunState {
 /** The attempt that counts: the newest, or null before the first. */
 export function lastAttempt(step: StepState): AttemptState | null {
   return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
+}
+
+/** The request of a step that counts: an attempt, or of a chat its request; null before the first. */
+export function lastRequest(step: StepState): AttemptState | ChatState | null {
+  return lastAttempt(step) ?? lastChat(step);
 }
 
 /** The chat request that counts: the newest, or null before the first. */

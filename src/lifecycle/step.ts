@@ -1,6 +1,6 @@
 import { setup } from "xstate";
 
-/** Terminal; only a rerun resets it. */
+/** Terminal; a rerun resets it. */
 const again = { "step.reset": "waiting" } as const;
 const withResult = { tags: ["ended", "withResult"], on: again } as const;
 const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
@@ -13,6 +13,7 @@ const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
  * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
  *         ↘ skipped | cancelled ↙
  *
+ * failed → running (its job was still under way when the run ended, and is waited for again)
  * step.reset leads back to waiting from everywhere but unresolved
  * ```
  */
@@ -27,6 +28,7 @@ export const stepMachine = setup({
       | { type: "step.skipped" }
       | { type: "step.cancelled" }
       | { type: "step.reset" }
+      | { type: "step.awaited" }
       | { type: "job.unresolved" }
       | { type: "job.submitted" }
       | { type: "job.submit.refused" }
@@ -72,7 +74,8 @@ export const stepMachine = setup({
     },
     succeeded: withResult,
     partial: withResult,
-    failed: withoutResult,
+    // Its run ended while its job was under way, and asks for it again.
+    failed: { ...withoutResult, on: { ...again, "step.awaited": "running" } },
     skipped: withoutResult,
     cancelled: withoutResult,
   },

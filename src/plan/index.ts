@@ -39,6 +39,7 @@ export {
 export { isOwnSource, isReference, referencesOf, resolveInput } from "./references.ts";
 export {
   CANNOT_BE_MADE,
+  givesWay,
   hasNext,
   isSecondChoice,
   type Option,

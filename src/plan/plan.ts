@@ -61,6 +61,8 @@ export interface StepPolicy {
   readonly consent?: string;
   /** What its author expects of the media that it makes, where the input does not say. */
   readonly expect?: { readonly durationMs: number };
+  /** How long its request is waited for once it was accepted, milliseconds. Absent: for as long as it takes. */
+  readonly withinMs?: number;
 }
 
 interface StepBase {

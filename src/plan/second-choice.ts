@@ -59,6 +59,11 @@ export function hasNext({ choice, at }: Option): boolean {
   return at < choice.second.options.length - 1;
 }
 
+/** Whether another option begins where this one is not there in time. A milder prompt is no answer to a slow job. */
+export function givesWay(option: Option): boolean {
+  return hasNext(option) && option.choice.second.rewrites !== true;
+}
+
 /** What is wrong with a model before anything is asked of it. */
 export const CANNOT_BE_MADE: ReadonlySet<string> = new Set(["retired-model", "unknown-model", "unsupported-model"]);
 

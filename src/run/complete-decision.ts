@@ -1,6 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
-import type { Command } from "./command.ts";
+import { type Command, commandId } from "./command.ts";
 import type { Decision } from "./decision.ts";
 import type { DecisionBuilder } from "./decision-builder.ts";
 import { undecided } from "./kinds/approve.ts";
@@ -9,13 +9,19 @@ import type { ProducedOutput } from "./resolve.ts";
 import { expiryOf, uncopied } from "./retention.ts";
 import { secondGate } from "./second-choice.ts";
 import { unresolvedText } from "./unresolved-text.ts";
+import { askingIds, endWaiting, lateSteps, wakeForLate } from "./waiting.ts";
 
 /** What follows once all steps were decided: less where others may not be needed any more, more where nothing is left to do. */
 export function completeDecision(builder: DecisionBuilder): Decision {
   if (builder.mayChangeNeeds) return withoutNewWork(builder);
   if (builder.events.length === 0 && builder.stoppedBy !== null) cancelRemaining(builder, builder.stoppedBy);
-  if (builder.events.length === 0 && builder.commands.length === 0 && builder.context.active.size === 0)
-    finishOrPause(builder);
+  const late = lateSteps(builder);
+  const asking = askingIds(builder.state, late, { all: true });
+  const { active } = builder.context;
+  const waitsOnly = active.size === asking.filter((id) => active.has(id)).length;
+  const asksOnly = builder.commands.every((command) => asking.includes(commandId(command)));
+  if (builder.events.length === 0 && asksOnly && waitsOnly) finishOrPause(builder, late);
+  wakeForLate(builder, asking);
   return builder;
 }
 
@@ -51,7 +57,7 @@ function cancelRemaining(builder: DecisionBuilder, reason: string): void {
 }
 
 /** Nothing is in flight and nothing follows: the run has finished, or a person must act. */
-function finishOrPause(builder: DecisionBuilder): void {
+function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
   const lacking = uncopied(state);
   if (builder.index.openSteps === 0 && lacking.length === 0) return finishRun(builder);
@@ -67,8 +73,10 @@ function finishOrPause(builder: DecisionBuilder): void {
     return builder.pauseNow("unresolved", `${said}. Ask again, at no cost: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);
-  if (first === undefined)
+  if (first === undefined) {
+    if (late.length > 0) return endWaiting(builder, late);
     return lacking.length === 0 ? undefined : builder.pauseNow("files", lackText(state, lacking));
+  }
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   builder.pauseNow(

@@ -27,14 +27,15 @@ const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 /** Refuses a hold for good: the step fails at the limit of its group, the run pauses at any other. */
 type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
 
-/** Why a step was skipped, where nothing went wrong with it. */
-type SkippedWhy = "skippedByCondition" | "pruned";
+/** Why a step ended, where nothing went wrong with it. */
+type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
 
 /** Collects the events and commands of one decision while the kinds of steps are evaluated. */
 export class DecisionBuilder implements Decision {
   readonly events: RunEvent[] = [];
   readonly commands: Command[] = [];
   wakeAt: number | null = null;
+  lateAt: number | null = null;
   readonly state: RunState;
   readonly context: DecideContext;
   readonly index: RunIndex;
@@ -112,7 +113,7 @@ export class DecisionBuilder implements Decision {
     if (step.status === "waiting") this.events.push({ type: "step.started", step: step.path });
   }
 
-  finish(step: StepState, status: StepEnd, reason: string | null = null, why: SkippedWhy | null = null): void {
+  finish(step: StepState, status: StepEnd, reason: string | null = null, why: EndedWhy | null = null): void {
     const { path } = step;
     this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
     const error = status === "failed" ? step.failures.at(-1)?.error : undefined;
@@ -157,9 +158,9 @@ export class DecisionBuilder implements Decision {
     if (this.mayStart) this.pauseNow(reason, message);
   }
 
-  pauseNow(reason: PauseReason, message: string): void {
+  pauseNow(reason: PauseReason, message: string, more: Pick<Pause, "late"> = {}): void {
     this.mayStart = false;
-    this.events.push({ type: "run.paused", reason, message: ownText(message) });
+    this.events.push({ type: "run.paused", reason, message: ownText(message), ...more });
   }
 
   /**

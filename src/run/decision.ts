@@ -1,5 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import type { AttemptState } from "../journal/state.ts";
+import type { Expected } from "../late-text.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Command } from "./command.ts";
 import type { Headroom } from "./headroom.ts";
@@ -20,6 +21,10 @@ export interface DecideContext {
   readonly clockOffsetMs?: number;
   /** An unanswered submit older than this is looked up by a person, not sent again. */
   readonly idempotencyWindowMs: number;
+  /** How long the request of a step is expected to take. */
+  readonly expected?: (step: PlanStep) => Expected;
+  /** What is waited for no longer is asked for also while the run is idle otherwise: nobody has to stay for that. */
+  readonly asksForLate?: boolean;
   /** The headroom that other runs and the wallet leave for this one, where it is known to be short. */
   readonly headrooms?: readonly Headroom[];
 }
@@ -40,6 +45,8 @@ export interface Decision {
   readonly commands: readonly Command[];
   /** When to decide again without a new event; null when only an event can change the decision. */
   readonly wakeAt: number | null;
+  /** When to ask for late work again, of a run that is idle otherwise. */
+  readonly lateAt?: number | null;
 }
 
 /** Until when a step need not be decided again, as long as nothing happens to it and to the steps that it uses. */

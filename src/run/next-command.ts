@@ -41,9 +41,11 @@ function resume({ runId }: RunState, words: readonly string[], note: string | nu
 
 /** The money of a job without a bill stays reserved, also where all else went well. */
 function afterLateBill(state: RunState): NextCommand | null {
-  for (const { path, attempts } of Object.values(state.steps)) {
+  for (const step of Object.values(state.steps)) {
+    const { path, attempts } = step;
     const held = attempts.find(({ money }) => money === "held");
     if (held === undefined) continue;
+    if (step.isGivenUp) return resume(state, [], `waits again for ${path}: its job ${held.jobId} is still under way`);
     const said = held.impossibleBill;
     const why = said === undefined ? "its bill has not come yet" : `the service says ${said}, which cannot be`;
     return resume(state, [], `asks again what ${path} cost: ${why}`);
@@ -94,6 +96,8 @@ function afterPause(state: RunState): NextCommand {
         return resume(state, ["--rerun", shellWord(state.pause.rerun)], "makes it again, at its price");
       }
       return resume(state, [], "fetches what is missing, at no cost");
+    case "late":
+      return resume(state, [], "waits for it again; a worker continues by itself once it is there");
     case "credentials":
       return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");
     case "unreachable":

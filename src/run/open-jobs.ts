@@ -3,11 +3,12 @@ import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
-/** Whether something paid for is still at the service although its job ended: an output without a copy, or a bill. */
+/** Whether something paid for is still at the service although its step ended: a job, an output without a copy, or a bill. */
 export function hasUncollectedWork({ planned, removedSteps, steps }: RunState): boolean {
-  return [...planned.plan.steps, ...removedSteps].some((plan) =>
-    steps[plan.path]!.attempts.some((attempt) => isOwed(plan, attempt)),
-  );
+  return [...planned.plan.steps, ...removedSteps].some((plan) => {
+    const step = steps[plan.path]!;
+    return step.isGivenUp === true || step.attempts.some((attempt) => isOwed(plan, attempt));
+  });
 }
 
 function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolean {

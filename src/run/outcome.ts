@@ -1,7 +1,9 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
+import { shellWord } from "../shell-word.ts";
 import { type ProducedOutput, type ReturnedReference, referenced, returnedReferences, tally } from "./resolve.ts";
 import { lost } from "./retention.ts";
+import { cameLate } from "./second-choice.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface UnplacedOutput {
@@ -38,7 +40,10 @@ export function runOutcome(state: RunState): RunOutcome {
   const failed = plan.steps
     .map(({ path }) => state.steps[path]!)
     .filter((step) => step.status === "failed" || step.status === "partial");
-  const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...lost(state).map(lostText)];
+  const late = cameLate(state).map(({ option, choice }) => {
+    return `${option} came late, and can be taken instead: showrunner resume ${state.runId} --rerun ${shellWord(choice)}`;
+  });
+  const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...lost(state).map(lostText), ...late];
   const message = problems.length === 0 ? null : problems.join("; ");
   const enough = typeof plan.onFailure === "object" && available >= plan.onFailure.quorum;
   if (available >= expected || enough) {

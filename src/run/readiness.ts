@@ -1,11 +1,11 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
-import { isReference, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
+import { isReference, isSecondChoice, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { firstReasons } from "./pruning.ts";
 import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
-import { isOfEarlierOption, secondGate } from "./second-choice.ts";
+import { isOfEarlierOption, isPassedOver, secondGate } from "./second-choice.ts";
 
 type Ref = Reference["$ref"];
 
@@ -47,9 +47,12 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
     isOpen = holds === "unknown";
   }
   const mayLose = state.losses > 0;
+  const isChoiceOfOptions = isSecondChoice(step);
   for (const path of step.needs) {
     const needed = state.steps[path]!;
     if (!isStepFinal(needed.status)) {
+      if (second === null && isOfEarlierOption(state, step, path)) continue;
+      if (isChoiceOfOptions && isPassedOver(state, step, path)) continue;
       isOpen = true;
       if (!mayLose) break;
       continue;

@@ -12,6 +12,7 @@ import type { PlanStep, Reference } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
 import { committedOn } from "./headroom.ts";
 import { conditionsOf, isHeldBack } from "./held-back.ts";
+import { isOverdue, wasLate } from "./late.ts";
 import { isNeverPruned, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
 import { missingReason, referenced, returnedReferences } from "./resolve.ts";
@@ -29,6 +30,8 @@ export class RunIndex {
   readonly slots: Slots;
   /** Steps with money reserved for what was sent. */
   readonly holding = new Set<string>();
+  /** Steps that were not there in time, some time: what others may do beside them is looked at in every turn. */
+  readonly late = new Set<string>();
   /** Failed steps that stop the run by their policy. */
   readonly #stopping = new Set<StepNode>();
   /** Steps of the plan that have not ended. */
@@ -169,6 +172,8 @@ export class RunIndex {
     const step = this.#state.steps[plan.path]!;
     this.#countMoney(node, step);
     if (node.isRemoved) return;
+    if (wasLate(step)) this.late.add(plan.path);
+    else this.late.delete(plan.path);
     const holdsSlot = isHoldingSlot(plan, step);
     if (holdsSlot && !node.holdsSlot) this.slots.take(plan);
     else if (!holdsSlot && node.holdsSlot) this.slots.release(plan);
@@ -281,6 +286,8 @@ function standsForOthers(plan: PlanStep): boolean {
 
 /** Jobs at the service hold their slots across pauses. */
 function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
+  // What is waited for no longer keeps nothing else waiting.
+  if (isOverdue(step)) return false;
   // A request to a provider takes a slot each time that it is sent, and waits without one between.
   const isSent = plan.kind === "generate";
   if (!isSent && traitsOf(plan).needsCode && step.status === "running") return true;

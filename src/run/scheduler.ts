@@ -1,6 +1,7 @@
 import TinyQueue from "tinyqueue";
+import { DAY_MS } from "../duration.ts";
 import { type RunEvent, specOf } from "../journal/events.ts";
-import { isRunFinal, type RunState } from "../journal/state.ts";
+import { isRunFinal, lastAttempt, type RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { completeDecision } from "./complete-decision.ts";
@@ -9,8 +10,14 @@ import { DecisionBuilder } from "./decision-builder.ts";
 import { raisedHolds } from "./headroom.ts";
 import { decideStep } from "./kinds/index.ts";
 import { collectOutputs } from "./kinds/job.ts";
+import { isOverdue } from "./late.ts";
 import { RunIndex } from "./run-index.ts";
 import type { StepNode } from "./step-node.ts";
+import { askForLate, askingIds, isLatePauseOver, wakeForLate } from "./waiting.ts";
+
+/** So long after its end a run asks for late work by itself; then whoever resumes it does, milliseconds. */
+const LATE_FOR_MS = DAY_MS;
+const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
 
 const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
 
@@ -72,6 +79,15 @@ export class Scheduler {
     this.#indexed();
   }
 
+  /** Ids of commands that ask for what is waited for no longer: nobody stays for them. */
+  lateCommands(): readonly string[] {
+    const { steps } = this.#state;
+    return askingIds(
+      this.#state,
+      [...this.#indexed().late].filter((path) => isOverdue(steps[path]!)),
+    );
+  }
+
   /** A command of this step ended, whatever came of it. */
   ended(path: string): void {
     this.#index?.update(path);
@@ -82,14 +98,15 @@ export class Scheduler {
     if (isRunFinal(state.status)) {
       // Should it be reopened, all steps are looked at.
       this.#basis = null;
-      return { events: [], commands: [], wakeAt: null };
+      return lateDecision(new DecisionBuilder(state, context, this.#indexed()));
     }
-    if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
+    if (isLatePauseOver(state)) return { ...NOTHING, events: [{ type: "run.resumed" }] };
+    if (state.status === "planned") return { ...NOTHING, events: [{ type: "run.started" }] };
     const index = this.#indexed();
     const raised = raisedHolds(state, index.holding, (path, attempt) => isUnsent(context, path, attempt));
-    if (raised.length > 0) return { events: raised, commands: [], wakeAt: null };
+    if (raised.length > 0) return { ...NOTHING, events: raised };
     let basis = this.#basisOf(index, context.order);
-    const isSame = this.#basis !== null && isEqual(this.#basis, basis);
+    const isSame = index.late.size === 0 && this.#basis !== null && isEqual(this.#basis, basis);
     let builder = new DecisionBuilder(state, context, index);
     let decided = isSame ? this.#decideDue(builder) : null;
     if (decided === null) {
@@ -221,6 +238,23 @@ export class Scheduler {
       this.#timers.pop();
     }
   }
+}
+
+/** A run that has ended asks for what it ended without, where nobody has to stay for that. */
+function lateDecision(builder: DecisionBuilder): Decision {
+  const { state, index, context } = builder;
+  if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
+  const givenUp = [...index.late].filter((path) => state.steps[path]!.isGivenUp);
+  for (const path of givenUp) {
+    const { n: attempt, jobId, provider } = lastAttempt(state.steps[path]!)!;
+    const target = { step: path, attempt };
+    askForLate(
+      provider === undefined ? { type: "follow", ...target, jobId: jobId! } : { type: "operation", ...target },
+      builder,
+    );
+  }
+  wakeForLate(builder, askingIds(state, givenUp));
+  return { ...NOTHING, commands: builder.commands, lateAt: builder.lateAt };
 }
 
 /** Entries that were decided meanwhile are passed over. */

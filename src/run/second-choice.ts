@@ -1,7 +1,8 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
-import { hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
+import { givesWay, hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
+import { wasLate } from "./late.ts";
 import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 
@@ -10,6 +11,8 @@ export type OptionEnd =
   /** Not over, or its bill is still to come: `unpaid` is the step whose bill that is. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
+  /** It was not there in time, and may still come: the next option may begin beside it. */
+  | { readonly is: "late"; readonly why: string }
   /** Certainly nothing was paid for what failed: the next option may begin. */
   | { readonly is: "out"; readonly why: string }
   /** It has no result, and no other option may follow by itself. */
@@ -18,8 +21,14 @@ export type OptionEnd =
 /** What has become of an option, which only begins once those before it are out. */
 export function endOf(state: RunState, option: Option): OptionEnd {
   const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
-  if (!steps.every(({ step }) => isStepFinal(step.status))) return { is: "open", unbilled: null };
-  if (missingReason(state, option.choice.among[option.at]!.$ref) === null) return { is: "made" };
+  const isOver = steps.every(({ step }) => isStepFinal(step.status));
+  const lateStep = lateOf(state, option, isOver);
+  const { $ref } = option.choice.among[option.at]!;
+  // Of one that is late, the others of its steps may still be under way.
+  const isThere = isOver || (lateStep !== null && isStepFinal(state.steps[$ref.step]!.status));
+  if (isThere && missingReason(state, $ref) === null) return { is: "made" };
+  if (lateStep !== null) return { is: "late", why: `${lateStep} was not there in time` };
+  if (!isOver) return { is: "open", unbilled: null };
   const ends = steps.flatMap(({ plan, step }) => {
     return step.status === "failed" ? [{ step, failure: failureOf(plan, step) }] : [];
   });
@@ -43,6 +52,13 @@ export function endOf(state: RunState, option: Option): OptionEnd {
     return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
   }
   return { is: "out", why: whyOut(said ?? ends[0], steps) };
+}
+
+/** The step that an option gives way for, as it was not there in time, and may still come; null: none. */
+function lateOf({ steps }: RunState, option: Option, isOver: boolean): string | null {
+  if (!givesWay(option)) return null;
+  const isLate = (step: StepState) => wasLate(step) && (!isOver || step.isGivenUp === true);
+  return option.steps.find(({ path }) => isLate(steps[path]!))?.path ?? null;
 }
 
 /** Of a step whose prompt is rewritten once moderation refuses it: it was not even sent. */
@@ -103,10 +119,36 @@ export type SecondGate =
 /** Null: it may, or it is a first choice. */
 export function secondGate(state: RunState, path: string): SecondGate | null {
   for (const option of optionsAround(state.planned.plan, path)) {
-    const gate = gateOfOption(state, option);
+    const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
     if (gate !== null) return gate;
   }
   return null;
+}
+
+/** What is left of an option that was not there in time begins only where nothing else is to come of the others. */
+function gateOfLate(state: RunState, option: Option): SecondGate | null {
+  const { choice, at, steps } = option;
+  if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
+  const options = optionsIn(state.planned.plan);
+  let gate: SecondGate | null = null;
+  for (const path of choice.second.options.slice(at + 1)) {
+    const end = endOf(state, options.get(path)!);
+    if (end.is === "made") return { is: "never", reason: `not wanted: ${path} was made`, skippedByCondition: true };
+    if (end.is === "open") gate = { is: "open", unbilled: null };
+  }
+  return gate;
+}
+
+/** Whether a choice that is made waits no longer for a step: of an option that is late, or was begun in place of one that came. */
+export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
+  const option = optionsAround(state.planned.plan, needed).find((one) => one.choice.path === choice.path);
+  if (option === undefined) return false;
+  const options = optionsIn(state.planned.plan);
+  const made = option.choice.second.options.findIndex((path) => endOf(state, options.get(path)!).is === "made");
+  if (made === -1) return false;
+  const taken = options.get(option.choice.second.options[made]!)!;
+  if (option.at > made) return taken.steps.some(({ path }) => wasLate(state.steps[path]!));
+  return endOf(state, option).is === "late";
 }
 
 function gateOfOption(state: RunState, option: Option): SecondGate | null {
@@ -126,6 +168,7 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
       return { is: "never", reason, skippedByCondition: end.skippedByCondition === true };
     }
     case "out":
+    case "late":
       return null;
     default:
       return end satisfies never;
@@ -137,7 +180,7 @@ export function whyNone(state: RunState, { second }: Option["choice"]): string |
   const options = optionsIn(state.planned.plan);
   const said = second.options.flatMap((path) => {
     const end = endOf(state, options.get(path)!);
-    return end.is === "out" || end.is === "stopped" ? [end.why] : [];
+    return end.is === "out" || end.is === "late" || end.is === "stopped" ? [end.why] : [];
   });
   const out = second.out.map(({ option, reason }) => `${option} was out (${reason})`);
   const all = [...new Set([...out, ...said])];
@@ -185,8 +228,19 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
   const options = optionsIn(state.planned.plan);
   const why = second.options.slice(0, at).flatMap((path) => {
     const end = endOf(state, options.get(path)!);
-    return end.is === "out" ? [`${path} was out (${end.why})`] : [];
+    return end.is === "out" || end.is === "late" ? [`${path} was ${end.is} (${end.why})`] : [];
   });
   const never = second.out.map((one) => `${one.option} was out (${one.reason})`);
   return `took ${option}: ${[...never, ...why].join("; ")}`;
+}
+
+/** Options that are made, and that their author prefers to the one that was taken before they were there. */
+export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
+  const options = optionsIn(state.planned.plan);
+  return [...options.values()].flatMap((option) => {
+    const { path: choice, second } = option.choice;
+    const { chosen } = state.steps[choice]!;
+    const taken = second.options.findIndex((path) => chosen?.step.startsWith(`${path}/`) === true);
+    return option.at < taken && endOf(state, option).is === "made" ? [{ option: option.path, choice }] : [];
+  });
 }

@@ -153,6 +153,21 @@ describe("the tree", () => {
     expect(renderTree(view, { ...plain, width: 120 })).toMatch(/time left unknown$/);
   });
 
+  test("says of a job that it takes longer than usual, for how long, and that it is still asked for", () => {
+    const slow = { elapsedMs: 360_000, expected: { ms: 120_000, isLearned: true } };
+    const view = liveAfter([planned(steps), ...submitted, { type: "step.slow", step: "face", attempt: 1, ...slow }]);
+    const since = view.view!.step("face")!.late!.since;
+    const tree = renderTree(view, { ...plain, width: 140, now: since + 540_000 });
+    expect(tree).toContain("takes longer than usual: 9 min 00 s, usually 2 min 00 s; its job job_1 is still asked for");
+    const ends = liveAfter([
+      planned(steps),
+      ...submitted,
+      { type: "step.slow", step: "face", attempt: 1, ...slow },
+      ...ended,
+    ]);
+    expect(renderTree(ends, { ...plain, width: 140 })).not.toContain("longer");
+  });
+
   test("shows requests a minute against the limit, and how far a download is", () => {
     const view = withProgress(liveAfter([planned(steps), ...submitted, ended[0]!]), 0.25, null);
     const tree = renderTree(view, {

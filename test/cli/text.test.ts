@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duration, parseDollars, parseDuration } from "../../src/cli/input/flag-values.ts";
+import { duration, parseDollars } from "../../src/cli/input/flag-values.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
 import { shorten, table } from "../../src/cli/text/table.ts";
+import { parseDuration } from "../../src/duration.ts";
 import { COMMANDS } from "../../src/launcher.ts";
 import { dollars } from "../../src/money.ts";
 import { fakeIo } from "./support/fake-io.ts";

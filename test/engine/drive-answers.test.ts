@@ -32,7 +32,8 @@ test.each(cases)("$what of a step that was $status meanwhile changes nothing", (
     answers: given,
     ...{ inbox: [], headrooms: [], active: new Set(), notBefore: new Map(), unsent: new Set(), brokenOff: new Set() },
     ...{ now: NOW, order: () => state.planned.plan.steps, clockOffsetMs: 0, idempotencyWindowMs: 24 * HOUR_MS },
-    ...{ isStopped: false, stopIfRequested: () => false },
+    ...{ isStopped: false, stopIfRequested: () => false, asksForLate: false },
+    expected: () => ({ ms: 1_000, isLearned: false }),
   });
   expect(events.filter((event) => "step" in event && event.step === step)).toEqual([]);
   expect(state.steps[step]).toMatchObject({ status, reason: "as it was" });

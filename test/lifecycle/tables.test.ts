@@ -74,11 +74,13 @@ describe("sets of states by tag", () => {
     ).toBe(true);
   });
 
-  test("are those steps and runs as ended that only a rerun leads out of", () => {
-    const left = (table: TransitionTable, event: string) =>
-      [...table.states].filter(([, row]) => [...row.keys()].join() === event).map(([name]) => name);
+  test("are those steps and runs as ended that only a rerun leads out of, or a job that was given up", () => {
+    const left = (table: TransitionTable, ...events: readonly string[]) =>
+      [...table.states].filter(([, row]) => [...row.keys()].join() === events.join()).map(([name]) => name);
     expect([...runStates.ended].sort()).toEqual(left(tables.run, "run.reopened").sort());
-    expect([...stepStates.ended].sort()).toEqual(left(tables.step, "step.reset").sort());
+    const failed = left(tables.step, "step.reset", "step.awaited");
+    expect(failed).toEqual(["failed"]);
+    expect([...stepStates.ended].sort()).toEqual([...failed, ...left(tables.step, "step.reset")].sort());
     expect(new Set([...stepStates.withResult, ...stepStates.withoutResult])).toEqual(stepStates.ended);
   });
 });

@@ -5,6 +5,7 @@ import {
   ApiError,
   type ChatRequest,
   type Client,
+  type Clock,
   type FollowEvent,
   type JobResult,
   UnknownOutcomeError,
@@ -43,6 +44,8 @@ export interface FakeServiceOptions {
   readonly sleep?: () => Promise<void>;
   /** How long a job takes that is polled, by `now`. Default 10 000. */
   readonly rendersMs?: number;
+  /** How long the job of a body, or the answer to a question, takes by its clock, however it is asked for; Infinity: for ever. */
+  readonly takesMs?: (body: string) => number;
   /** Thrown instead of accepting a submit; null accepts it. */
   readonly refuses?: (model: string, input: unknown) => Error | null;
   /** What a chat model says; what it throws is thrown instead of an answer. Default: an empty object. */
@@ -75,6 +78,8 @@ export class FakePaidService {
   polls = 0;
   balanceReads = 0;
   now: () => number = FakePaidService.standingClock;
+  /** What jobs take their time by. */
+  clock: Clock | null = null;
 
   constructor(options: FakeServiceOptions) {
     this.#options = options;
@@ -120,7 +125,11 @@ export class FakePaidService {
       },
       submit: (request: { model: string; input: unknown; idempotencyKey: string }, options?: { mayExist?: boolean }) =>
         talk("submit", () => this.#submit(request, options?.mayExist ?? false)),
-      chat: (request: ChatRequest) => talk("chat", () => this.#chat(request)),
+      chat: (request: ChatRequest) =>
+        talk("chat", async () => {
+          await this.#until(this.now() + (this.#options.takesMs?.(JSON.stringify(request)) ?? 0));
+          return this.#chat(request);
+        }),
       job: (jobId: string) => talk("job", () => this.#chatJob(jobId) ?? this.#result(jobId)),
       follow: (jobId: string, o?: { signal?: AbortSignal }) => this.#follow(jobId, talk, o?.signal),
       poll: (jobId: string, o: PollOptions) => this.#poll(jobId, o, talk),
@@ -276,12 +285,32 @@ export class FakePaidService {
     const next = (dueAt: number) => ({ dueAt, read: "job" as const, expectedAt: null });
     if (planned === null) return { type: "open", status: null, next: next(submittedAt + 3_000) };
     this.polls++;
-    const doneAt = submittedAt + (this.#options.rendersMs ?? 10_000);
+    const { takesMs, rendersMs = 10_000 } = this.#options;
+    const { body, createdAt } = this.jobs.get(jobId)!;
+    const doneAt = takesMs === undefined ? submittedAt + rendersMs : createdAt + takesMs(body);
     if (this.now() < doneAt) {
       return talk("poll", () => ({ type: "open", status: null, next: next(this.now() + 5_000) }));
     }
     const job = await talk("result", () => this.#result(jobId));
     return { type: "finished", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" };
+  }
+
+  /** Rejects once it is broken off. */
+  #until(at: number, signal?: AbortSignal): Promise<void> {
+    const { clock } = this;
+    if (clock === null || at <= clock.now()) return Promise.resolve();
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const timer = Number.isFinite(at) ? clock.setTimer(at - clock.now(), resolve) : null;
+      signal?.addEventListener(
+        "abort",
+        () => {
+          timer?.cancel();
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+    });
   }
 
   async *#follow(
@@ -297,6 +326,8 @@ export class FakePaidService {
       });
       await Promise.race([this.#options.sleep(), aborted]);
     }
+    const { body, createdAt } = this.jobs.get(jobId)!;
+    await this.#until(createdAt + (this.#options.takesMs?.(body) ?? 0), signal);
     const job = await talk("result", () => this.#result(jobId));
     yield { type: "finished", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" } as FollowEvent;
   }

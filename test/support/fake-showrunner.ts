@@ -34,6 +34,7 @@ export async function openFakeShow(
   const paidService = options.paidService ?? new FakePaidService({ catalog: builtInCatalog(), ...options });
   // A job is made when it is asked for: by the same clock.
   if (paidService.now === FakePaidService.standingClock) paidService.now = () => clock.now();
+  paidService.clock ??= clock;
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
   const folder = mkdtempSync(join(tmpdir(), "fake-showrunner-"));
   const mediaDir = options.mediaDir ?? join(folder, "media");

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
+import { parseDuration } from "../../duration.ts";
 import { loadLocalService } from "../../load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { checkAmount, parseDollars, parseDuration, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
+import { checkAmount, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";
 import { readNamed } from "../input/read-named.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";

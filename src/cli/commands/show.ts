@@ -1,4 +1,4 @@
-import { decidedText, type RunReport, type Showrunner } from "../../internal.ts";
+import { decidedText, lateText, type RunReport, type Showrunner } from "../../internal.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { duration } from "../input/flag-values.ts";
@@ -63,6 +63,11 @@ export function stepTable(report: RunReport, width?: number): string {
   return table(report.steps, columns, width);
 }
 
+function lateSince({ since, expected_ms, learned, within_ms, job_id }: NonNullable<Step["late"]>): string {
+  const expected = expected_ms === null ? null : { ms: expected_ms, isLearned: learned };
+  return lateText({ since: Date.parse(since), expected, withinMs: within_ms, jobId: job_id }, Date.now());
+}
+
 /** Checks whose files are shown; of the rest, the table has the reasons. */
 const MOST_REFUSED = 20;
 
@@ -101,6 +106,9 @@ export async function show(context: Context, runId: string, flags: ServiceFlags)
     for (const line of missingLines(report, Date.now())) output.print(line);
     output.print("");
     output.tell(stepTable(report, io.stdout.columns));
+    for (const { path, late } of report.steps) {
+      if (late !== null) output.print(`${visible(path)} ${visible(lateSince(late))}`);
+    }
     for (const step of report.steps) {
       const site = siteText(step);
       if (site !== "") output.print(`${visible(step.path)} failed${site}`);

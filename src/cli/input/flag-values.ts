@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../../duration.ts";
+import { parseDuration } from "../../duration.ts";
 import { parseUsd } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
@@ -69,18 +69,6 @@ export function readDuration(flag: string, text: string, examples: string): numb
 }
 
 export { formatDuration as duration } from "../../internal.ts";
-
-const units = { ms: 1, s: 1000, m: 60_000, h: HOUR_MS, d: DAY_MS } as const;
-
-/** Milliseconds of a duration such as `90s`, `10m` or `1h30m`; null for what is none. */
-export function parseDuration(text: string): number | null {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return null;
-  let total = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
-    total += Number(amount) * units[unit as keyof typeof units];
-  }
-  return Math.round(total);
-}
 
 /** `600/60`: requests and the seconds that they are counted in. Throws {@link CliError}. */
 export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {

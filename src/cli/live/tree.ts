@@ -1,4 +1,4 @@
-import { expectedSpanMs, type PlanStep, type RunView, type StepView, traitsOf } from "../../internal.ts";
+import { expectedSpanMs, lateText, type PlanStep, type RunView, type StepView, traitsOf } from "../../internal.ts";
 import { dollars } from "../../money.ts";
 import { duration } from "../input/flag-values.ts";
 import type { CommandOutput } from "../output.ts";
@@ -180,6 +180,7 @@ function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions
   else if (price !== null) parts.push(`(${dollars(price)})`);
   const reason = step.reason ?? step.approval?.note ?? step.error?.message ?? null;
   if (reason !== null) parts.push(visible(reason));
+  else if (step.late !== null) parts.push(visible(lateText(step.late, now)));
   else if (step.reusedFrom !== null) parts.push(`reused from run ${visible(step.reusedFrom.runId)}`);
   return parts.join("  ");
 }

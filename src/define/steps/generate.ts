@@ -6,7 +6,7 @@ import { providerOf } from "../../providers/index.ts";
 import type { Handle, JobHandle, Media, MediaList, OrValue } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
-import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
+import { type MediaOptions, OptionReader, PAID_OPTIONS, type WithinOption, type WorkOptions } from "./options.ts";
 import type { Settled } from "./revise.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
@@ -55,7 +55,10 @@ export interface GenerateSpeech extends ProviderOptions {
   readonly language?: string | undefined;
 }
 
-export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> extends WorkOptions, MediaOptions {
+export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech>
+  extends WorkOptions,
+    MediaOptions,
+    WithinOption {
   /** The most that one attempt may cost, a decimal of US dollars: providers quote nothing, so that it is held. */
   readonly maxCost: string;
   /** What this input costs, where that is less: asked once, when the plan is made. Default: `maxCost`. */
@@ -97,7 +100,7 @@ export interface GenerateMethod {
   ): Generated<"audio", R, GenerateSpeech>;
 }
 
-const OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "price", "repeatable", "expect", ...MODERATED_OPTIONS];
+const OPTIONS: readonly string[] = [...PAID_OPTIONS, "price", "repeatable", "expect", ...MODERATED_OPTIONS];
 
 export function generateMethod(recorder: Recorder): GenerateMethod {
   return <K extends MediaKind>(name: string, model: GenerateModel, given: object, options: GenerateOptions<never>) => {

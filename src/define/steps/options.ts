@@ -1,3 +1,4 @@
+import { type Duration, formatDuration, parseDuration } from "../../duration.ts";
 import { parseUsd } from "../../money.ts";
 import type { DraftCondition, DraftReference } from "../../plan/draft.ts";
 import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
@@ -40,15 +41,27 @@ export interface MediaOptions {
   readonly expect?: { readonly durationMs: number } | undefined;
 }
 
+/** How long a paid step is waited for. */
+export interface WithinOption {
+  /**
+   * How long its job is waited for from when it was accepted, such as `"10m"`. After that the next option of a `firstOf`
+   * begins, at its own price; elsewhere the run pauses once nothing else is left to do. The job itself continues: it is still
+   * asked for, paid for and collected. Default: for as long as it takes.
+   */
+  readonly within?: Duration | undefined;
+}
+
 /** Options of a paid step. */
-export interface PaidOptions extends WorkOptions {
+export interface PaidOptions extends WorkOptions, WithinOption {
   /** The most that one attempt may cost, a decimal of US dollars such as `"1.50"`. Needed when the model has no quote. */
   readonly maxCost?: string | undefined;
 }
 
 const STEP_OPTIONS = ["after", "when"];
 export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
-export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost"];
+export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
+/** Shorter would only say that nothing is ready at once. */
+const LEAST_WITHIN_MS = 1_000;
 
 /** Reads the options of one step and reports all that is wrong with them. */
 export class OptionReader {
@@ -133,6 +146,7 @@ export class OptionReader {
     if (typeof prune !== "boolean") this.bad("prune", "prune is neither true nor false");
     const consent = this.string("consent");
     const durationMs = this.#expectedMs();
+    const withinMs = this.#withinMs();
     return {
       attempts: this.count("attempts", { least: 1, most: 100, preset: 1 }),
       maxCostMicros: this.usd("maxCost"),
@@ -141,7 +155,18 @@ export class OptionReader {
       ...(prune === false && { prune }),
       ...(consent !== null && { consent }),
       ...(durationMs !== null && { expect: { durationMs } }),
+      ...(withinMs !== null && { withinMs }),
     };
+  }
+
+  #withinMs(): number | null {
+    const given = this.#options.within;
+    if (given === undefined) return null;
+    const ms = typeof given === "string" ? parseDuration(given) : null;
+    if (ms !== null && ms >= LEAST_WITHIN_MS) return ms;
+    const least = ms === null ? "a duration" : `at least ${formatDuration(LEAST_WITHIN_MS)}`;
+    this.bad("within", `within is ${say(given)}; give ${least}, such as "10m" or "90s"`);
+    return null;
   }
 
   #expectedMs(): number | null {

@@ -2,7 +2,7 @@ import type { Pipeline } from "../../define/index.ts";
 import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
 import { canonicalJson, type SameText, traitsOf } from "../../plan/index.ts";
-import type { Plan } from "../../plan/plan.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { readiness } from "../../run/readiness.ts";
@@ -26,7 +26,7 @@ import {
   withLeftOut,
 } from "./drift.ts";
 import { editsOf } from "./edits.ts";
-import { type Replanning, replanRun } from "./replanning.ts";
+import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 import { type RerunOptions, resolveRerunRequest } from "./rerun-request.ts";
 
 /** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
@@ -114,7 +114,7 @@ export async function revise(
   // Here the requests are unchanged, or the changes were accepted.
   const isTakenUp =
     (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
-  const replanned = isTakenUp ? again : null;
+  const replanned = isTakenUp ? again : again?.ok ? withWaits(state, again) : null;
   const { request } = resolveRerunRequest(state, how);
   const target = replanned?.plan ?? before;
   const requested = checkedRoots(state, target, request?.steps ?? []);
@@ -165,6 +165,22 @@ export async function revise(
 /** Whether it is another plan, or of another input, than the run has. */
 function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
+}
+
+/** The run's own plan with how long its steps are waited for in the code; null where that has not changed. It requests nothing else. */
+function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
+  const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
+  let isChanged = false;
+  const steps = plan.steps.map((step): PlanStep => {
+    if (!("policy" in step) || !now.has(step.path) || step.policy.withinMs === now.get(step.path)) return step;
+    isChanged = true;
+    const { withinMs: _, ...policy } = step.policy;
+    const withinMs = now.get(step.path);
+    return { ...step, policy: { ...policy, ...(withinMs !== undefined && { withinMs }) } } as PlanStep;
+  });
+  if (!isChanged) return null;
+  const changed = { ...plan, steps };
+  return { ...again, plan: changed, input, expanded: {}, diff: noDiff(changed) };
 }
 
 function replannedOf(

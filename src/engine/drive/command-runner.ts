@@ -43,6 +43,8 @@ export class CommandRunner {
   readonly #waiting: (() => void)[] = [];
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
+  /** The same of what asks for jobs, one by one. */
+  readonly #asking = new Map<string, AbortController>();
 
   constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
     this.#deps = deps;
@@ -89,6 +91,11 @@ export class CommandRunner {
     this.#interrupt.abort(new Error(why));
   }
 
+  /** Breaks off what only asks for work. */
+  breakOff(ids: readonly string[]): void {
+    for (const id of ids) this.#asking.get(id)?.abort(new Error("Its job is waited for no longer."));
+  }
+
   /** When other jobs of an engine are asked again for what they were given; null where they have nothing. */
   get delegatedAgainAt(): number | null {
     const [first] = this.memory.delegated.values();
@@ -104,10 +111,13 @@ export class CommandRunner {
     const id = commandId(command);
     this.active.add(id);
     this.memory.notBefore.delete(id);
+    const { signal } = this.#interrupt;
+    const own = command.type === "follow" || command.type === "operation" ? new AbortController() : null;
+    if (own !== null) this.#asking.set(id, own);
     const context: EffectContext = {
       ...this.#deps,
       state: this.#state,
-      signal: this.#interrupt.signal,
+      signal: own === null ? signal : AbortSignal.any([signal, own.signal]),
       priority: "step" in command ? this.#on.priority(command.step) : 0,
       emit: (events) => this.#on.answer(events),
       recorded: () => new Promise((resolve) => this.#waiting.push(resolve)),
@@ -160,15 +170,16 @@ export class CommandRunner {
       if (slice?.isDelegated(command) !== true) this.#ended(command, await perform(command, context));
       else if (await this.#hand(command, slice)) return this.#on.answer([]);
     } catch (error) {
-      this.#threw(command, error);
+      this.#threw(command, context, error);
     }
+    this.#asking.delete(id);
     this.active.delete(id);
     if ("step" in command) this.#on.touch(command.step);
     this.#on.answer([]);
   }
 
-  #threw(command: Command, error: unknown): void {
-    if (this.#interrupt.signal.aborted) return void this.brokenOff.add(commandId(command));
+  #threw(command: Command, { signal }: EffectContext, error: unknown): void {
+    if (signal.aborted) return void this.brokenOff.add(commandId(command));
     const serviceFailure = bucketAway(error);
     if (serviceFailure !== null) this.#ended(command, { end: "unreachable", events: [], serviceFailure });
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);

@@ -3,6 +3,7 @@ import type { PauseReason, RunEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
+import type { Expected } from "../../late-text.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { committedMicros, type Headroom, minusHold } from "../../run/headroom.ts";
@@ -14,6 +15,8 @@ export interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
   readonly wakeAt: number | null;
+  /** When to ask for late work again, of a run that is idle otherwise. */
+  readonly lateAt: number | null;
 }
 
 /** A headroom as of an amount that this run had spent and reserved: what its bills release since then adds to it. */
@@ -35,6 +38,8 @@ export interface Surroundings {
   readonly now: number;
   /** Of the plan as it is then: a decision may change it. */
   order(): readonly PlanStep[];
+  readonly expected: (step: PlanStep) => Expected;
+  readonly asksForLate: boolean;
   readonly clockOffsetMs: number;
   readonly idempotencyWindowMs: number;
   /** This process was asked to stop the run. */
@@ -44,7 +49,7 @@ export interface Surroundings {
 
 /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
 export function decideUntilStable(state: RunState, scheduler: Scheduler, around: Surroundings): Decided {
-  const { now, notBefore, unsent, clockOffsetMs, idempotencyWindowMs } = around;
+  const { now, notBefore, unsent, expected, asksForLate, clockOffsetMs, idempotencyWindowMs } = around;
   const events: RunEvent[] = [];
   const commands = new Map<string, Command>();
   const take = (more: readonly RunEvent[]) => {
@@ -60,6 +65,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
     if (answer.type === "run.paused" && state.status === "planned") take([{ type: "run.started" }]);
+    if (hasCome(state, answer)) take([{ type: "run.reopened" }]);
     take([answer]);
   }
   for (const entry of inOrder(around.inbox)) take(inboxEvents(state, entry));
@@ -76,6 +82,8 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       active,
       notBefore,
       unsent,
+      expected,
+      asksForLate,
       clockOffsetMs,
       idempotencyWindowMs,
       order: around.order(),
@@ -90,7 +98,8 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       const all = [...commands.values()];
       // Still due: else the next decision would take the run for one that lacks nothing.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);
-      return { events, commands: all.filter(isPerformed), wakeAt: decision.wakeAt };
+      const { wakeAt, lateAt = null } = decision;
+      return { events, commands: all.filter(isPerformed), wakeAt, lateAt };
     }
   }
 }
@@ -102,6 +111,12 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
 function isTooLate(state: RunState, answer: RunEvent): boolean {
   const isOfEnd = answer.type === "step.started" || answer.type === "step.finished" || answer.type === "step.reused";
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
+}
+
+/** Whether it is the end of a job that the run has ended without. */
+function hasCome(state: RunState, answer: RunEvent): boolean {
+  const isEnd = answer.type === "job.completed" || answer.type === "job.failed" || answer.type === "job.unresolved";
+  return isEnd && isRunFinal(state.status) && state.steps[answer.step]!.isGivenUp === true;
 }
 
 /** Pauses after which nothing is requested from the service any more; it continues the jobs that it has accepted. */

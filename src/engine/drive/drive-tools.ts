@@ -1,4 +1,5 @@
 import type { RunState } from "../../journal/state.ts";
+import type { Expected } from "../../late-text.ts";
 import { LongWork } from "../../long-work.ts";
 import { chainLengths } from "../../plan/critical-path.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
@@ -23,6 +24,8 @@ export interface DriveTools {
   readonly scheduler: Scheduler;
   /** Asked on every turn: the same object until the plan is another one. */
   readonly schedule: (plan: Plan) => Schedule;
+  /** How long the request of a step is expected to take. */
+  readonly expected: (step: PlanStep) => Expected;
   readonly results: ResultRecorder;
   /** Of the state when it was last written whole, or since somebody had to know; null: it was not counted. */
   weight: number | null;
@@ -40,7 +43,10 @@ export async function driveTools(state: RunState, durations: ExpectedDurations):
     return schedule;
   };
   const results = new ResultRecorder(state);
-  return { scheduler: new Scheduler(state), schedule: current, results, weight: null, seq: state.seq };
+  const expected = (step: PlanStep) => {
+    return { ms: durations.expectedMs(step), isLearned: durations.knownMs(step) !== null };
+  };
+  return { scheduler: new Scheduler(state), schedule: current, expected, results, weight: null, seq: state.seq };
 }
 
 function scheduleOf(plan: Plan, durations: ExpectedDurations): Schedule {

@@ -121,25 +121,34 @@ class Driver {
   /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */
   async #goOn(): Promise<Parked | null> {
     const { slice } = this.#options;
-    const { commands, wakeAt, parked } = await this.#commands.awaiting(this.#advance());
+    const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
     if (parked !== null) return parked;
     for (const command of commands) this.#commands.start(command);
     const isIdle = this.#commands.working === 0;
     if (slice?.end.aborted === true && !(isIdle && this.#answers.length === 0)) return this.#cutOff();
     if (this.#answers.length > 0) return null;
-    const rest = this.#restUntil(wakeAt);
+    const rest = this.#restUntil(wakeAt, lateAt);
     if (rest !== null) return this.#park(rest.wakeAt);
+    this.#leaveLate();
     // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
     await this.#rest.until(isIdle ? (wakeAt ?? this.#deps.now() + IDLE_MS) : wakeAt);
     return null;
   }
 
   /** Where only waiting is left for this drive: until when; null where something is under way, or due. */
-  #restUntil(wakeAt: number | null): Parked | null {
-    if (this.#isFinished()) return { wakeAt: null };
+  #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
+    if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
     if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
     const at = wakeAt ?? this.#commands.delegatedAgainAt ?? this.#deps.now() + PARKED_IDLE_MS;
     return at > this.#deps.now() ? { wakeAt: at } : null;
+  }
+
+  /** Nobody stays for what is waited for no longer: who drives the run next asks for it again. */
+  #leaveLate(): void {
+    const { slice } = this.#options;
+    const isIdle = isRunFinal(this.#state.status) || this.#state.status === "paused";
+    if (slice === undefined && isIdle && this.#commands.working > 0)
+      this.#commands.breakOff(this.#scheduler.lateCommands());
   }
 
   /** The slice has lasted long enough: what is under way is seen through, and the next one decides what follows. */
@@ -210,10 +219,10 @@ class Driver {
   }
 
   /** Null, and nothing is written, where something follows from the decision, or money has to be looked at. */
-  async #parkWith({ commands, events, wakeAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
+  async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
     if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
       return null;
-    const rest = this.#restUntil(wakeAt);
+    const rest = this.#restUntil(wakeAt, lateAt);
     return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
   }
 
@@ -233,6 +242,8 @@ class Driver {
       ...this.#commands.known,
       now: this.#deps.now(),
       order: () => this.#schedule().order,
+      expected: this.#options.tools.expected,
+      asksForLate: this.#options.slice !== undefined,
       clockOffsetMs: this.#deps.client.clockOffsetMs(),
       idempotencyWindowMs: this.#deps.idempotencyWindowMs,
       isStopped: this.#options.stop.aborted,

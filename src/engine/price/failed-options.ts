@@ -1,4 +1,4 @@
-import { type Option, optionsAround, optionsIn } from "../../plan/index.ts";
+import { givesWay, type Option, optionsAround, optionsIn } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import type { StepPrice } from "./step-price.ts";
 
@@ -35,7 +35,8 @@ export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPric
       const spared = [...usersOf(name, parts)].reduce((sum, user) => sum + parts.get(user)!.most, 0);
       failed = Math.max(failed, most - spared - (part.most - part.failed));
     }
-    const costs = { most, failed };
+    // What is waited for no longer is paid for in full beside the next one.
+    const costs = { most, failed: isWaitedFor(options.get(path)!) ? most : failed };
     known.set(path, costs);
     return costs;
   };
@@ -80,6 +81,11 @@ export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPric
   };
 
   return (option) => costsOf(option).failed;
+}
+
+/** Whether the next option may begin while this one is under way. */
+function isWaitedFor(option: Option): boolean {
+  return givesWay(option) && option.steps.some((step) => "policy" in step && step.policy.withinMs !== undefined);
 }
 
 /** What needs a part, directly or not. */

@@ -64,6 +64,8 @@ export type PauseReason =
   | "unresolved"
   /** Requests to a chat model were sent and never answered: one more may be charged once more. */
   | "unanswered"
+  /** Nothing is left to do but to wait for requests whose `within` is over; they are asked for all the same. */
+  | "late"
   | "code"
   /** A cap for a period is reached: the run continues by itself with the next period, where a process drives it. */
   | "cap"

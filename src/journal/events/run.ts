@@ -1,8 +1,9 @@
 import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { passClock, startClock, stopClock } from "../active-time.ts";
-import type { RunState } from "../state.ts";
+import { lastRequest, type RunState, type StepState } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 interface Paused {
@@ -24,6 +25,8 @@ interface Paused {
   readonly rerun?: string;
   /** Set for `drift` where a change waits for jobs: steps that it replaces, whose old requests are made only if they may exist. */
   readonly replaced?: readonly string[];
+  /** Set for `late`: the steps that it waits for. */
+  readonly late?: readonly string[];
   /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
   readonly request?: { readonly id: number; readonly at: number };
 }
@@ -153,7 +156,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...ignoredBy("ledger", "media", "timeline", "incident"),
   },
   "run.paused": {
-    apply: (fold, { reason, message, request, rerun, replaced, ...funds }) => {
+    apply: (fold, { reason, message, request, rerun, replaced, late, ...funds }) => {
       const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = funds;
       fold.moveRun();
       stopClock(fold.state.activeTime, fold.at);
@@ -161,6 +164,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt, ...stopId };
       if (rerun !== undefined) fold.state.pause = { ...fold.state.pause, rerun };
       if (replaced !== undefined) fold.state.pause = { ...fold.state.pause, replaced };
+      if (late !== undefined) fold.state.pause = { ...fold.state.pause, late };
       if (funds.asks !== undefined) fold.state.pause = { ...fold.state.pause, asks: funds.asks };
       if (reason === "approval") closeReruns(fold.state);
     },
@@ -177,6 +181,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.moveRun();
       startClock(state.activeTime, at);
       if (state.pause?.reason === "unanswered") allowRepeats(state);
+      if (state.pause?.reason === "late") awaitAgain(state, at);
       state.pause = null;
       state.outage = null;
     },
@@ -230,10 +235,13 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     apply: (fold) => {
       fold.moveRun();
       startClock(fold.state.activeTime, fold.at);
+      for (const step of Object.values(fold.state.steps)) if (step.isGivenUp) awaitStep(fold, step);
+      awaitAgain(fold.state, fold.at);
       fold.state.finishedAt = null;
       fold.state.message = null;
     },
-    changes: "run",
+    // Steps that it ended without are waited for again.
+    changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
     incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun." }),
@@ -256,6 +264,20 @@ function allowRepeats({ steps }: RunState): void {
     const last = chats.at(-1);
     if (last?.phase === "abandoned") last.mayRepeat = true;
   }
+}
+
+/** Whoever resumes a run that waits for nothing but what is late waits for another `within`. */
+function awaitAgain({ steps }: RunState, at: number): void {
+  for (const step of Object.values(steps)) {
+    const request = lastRequest(step);
+    if (request?.overdueAt !== undefined) request.awaitedSince = at;
+  }
+}
+
+function awaitStep(fold: Fold, step: StepState): void {
+  fold.moveStep(step, "step.awaited");
+  delete step.isGivenUp;
+  Object.assign(step, { reason: null, finishedAt: null });
 }
 
 function reachedText({ percent, limit, committedMicros }: SpendingReached): string {
@@ -281,6 +303,7 @@ function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | n
     case "files":
     case "unresolved":
     case "unanswered":
+    case "late":
     case "code":
       break;
     default:

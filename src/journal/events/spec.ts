@@ -60,6 +60,7 @@ export interface IncidentText {
 export interface NoticeText {
   readonly event:
     | "run.waiting"
+    | "run.slow"
     | "run.spending"
     | "run.needs-funds"
     | "run.unreachable"

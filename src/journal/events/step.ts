@@ -1,9 +1,11 @@
 import type { CleanText } from "../../clean-text.ts";
 import { formatDuration } from "../../duration.ts";
+import { type Expected, slowText, stillText } from "../../late-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { type OutputState, planStep, type RunState } from "../state.ts";
-import type { Chosen, Comment, DecidedBy, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
+import { type Awaited, lastRequest, type OutputState, planStep, type RunState } from "../state.ts";
+import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
 
 /** What happens to a step, and what steps do that are no paid work. */
@@ -20,7 +22,13 @@ export type StepEvent =
       readonly forCallers?: CleanText;
       /** Set on a step that was skipped because no root of the plan could come of it any more. */
       readonly pruned?: true;
+      /** Set on a step whose request is under way, and waited for no longer. */
+      readonly isGivenUp?: true;
     }
+  /** Its request takes far longer than expected. Recorded once. */
+  | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
+  /** The `within` of its request is over, which continues all the same. `next`: another option begins in its place. */
+  | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
       readonly type: "task.completed";
@@ -80,10 +88,14 @@ export const stepEvents: EventTable<StepEvent> = {
     ...ignoredBy("ledger", "media", "line", "incident"),
   },
   "step.finished": {
-    apply: (fold, { step: path, status, reason, skippedByCondition = false, pruned = false, forCallers }) => {
+    apply: (
+      fold,
+      { step: path, status, reason, skippedByCondition = false, pruned = false, forCallers, isGivenUp },
+    ) => {
       const step = fold.step(path);
       fold.moveStep(step, `step.${status}`);
       Object.assign(step, { reason, skippedByCondition, pruned, finishedAt: fold.at });
+      if (isGivenUp) step.isGivenUp = true;
       if (forCallers === undefined) delete step.forCallers;
       else step.forCallers = forCallers;
     },
@@ -91,6 +103,28 @@ export const stepEvents: EventTable<StepEvent> = {
     timeline: (timeline, { step }) => timeline.finish(step),
     line: ({ status, reason }) => line(`${status}${reason ? `: ${reason}` : ""}`),
     ...ignoredBy("ledger", "media", "incident", "notice"),
+  },
+  "step.slow": {
+    apply: (fold, event) => {
+      awaitedOf(fold, event).slow = event.expected;
+    },
+    changes: "step",
+    line: ({ expected, elapsedMs }) => line(slowText(expected, elapsedMs)),
+    notice: ({ step, expected, elapsedMs }, { runId, status, steps }) => {
+      const message = `${step} ${slowText(expected, elapsedMs)}; ${stillText(lastRequest(steps[step]!)?.jobId ?? null)}`;
+      return { event: "run.slow", status, reason: null, message, step, next: `showrunner show ${runId}` };
+    },
+    ...ignoredBy("ledger", "media", "timeline", "incident"),
+  },
+  "step.overdue": {
+    apply: (fold, event) => {
+      awaitedOf(fold, event).overdueAt = fold.at;
+    },
+    // What waits for its end, and for that of its option, may continue.
+    changes: "plan",
+    line: (event) => line(overdueText(event)),
+    incident: (event) => ({ what: "not there in time", why: `It is ${overdueText(event)}.` }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
   },
   "upload.stored": {
     apply: (fold, { step, sha256, sizeBytes, contentType }) => {
@@ -213,4 +247,14 @@ function waitNotice(state: RunState, path: string): NoticeText | null {
 
 function siteText({ site }: JournalError): string {
   return site === undefined ? "" : ` (at ${site})`;
+}
+
+/** The request that the event is of: a step has either attempts or chats. */
+function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
+  return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
+}
+
+function overdueText({ withinMs, next }: { readonly withinMs: number; readonly next?: string }): string {
+  const then = next === undefined ? "it is still asked for" : `${next} begins, and it is still asked for`;
+  return `not there within ${formatDuration(withinMs)}: ${then}`;
 }

@@ -7,6 +7,7 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
 import { readerOf } from "../resolve.ts";
+import { watchRequest } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 /** Limit of unanswered requests; each may have been charged, so it is small. */
@@ -37,7 +38,7 @@ function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void
   const last = lastChat(step);
   if (step.value !== undefined) return builder.finish(step, "succeeded", excess(last));
   if (last?.phase === "sent") {
-    if (builder.isActive(`chat:${plan.path}#${last.n}`)) return;
+    if (builder.isActive(`chat:${plan.path}#${last.n}`)) return void watchRequest(plan, step, builder);
     builder.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
     return;
   }

@@ -8,6 +8,7 @@ import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
 import { idempotencyKey } from "../request-identity.ts";
+import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
@@ -51,10 +52,11 @@ function decide(plan: GenerateStep, step: StepState, builder: DecisionBuilder): 
     case "submitting.sent":
     case "submitting.unknown":
       if (!builder.isActive(`generate:${plan.path}#${attempt.n}`)) unanswered(plan, attempt, builder);
+      else watchRequest(plan, step, builder);
       return;
     case "inQueue":
     case "inProgress":
-      return builder.issue({ type: "operation", step: plan.path, attempt: attempt.n });
+      return ask({ type: "operation", step: plan.path, attempt: attempt.n }, plan, step, builder);
     case "completed":
       return completed(step, attempt, builder);
     case "refused":

@@ -21,6 +21,7 @@ import { readiness } from "../readiness.ts";
 import { type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
 import { RETENTION_MS } from "../retention.ts";
+import { ask } from "../waiting.ts";
 import { giveWay } from "./give-way.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
@@ -69,7 +70,7 @@ function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void 
       return resend(plan, attempt, builder);
     case "inQueue":
     case "inProgress":
-      return builder.issue({ type: "follow", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! });
+      return ask({ type: "follow", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! }, plan, step, builder);
     case "completed":
       return completed(step, attempt, builder);
     case "failed":

@@ -98,6 +98,18 @@ export interface StepReport {
   /** Of its journal; `awaiting-approval` where it waits for a person. */
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
+  /** Its request takes long and is still asked for; null: it does not, as far as is known, or none is under way. */
+  readonly late: {
+    /** When it was accepted. */
+    readonly since: string;
+    /** What it is expected to take; null where it was not said that it takes long. */
+    readonly expected_ms: number | null;
+    /** Whether that is what its model took before, rather than what is typical. */
+    readonly learned: boolean;
+    /** Its `within`, where that is over; else null. */
+    readonly within_ms: number | null;
+    readonly job_id: string | null;
+  } | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;
@@ -218,6 +230,13 @@ function stepReport(state: RunState, plan: PlanStep): StepReport {
     ...("promise" in plan && { promise: plan.promise }),
     status: step.phase === "approval" ? "awaiting-approval" : step.status,
     reason: step.reason,
+    late: step.late && {
+      since: instant(step.late.since)!,
+      expected_ms: step.late.expected?.ms ?? null,
+      learned: step.late.expected?.isLearned === true,
+      within_ms: step.late.withinMs,
+      job_id: step.late.jobId,
+    },
     started_at: instant(step.startedAt),
     finished_at: instant(step.finishedAt),
     quote: usd(step.quote?.costMicros ?? null),

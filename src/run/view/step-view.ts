@@ -13,11 +13,13 @@ import {
   type StepState,
   type StepStatus,
 } from "../../journal/state.ts";
+import type { Late } from "../../late-text.ts";
 import { stepStates } from "../../lifecycle/index.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 import type { StepActivity } from "../kinds/kind.ts";
+import { isOverdue, requestInFlight } from "../late.ts";
 import { uncopiedOf } from "../retention.ts";
 import { isForPerson } from "../unresolved-text.ts";
 
@@ -65,6 +67,8 @@ export interface StepView {
   readonly status: StepStatus;
   readonly phase: StepPhase;
   readonly reason: string | null;
+  /** Its request takes long; null: it does not, as far as is known, or none is under way. */
+  readonly late: Late | null;
   /** Of its newest attempt, or of its last failed try. */
   readonly error: JournalError | null;
   readonly startedAt: number | null;
@@ -110,6 +114,7 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
     status: isWhole ? step.status : "running",
     phase: isWhole ? phaseOf(plan, step.status, current) : "downloading",
     reason: step.reason ?? unread(step) ?? uncopied.flatMap(notHere)[0] ?? null,
+    late: lateOf(plan, step),
     error: (current ?? attempts.findLast(({ kind }) => kind === "try"))?.error ?? null,
     startedAt: step.startedAt,
     finishedAt: isWhole ? step.finishedAt : null,
@@ -124,6 +129,14 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
     approval: step.approval,
     reusedFrom: step.reusedFrom,
   };
+}
+
+function lateOf(plan: PlanStep, step: StepState): Late | null {
+  const open = requestInFlight(step);
+  if (open === null) return null;
+  const { slow: expected = null, jobId } = open.request;
+  const withinMs = isOverdue(step) && "policy" in plan ? (plan.policy.withinMs ?? null) : null;
+  return expected === null && withinMs === null ? null : { since: open.since, expected, withinMs, jobId };
 }
 
 function unread(step: StepState): string | null {

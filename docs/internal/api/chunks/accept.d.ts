@@ -41,6 +41,7 @@ interface StepPolicy {
   readonly expect?: {
     readonly durationMs: number;
   };
+  readonly withinMs?: number;
 }
 interface StepBase {
   readonly path: string;
@@ -262,6 +263,7 @@ interface VoiceOutput {
 type Voice = string | VoiceOutput | Value<string>;
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N ? Indexes[number] : Indexes["length"] extends 32 ? number : Count<N, readonly [...Indexes, Indexes["length"]]>;
 type IndexBelow<N extends number> = number extends N ? number : Count<N>;
+type Duration = `${number}${"s" | "m" | "h" | "d"}`;
 type When = Value | WhenCondition;
 interface WhenCondition {
   readonly test: "not" | "equals" | "failed";
@@ -288,7 +290,10 @@ interface MediaOptions {
     readonly durationMs: number;
   } | undefined;
 }
-interface PaidOptions extends WorkOptions {
+interface WithinOption {
+  readonly within?: Duration | undefined;
+}
+interface PaidOptions extends WorkOptions, WithinOption {
   readonly maxCost?: string | undefined;
 }
 declare const INPUT: unique symbol;
@@ -469,6 +474,7 @@ export {
   ValuesHandle,
   Voice,
   When,
+  WithinOption,
   WorkOptions,
   Yield,
   YieldOf,

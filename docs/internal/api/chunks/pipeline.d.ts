@@ -34,6 +34,7 @@ import {
   ValueHandle,
   ValueIn,
   ValuesHandle,
+  WithinOption,
   WorkOptions,
   Yield,
   YieldOf,
@@ -202,7 +203,7 @@ interface GenerateSpeech extends ProviderOptions {
   readonly speed?: number | undefined;
   readonly language?: string | undefined;
 }
-interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> extends WorkOptions, MediaOptions {
+interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech> extends WorkOptions, MediaOptions, WithinOption {
   readonly maxCost: string;
   readonly price?: ((input: I) => string) | undefined;
   readonly repeatable?: boolean | undefined;

@@ -94,6 +94,10 @@ interface ProfileChange {
 interface StepEdits {
   readonly [path: string]: ProfileChange;
 }
+interface Expected {
+  readonly ms: number;
+  readonly isLearned: boolean;
+}
 type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 type StepStatus = "waiting" | "running" | "unresolved" | "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 type JobPhase = "planned" | "priced" | "submitting.sent" | "submitting.unknown" | "unresolved" | "inQueue" | "inProgress" | "completed" | "failed" | "refused" | "lost";
@@ -135,7 +139,7 @@ interface OutputFacts {
   readonly fps: number | null;
   readonly error: JournalError | null;
 }
-type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "files" | "unresolved" | "unanswered" | "code" | "cap" | "unreachable" | "misdirected" | "credentials";
+type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "files" | "unresolved" | "unanswered" | "late" | "code" | "cap" | "unreachable" | "misdirected" | "credentials";
 type UnresolvedCause = "refused" | "too old" | "not found" | "older job" | "another's job" | "incomplete" | "no answer";
 interface TaskFile extends OutputFacts {
   readonly name: string;
@@ -264,7 +268,12 @@ interface Quoted {
   readonly basis: PriceBasis;
   readonly conditionalOn?: readonly string[];
 }
-interface AttemptState {
+interface Awaited {
+  slow?: Expected;
+  overdueAt?: number;
+  awaitedSince?: number;
+}
+interface AttemptState extends Awaited {
   readonly n: number;
   phase: JobPhase;
   money: MoneyPhase;
@@ -303,7 +312,7 @@ readonly since: number;
   completedAt: number | null;
   outputs: OutputState[];
 }
-interface ChatState {
+interface ChatState extends Awaited {
   readonly n: number;
   phase: ChatPhase;
   readonly holdMicros: number;
@@ -321,6 +330,7 @@ interface StepState {
   reason: string | null;
   forCallers?: string;
   skippedByCondition: boolean;
+  isGivenUp?: true;
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
@@ -491,6 +501,7 @@ interface Paused {
   readonly resumeAt?: number;
   readonly rerun?: string;
   readonly replaced?: readonly string[];
+  readonly late?: readonly string[];
   readonly request?: {
     readonly id: number;
     readonly at: number;
@@ -549,8 +560,17 @@ type StepEvent = {
   readonly reason: string | null; 
   readonly skippedByCondition?: true; 
   readonly forCallers?: CleanText; 
-  readonly pruned?: true;
+  readonly pruned?: true; 
+  readonly isGivenUp?: true;
 } | ({
+  readonly type: "step.slow";
+  readonly elapsedMs: number;
+  readonly expected: Expected;
+} & OfAttempt) | ({
+  readonly type: "step.overdue";
+  readonly withinMs: number;
+  readonly next?: string;
+} & OfAttempt) | ({
   readonly type: "upload.stored";
   readonly step: string;
 } & StoredCopy) | {
@@ -824,6 +844,13 @@ interface StepReport {
   readonly promise?: ProviderPromise;
   readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
+  readonly late: {
+readonly since: string; 
+    readonly expected_ms: number | null; 
+    readonly learned: boolean; 
+    readonly within_ms: number | null;
+    readonly job_id: string | null;
+  } | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;

@@ -160,6 +160,8 @@ declare const stepMachine: import("xstate").StateMachine<import("xstate").Machin
 } | {
   type: "step.reset";
 } | {
+  type: "step.awaited";
+} | {
   type: "job.unresolved";
 } | {
   type: "job.submitted";

@@ -233,6 +233,7 @@ const pauseTitles: Readonly<Record<string, string>> = {
   stopped: "Stopped",
   drift: "The code changed since the plan was made",
   unresolved: "What became of a request is not known",
+  late: "A job is not there in time",
   code: "This step needs the pipeline's code",
   unreachable: "The service cannot be reached",
   misdirected: "Something else answers in the service's place",

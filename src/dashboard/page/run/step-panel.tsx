@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../duration.ts";
+import { lateText } from "../../../late-text.ts";
 import type { WhyView } from "../../views/action-wire.ts";
 import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
@@ -33,6 +34,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const [isRerunOpen, setRerunOpen] = useState(false);
   const [enlarged, enlarge] = useState<number | null>(null);
   const progress = model.progress.get(step.path);
+  const now = useNow(step.late !== null);
   const site = step.attempts.at(-1)?.error?.site ?? null;
   const detail = useLoaded(
     (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
@@ -58,6 +60,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           )}
         </p>
       )}
+      {step.late !== null && <p class="note ask">{lateText(step.late, now)}</p>}
       {step.decision !== null && hasAnything(step.decision, step.phase) && (
         <Decide
           runId={runId}

@@ -209,6 +209,7 @@ const pauseWords: Readonly<Record<string, string>> = {
   drift: "code changed",
   files: "files missing",
   unresolved: "outcome unknown",
+  late: "waits for a late job",
   unreachable: "service unavailable",
   misdirected: "not the service",
   credentials: "key refused",
