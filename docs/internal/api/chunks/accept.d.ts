@@ -238,8 +238,9 @@ type TaskFiles = {
 };
 type TaskHandle<T, F extends TaskFiles> = keyof F extends never ? ValueTaskHandle<T> : IsUnion<keyof F> extends true ? FilesTaskHandle<T, F> : FileTaskHandle<T, F>;
 type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true) : never;
-interface TakesHandle<Y extends Yields = Yields> extends Handle<Y, "single"> {
+interface TakesHandle<Y extends Yields = Yields, I = unknown> extends Handle<Y, "single"> {
   outputs(): OutputsHandle<Y>;
+  input<K extends Exclude<keyof I & string, "seed">>(field: K): Value<Exclude<I[K], undefined>>;
 }
 interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
   output(index: number): OutputHandle<Y>;
@@ -418,8 +419,10 @@ interface AcceptOptions<I extends AnyInspector> {
   readonly accept?: I | undefined;
   readonly acceptAttempts?: number | undefined;
 }
+type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, I>, "outputs">;
 export {
   AcceptOptions,
+  AcceptedHandle,
   AssetHandle,
   ChatMethod,
   ChooseMethod,

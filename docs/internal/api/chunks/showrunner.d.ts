@@ -317,6 +317,7 @@ interface ChatState extends Awaited {
   phase: ChatPhase;
   readonly holdMicros: number;
   costMicros: number | null;
+  isUnconfirmed?: true;
   error: JournalError | null;
   jobId: string | null;
   answer: string | null;
@@ -405,6 +406,7 @@ interface OfChat {
 interface Charged extends OfChat {
   readonly jobId: string | null;
   readonly costMicros: number;
+  readonly isUnconfirmed?: true;
 }
 type ChatEvent = ({
   readonly type: "chat.intended";
@@ -1611,7 +1613,7 @@ interface MediaGarbage {
   }): Promise<number>;
 }
 interface PlanWarning {
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length";
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length" | "same-text";
   readonly step: string;
   readonly message: string;
 }

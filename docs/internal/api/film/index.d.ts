@@ -164,7 +164,10 @@ interface Joined {
   readonly starts: readonly number[];
   readonly encoder: string;
 }
-declare function join(task: Task, name: string, clips: MediaList<"video">, options?: JoinOptions): FileTaskHandle<Joined, {
+interface JoinedClips extends Joined {
+  readonly lengthNote: string | null;
+}
+declare function join(task: Task, name: string, clips: MediaList<"video">, options?: JoinOptions): FileTaskHandle<JoinedClips, {
   film: "video";
 }>;
 type Sound = Media<"audio"> | {
