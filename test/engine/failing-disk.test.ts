@@ -177,26 +177,36 @@ describe("A media folder without free space", () => {
   });
 });
 
-test("A disk that is full while a local function writes stops the run, which goes on once there is space", async () => {
-  const { journal, outDir, open } = await world("encode");
-  let full = true;
-  const film = pipeline("film", {
-    input: z.object({}),
-    build({ task }) {
-      const draw = async (_: unknown, { file }: TaskContext) => {
-        if (full) throw Object.assign(new Error("ffmpeg failed: No space left on device"), { code: "ENOSPC" });
-        writeFileSync(file("still"), greyPng(8));
-      };
-      return { still: task("draw", {}, draw, { files: { still: "image" } }).file("still") };
-    },
-  });
-  const runner = await open(journal);
-  const run = await runner.run(film, {}, { id: "x", outDir });
-  await expect(run.result()).rejects.toMatchObject({ code: "MEDIA_DISK", message: /the disk is full.*resume/ });
-  expect((await runner.show("x")).steps.filter(({ status }) => status === "failed")).toEqual([]);
-  full = false;
-  expect((await (await runner.run(film, {}, { id: "x", outDir })).result()).status).toBe("succeeded");
-});
+const noSpace = () => Object.assign(new Error("ffmpeg failed: No space left on device"), { code: "ENOSPC" });
+
+test.each(["writes", "looks at what was made"])(
+  "A disk that is full while a local function %s stops the run, which goes on once there is space",
+  async (what) => {
+    const { journal, outDir, open } = await world(`encode-${what}`);
+    let full = true;
+    const drawn = pipeline("drawn", {
+      input: z.object({}),
+      build({ task, choose }) {
+        const draw = async (_: unknown, { file }: TaskContext) => {
+          if (full && what === "writes") throw noSpace();
+          writeFileSync(file("still"), greyPng(8));
+        };
+        const still = task("draw", {}, draw, { files: { still: "image" } }).file("still");
+        const score = () => {
+          if (full) throw noSpace();
+          return 1;
+        };
+        return { still: choose("best", [still], { by: score }) };
+      },
+    });
+    const runner = await open(journal);
+    const run = await runner.run(drawn, {}, { id: "x", outDir });
+    await expect(run.result()).rejects.toMatchObject({ code: "MEDIA_DISK", message: /the disk is full.*resume/ });
+    expect((await runner.show("x")).steps.filter(({ status }) => status === "failed")).toEqual([]);
+    full = false;
+    expect((await (await runner.run(drawn, {}, { id: "x", outDir })).result()).status).toBe("succeeded");
+  },
+);
 
 /** SQLite's own file is exchanged under it, in a process of its own: its writes or its fsyncs then really fail. */
 describe.each([

@@ -3,6 +3,7 @@ import type { LocalFile } from "../../define/index.ts";
 import { planStep } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
+import { isStoreError } from "../media/media-errors.ts";
 import { done, type Effect } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
@@ -29,6 +30,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
       scores.push(given === null ? null : checked(given));
     }
   } catch (error) {
+    if (isStoreError(error)) throw error;
     return done({ type: "task.failed", step, error: thrownError(error, "SCORE_FAILED") });
   }
   const best = highest(scores);
