@@ -15,8 +15,9 @@ const asking = filesAskingForPrograms();
 const absent = new Map([...asking].flatMap(([file, lacks]) => (lacks === null ? [] : [[file, lacks] as const])));
 if (process.env.SHOWRUNNER_TEST_COMPLETE !== undefined && absent.size > 0)
   throw new Error(`what should be installed is not here: ${[...absent.values()].map(({ cure }) => cure).join("; ")}`);
-/** A test file that changes its process has one of its own; all others share processes, which load `src` once. */
-const changesItsProcess = /\bvi\.|process\.(?:env|chdir|on)\b|globalThis\b|setGlobalDispatcher|files-in-memory/;
+/** A test file that leaves its process changed has one of its own; all others share processes, which load `src` once. */
+const changesItsProcess =
+  /\bvi\.(?:mock|doMock|hoisted|resetModules)\b|process\.(?:chdir|on)\b|(?:process\.env|globalThis)(?:\.\w+|\[[^\]]+\]) = |(?:delete|assign\()\s*(?:process\.env|globalThis)|setGlobalDispatcher|files-in-memory/;
 const isQuick = (file: string) => !/\.(?:long|full)\.test\.ts$/.test(file);
 const sharing = globSync("test/**/*.test.ts", { cwd: at(".") }).filter(
   (file) => isQuick(file) && !asking.has(file) && !changesItsProcess.test(readFileSync(at(file), "utf8")),
@@ -79,6 +80,8 @@ export default defineConfig({
     // What starts a real server waits until it answers, or begins anew: a setup gets no second try.
     hookTimeout: 300_000,
     pool: "forks",
-    maxWorkers: 2,
+    // A third of a test's time is waiting; and most of what it makes is young.
+    maxWorkers: 3,
+    execArgv: ["--max-semi-space-size=64"],
   },
 });

@@ -28,6 +28,9 @@ const basics: readonly Step[] = [
   { name: "types and type tests", command: bin("tsc"), args: ["--noEmit"] },
   { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/dashboard/page"] },
   { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },
+];
+
+const packages: readonly Step[] = [
   { name: "build", command: process.execPath, args: ["scripts/build.ts"] },
   ...[".", "dist/local"].flatMap((folder) => [
     { name: `contents of the package in ${folder}`, command: bin("publint"), args: [folder, "--strict"] },
@@ -56,6 +59,7 @@ function afterBareTests(): readonly Step[] {
   const outside = Object.values(OUTSIDE);
   const touched = testsOf([...changed, ...built], ".long.test.ts").filter((file) => !outside.includes(file));
   return [
+    ...packages,
     tests("quick tests that need programs", "--project=quick-programs"),
     tests(`the outside world: ${Object.keys(OUTSIDE).join(", ")}`, "--project=long", "--maxWorkers=4", ...outside),
     ...(touched.length === 0
@@ -109,7 +113,7 @@ function newestPostgres(): readonly Step[] {
 }
 
 const SHARDS: Readonly<Record<string, () => readonly Step[]>> = {
-  basics: () => basics,
+  basics: () => [...basics, ...packages],
   ...Object.fromEntries(Object.keys(WINGS).map((wing) => [wing, () => shardOf(wing)])),
   "postgres-18": newestPostgres,
   environments: () => [
@@ -143,7 +147,7 @@ const steps =
     ? (named.length > 0 ? named : Object.keys(SHARDS)).flatMap(stepsOf)
     : mode === "--ci"
       ? afterBareTests()
-      : [...basics, tests("tests and code in the docs", "--project=quick*")];
+      : [...basics, tests("quick tests", "--project=quick*")];
 
 for (const [index, step] of steps.entries()) {
   const started = performance.now();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { KnownSecrets } from "../../src/known-secrets.ts";
 import { Cleaner } from "../../src/recording/cleaner.ts";
+import { isFull } from "../support/sample.ts";
 import { leaksIn, secretForms } from "../support/secret-forms.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -44,7 +45,7 @@ test("of many secrets none is left, however they are written and whatever they s
         expect(leaksIn(replaced, hidden)).toEqual([]);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: isFull ? 5000 : 150 },
   );
 });
 
@@ -60,7 +61,7 @@ test("one secret is found where an expression of its own finds it", () => {
       const text = said.join("");
       expect(new KnownSecrets(hidden).remove(text)).toBe(text.replace(expressionOf(hidden), "[redacted]"));
     }),
-    { numRuns: 500 },
+    { numRuns: isFull ? 5000 : 150 },
   );
 });
 

@@ -382,6 +382,6 @@ test("nothing that was not agreed to is bought, however plans and prices move be
       expect(paidService.chargedMicros, formatUsd(maximum)).toBeLessThanOrEqual(maximum);
       await show.close();
     }),
-    { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 60) },
+    { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 25) },
   );
 });

@@ -10,6 +10,7 @@ import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
+import { isFull } from "../support/sample.ts";
 
 const catalog = builtInCatalog();
 let folder: string;
@@ -163,6 +164,6 @@ test("Killed at any two boundaries, no request is paid for twice, and none of a 
       );
       expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
     }),
-    { numRuns: 40 },
+    { numRuns: isFull ? 400 : 15 },
   );
 }, 120_000);

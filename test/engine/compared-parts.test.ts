@@ -95,7 +95,7 @@ test("whatever becomes of the parts, those that were made are offered, and the c
       }
       await world.show.close();
     }),
-    { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 30) },
+    { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 12) },
   );
 });
 

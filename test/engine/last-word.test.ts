@@ -276,7 +276,7 @@ const pair = (...words: readonly Word[]) => words.map((one) => ({ word: one, by:
 test("Of whatever people say of a run, twice and in any order, each word counts, is replaced by a later one, or is refused with why", async () => {
   const way = fc.constantFrom<Way>("driven", "stopped", "in slices");
   await fc.assert(fc.asyncProperty(way, fc.array(said, { minLength: 2, maxLength: 2 }), hold), {
-    numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 25),
+    numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 10),
     examples: [
       ["stopped", pair("lost made nothing", "lost made its job")],
       ["in slices", pair("still made nothing", "still made a file")],

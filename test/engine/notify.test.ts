@@ -15,6 +15,7 @@ import type { Lease } from "../../src/journal/store.ts";
 import { holder, nobodyIsDead, planned, started } from "../journal/samples.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { jsonOf, type Received, type Receiver, startReceiver } from "../support/receiver.ts";
+import { isFull } from "../support/sample.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
 /** An address with a secret in it. */
@@ -277,7 +278,7 @@ test("each notice is told at least once, in whatever order processes die, fail a
       expect(told.size).toBe(count);
       expect(await journal.notices()).toEqual([]);
     }),
-    { numRuns: 200 },
+    { numRuns: isFull ? 2000 : 60 },
   );
 });
 

@@ -68,8 +68,8 @@ async function lifeWithDeathAt(dieAt: number, marks = false) {
 }
 
 test.each([
-  ["as they came", false, 2],
-  ["marked", true, 5],
+  ["as they came", false, 6],
+  ["marked", true, 12],
 ])(
   "killed at any moment of placing and resumed, a run leaves nothing but named files, %s, and manifests",
   async (_, marks, every) => {

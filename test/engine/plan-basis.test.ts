@@ -13,7 +13,7 @@ import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
-const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 60);
+const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 20);
 
 /** One step, as the code says it now. */
 interface Said {

@@ -190,6 +190,6 @@ test("whatever the options and their endings, what is bought is what a plain rea
       expect(new Set(asked).size).toBe(asked.length);
       await world.show.close();
     }),
-    { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 25) },
+    { numRuns: Number(process.env.SHOWRUNNER_TEST_RUNS ?? 12) },
   );
 });

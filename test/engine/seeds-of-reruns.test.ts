@@ -5,6 +5,7 @@ import { models } from "../../recipes/models.ts";
 import { type Pipeline, pipeline, type ResumeOptions } from "../../src/index.ts";
 import { apiError } from "../support/fake-paid-service.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 
 const looks: Pipeline = pipeline("looks", {
   input: z.object({}),
@@ -157,6 +158,6 @@ test("no sequence of reruns and edits asks for the same take twice", async () =>
       }
       expect(bodies().length).toBeGreaterThanOrEqual(count);
     }),
-    { numRuns: 15 },
+    { numRuns: isFull ? 150 : 8 },
   );
 });

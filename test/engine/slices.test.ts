@@ -10,6 +10,7 @@ import type { LeaseHolder } from "../../src/journal/store.ts";
 import { FoldedRun } from "../../src/run/view/run-history.ts";
 import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 
 const chain = pipeline("chain", {
   input: z.object({}),
@@ -366,7 +367,7 @@ describe("A run that is driven in slices", () => {
         const bodies = (one: FakeShow) => [...one.paidService.jobs.values()].map(({ body }) => body).toSorted();
         expect(bodies(world)).toEqual(bodies(hot));
       }),
-      { numRuns: 20 },
+      { numRuns: isFull ? 200 : 10 },
     );
   }, 300_000);
 });

@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** The full check searches longer. */
-const RUNS = process.env["SHOWRUNNER_TEST_RUNS"] === undefined ? 25 : 250;
+const RUNS = process.env["SHOWRUNNER_TEST_RUNS"] === undefined ? 10 : 250;
 
 /** A refund that falls between two readings: found by a witness that compared figures of two instants. */
 const REFUND_WHILE_READ: Step[][] = [

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { type MigrationReport, migrateV2, migrateV2File } from "../../src/migrate/index.ts";
 import { readV2File } from "../../src/migrate/read/read-file.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { isFull } from "../support/sample.ts";
 import { anyBody } from "./support/arbitraries.ts";
 
 const catalog = builtInCatalog();
@@ -313,6 +314,6 @@ test("no document whatsoever makes it throw, and every problem says something", 
         expect(line).toBeGreaterThan(0);
       }
     }),
-    { ...(process.env.SHOWRUNNER_TEST_RUNS === undefined && { seed: 20_261_121 }), numRuns: 400 },
+    { ...(process.env.SHOWRUNNER_TEST_RUNS === undefined && { seed: 20_261_121 }), numRuns: isFull ? 400 : 150 },
   );
 });

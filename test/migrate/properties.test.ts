@@ -15,7 +15,7 @@ const catalogs = { "the built-in models": builtInCatalog(), "models for every ty
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });
 const asked = process.env.SHOWRUNNER_TEST_RUNS;
-const RUNS = Number(asked ?? (isFull ? 150 : 60));
+const RUNS = Number(asked ?? (isFull ? 150 : 25));
 /** A full check looks at new documents every time; the usual one at the same, so that it says of a change what it did. */
 const SEED = asked === undefined ? { seed: 20_261_121 } : {};
 

@@ -146,7 +146,7 @@ describe("a schema is answered with a value that fits", () => {
     const property = fc.property(anySchema, fc.string(), (schema, prompt) => {
       expect(fits(schema, json(`About ${prompt}`, schema))).toBe(true);
     });
-    fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 25) });
+    fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 12) });
   });
 });
 
@@ -196,6 +196,6 @@ describe("without a schema the words of the request are answered", () => {
       expect(tokenize(said).join("")).toBe(said);
       expect(tokenize(text).join("")).toBe(text);
     });
-    fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 25) });
+    fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 12) });
   });
 });

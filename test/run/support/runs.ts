@@ -4,6 +4,6 @@
  */
 export function runs(numRuns: number): { readonly numRuns: number; readonly seed?: number } {
   if (process.env.SHOWRUNNER_TEST_RUNS !== undefined) return { numRuns: 10 * numRuns };
-  const share = Number(process.env.SHOWRUNNER_TEST_SHARE ?? 0.4);
+  const share = Number(process.env.SHOWRUNNER_TEST_SHARE ?? 0.2);
   return { numRuns: Math.max(8, Math.round(share * numRuns)), seed: 20_261_121 };
 }
