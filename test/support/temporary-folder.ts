@@ -1,13 +1,16 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+const MEMORY = "/dev/shm";
+const ENOUGH_BYTES = 8 * 2 ** 30;
+
 /**
  * What tests leave among the system's temporary files, those of a killed process too, goes into a folder of this run's own, which is
- * removed when it ends.
+ * removed when it ends. It is in memory where that has room and takes programs: thousands of journals wait for the disk otherwise.
  */
 export function temporaryFolder(): { readonly TMPDIR: string } {
-  const folder = mkdtempSync(join(tmpdir(), "tests-"));
+  const folder = mkdtempSync(join(takesTests(MEMORY) ? MEMORY : tmpdir(), "tests-"));
   // Servers that run as another user reach what is theirs.
   chmodSync(folder, 0o711);
   process.once("exit", () => {
@@ -18,4 +21,20 @@ export function temporaryFolder(): { readonly TMPDIR: string } {
     }
   });
   return { TMPDIR: folder };
+}
+
+function takesTests(folder: string): boolean {
+  let tried: string | null = null;
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    if (bavail * bsize < ENOUGH_BYTES) return false;
+    tried = mkdtempSync(join(folder, "tests-"));
+    writeFileSync(join(tried, "program"), "", { mode: 0o700 });
+    accessSync(join(tried, "program"), constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (tried !== null) rmSync(tried, { recursive: true, force: true });
+  }
 }

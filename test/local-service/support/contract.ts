@@ -171,8 +171,9 @@ function contractFrom({ routes, webhooks, sharedHeaders, validatorOf }: Read): C
 
 /** The contract that a service publishes. */
 export async function contractOf(baseUrl: string): Promise<Contract> {
-  const text = await (await fetch(`${baseUrl}/openapi.json`)).text();
-  return contractFrom(readDocument(text));
+  const published = await (await fetch(`${baseUrl}/openapi.json`)).text();
+  // The port of each is its own; all else is that of most others.
+  return contractFrom(readDocument(published.replaceAll(new URL(baseUrl).origin, "http://127.0.0.1")));
 }
 
 /** A fetch that holds every answer below a service's base URL against its contract; streams pass as they are. */
