@@ -335,9 +335,10 @@ describe("The media store", () => {
     });
 
     test("on another disk works as well", async () => {
-      const disk = mkdtempSync("/dev/shm/media-");
+      const elsewhere = ["/dev/shm", "/var/tmp", process.cwd()].filter((path) => existsSync(path));
+      const other = elsewhere.find((path) => statSync(path).dev !== statSync(dir).dev);
+      const disk = mkdtempSync(join(other!, "media-"));
       try {
-        expect(statSync(disk).dev).not.toBe(statSync(dir).dev);
         expect(await place("a.png", { folder: disk })).toBe("a.png");
         expect(readFileSync(join(disk, "a.png"), "utf8")).toBe(bytes.toString());
       } finally {
