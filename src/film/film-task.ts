@@ -4,15 +4,23 @@ import type { LocalInput, TaskMethod, TaskOptions } from "../define/steps/task.t
 import { markFile } from "../marks/index.ts";
 import type { Foresee } from "../plan/draft.ts";
 import { type Letters, lettersDrawn } from "./captions/letters.ts";
+import { FilmError } from "./ffmpeg/film-error.ts";
+import { readingAtMost } from "./ffmpeg/probe.ts";
 import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 
 /** The method of `build` that adds local functions: every step of a film is one. */
 export type Task = TaskMethod;
 
 /** Options of the step that all steps of a film have beside their own. */
-export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect">;
+export type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
+  /**
+   * Seconds of a film or sound that the step reads, at most; a frame may be shown for a sixtieth of that, and there may be 120 a second.
+   * Default 7200.
+   */
+  readonly mostSeconds?: number | undefined;
+};
 
-const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect"] as const;
+const STEP_FIELDS = ["after", "when", "attempts", "onFailure", "prune", "expect", "mostSeconds"] as const;
 
 /** What of the options is the step's, and what is its function's. */
 export function splitOptions<O extends StepFields>(
@@ -50,8 +58,11 @@ export function filmTask<I, V, F extends TaskFiles>(
   input: I,
   { files, version, needs = [], letters, step, foresee, make }: FilmTask<I, V, F>,
 ): TaskHandle<V, F> {
+  const { mostSeconds, ...policy } = step;
+  const wrong = mostSeconds !== undefined && !(mostSeconds > 0);
+  if (wrong) throw new FilmError("FILM_INPUT", `${name}: mostSeconds is ${mostSeconds}; give seconds above 0`);
   const run = async (given: LocalInput<I>, context: TaskContext): Promise<V> => {
-    const value = await make(given, context);
+    const value = await readingAtMost(mostSeconds, () => make(given, context));
     for (const [file, kind] of Object.entries(files)) {
       if (kind === "text") continue;
       await markFile(context.file(file), { digitalSourceType: "compositeWithTrainedAlgorithmicMedia" });
@@ -59,7 +70,7 @@ export function filmTask<I, V, F extends TaskFiles>(
     return value;
   };
   const options = {
-    ...step,
+    ...policy,
     files,
     version,
     requires: letters === undefined ? ffmpegWith(...needs) : lettersDrawn(letters),

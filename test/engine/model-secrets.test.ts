@@ -72,5 +72,42 @@ test("a model is looked at for its key when its work ends or cannot be asked for
   const result = await during(world.clock, (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result());
   expect(result.status).toBe("succeeded");
   expect(provider.asked).toBeGreaterThan(10);
-  expect(looks).toBe(1);
+  // Before it is sent, and at its end.
+  expect(looks).toBe(2);
+});
+
+test("a key within an operation is in no journal, and its provider is asked with the whole operation [secrets in operations]", async () => {
+  for (const [form, key] of Object.entries(KEYS)) {
+    const provider = new MockProvider();
+    provider.pending = 2;
+    const inner = provider.startingVideo();
+    const asked: unknown[] = [];
+    const model = {
+      ...inner,
+      config: { headers: () => ({ Authorization: `Key ${key}` }) },
+      async doStart(options: never) {
+        const { operation, ...rest } = await inner.doStart!(options);
+        return {
+          ...rest,
+          operation: { ...(operation as object), poll: { headers: [`Key ${key}`], url: `https://x/?k=${key}` } },
+        };
+      },
+      async doStatus(options: { readonly operation: unknown }) {
+        asked.push(options.operation);
+        return inner.doStatus!(options as never);
+      },
+    };
+    const show = pipeline("film", {
+      input: z.object({}),
+      build: ({ generate }) => ({ a: generate("a", model as never, { prompt: "a film" }, { maxCost: "0.05" }) }),
+    });
+    const world = await openFakeShow();
+    const result = await during(world.clock, (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result());
+    expect(result.status, form).toBe("succeeded");
+    const kept = JSON.stringify([await world.journal.read("x"), result, await world.show.show("x")]);
+    expect(leaksIn(kept, key.slice(key.indexOf(":") + 1)), form).toEqual([]);
+    expect(asked.length).toBeGreaterThan(2);
+    for (const operation of asked)
+      expect(operation).toMatchObject({ poll: { headers: [`Key ${key}`], url: `https://x/?k=${key}` } });
+  }
 });

@@ -10,7 +10,7 @@ import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
 import { callOptions } from "../generate/call-options.ts";
 import type { Call } from "../generate/first-request.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
-import { learnSecretsOf } from "../generate/model-secrets.ts";
+import { learnSecretsOf, sealed } from "../generate/model-secrets.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import type { StoredMedia } from "../media/media-store.ts";
 import { FIRST_WAITS_MS, holdOnMs } from "../service/hold-on.ts";
@@ -68,8 +68,10 @@ async function sent(
   try {
     if (start !== undefined) {
       const headers = keyHeader(plan, command.key);
+      // Looked for before it is sent: an answer is written down at once.
+      const secrets = await learnSecretsOf(model);
       const { operation } = await start({ ...options, headers, abortSignal } as never);
-      return accepted(command, plan, operation, context);
+      return accepted(command, plan, { operation, secrets }, context);
     }
     const answer = await (model as ImageModel | SpeechModel).doGenerate({ ...options, abortSignal } as never);
     return await answered(command, plan, answer, context);
@@ -85,14 +87,19 @@ function keyHeader({ promise, provider }: GenerateStep, key: string): { readonly
   return declared === undefined ? {} : { [declared.header]: key };
 }
 
-function accepted(command: Generate, plan: GenerateStep, given: unknown, context: EffectContext): EffectResult {
-  const text = jsonOf(given);
+function accepted(
+  command: Generate,
+  plan: GenerateStep,
+  { operation, secrets }: { readonly operation: unknown; readonly secrets: readonly string[] },
+  context: EffectContext,
+): EffectResult {
+  const text = jsonOf(operation);
   const sizeBytes = Buffer.byteLength(text ?? "");
   if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
     const what = text === null ? "no operation" : `an operation of ${sizeBytes} bytes`;
     return unknown(command, plan, ownText(`it was accepted with ${what}, by which nobody can ask for it`), context);
   }
-  return done({ ...submitted(command, plan), operation: JSON.parse(text) });
+  return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
 }
 
 /** An operation as JSON text; null where it is none, and would not be what it was once it is read back. */

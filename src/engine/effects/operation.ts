@@ -8,7 +8,7 @@ import { isWordOfWork, type StatusReply } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
 import { type Asked, askStatus } from "../generate/ask-status.ts";
 import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";
-import { learnSecretsOf } from "../generate/model-secrets.ts";
+import { learnSecretsOf, unsealed } from "../generate/model-secrets.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
@@ -34,7 +34,8 @@ export const operation: Effect<"operation"> = async (command, context) => {
   }
   try {
     const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
-    const asked = await askStatus(model, { operation: attempt.operation, abortSignal });
+    const operation = attempt.operation === undefined ? undefined : await unsealed(attempt.operation, model);
+    const asked = await askStatus(model, { operation, abortSignal });
     // Of what is pending no word of its provider is kept.
     if (asked.answer?.status !== "pending") await learnSecretsOf(model);
     return await ended(command, asked, { plan, attempt }, context);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { requireFfmpeg } from "./abilities.ts";
 import { FilmError } from "./film-error.ts";
 import { inputArgs, MOST_PIXELS } from "./input-args.ts";
@@ -6,11 +7,33 @@ import { runProgram } from "./run-program.ts";
 /** Milliseconds. It takes a tenth of a second, and seconds where other films are coded on all cores. */
 const TIMEOUT_MS = 30_000;
 
+/** Seconds of a film or sound that is read, unless its step says more. */
+const MOST_SECONDS = 7200;
+
+const bounds = new AsyncLocalStorage<number>();
+
+/** Does work that reads films and sounds of so many seconds at most. */
+export function readingAtMost<T>(seconds: number | undefined, work: () => T): T {
+  return seconds === undefined ? work() : bounds.run(seconds, work);
+}
+
+export function mostSeconds(): number {
+  return bounds.getStore() ?? MOST_SECONDS;
+}
+
+/** A file costs what its clock says, which may be a day in a kilobyte. */
+export function tooLong(name: string, why: string): FilmError {
+  const cure = `where that is right, give the step mostSeconds above ${mostSeconds()}`;
+  return new FilmError("CLIP_TOO_LONG", `${name} ${why}; ${cure}`);
+}
+
 /** What a file holds, as ffprobe says it. */
 export interface Probed {
   readonly path: string;
   /** Length of pictures, or of sound where there are none; 0 for a picture. */
   readonly seconds: number;
+  /** By its clock, from which it is shown. */
+  readonly begins: number;
   readonly video: ProbedVideo | null;
   readonly audio: ProbedAudio | null;
 }
@@ -52,12 +75,20 @@ interface Stream {
 }
 
 const SHOWN =
-  "format=duration,format_name:stream=codec_type,codec_name,width,height,sample_aspect_ratio,avg_frame_rate,r_frame_rate,duration,sample_rate,channels:stream_tags=rotate,DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
+  "format=duration,start_time,format_name:stream=codec_type,codec_name,width,height,sample_aspect_ratio,avg_frame_rate,r_frame_rate,duration,sample_rate,channels:stream_tags=rotate,DURATION:stream_side_data=rotation:stream_disposition=attached_pic";
 
-/** Reads what a file holds. `name`: how errors call it. @throws FilmError for one that holds neither pictures nor sound */
+interface ProbeOptions {
+  /** How errors call it. Default: its path. */
+  readonly name?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** False for what was made here, which may be longer than what it was made of. Default true. */
+  readonly isForeign?: boolean;
+}
+
+/** Reads what a file holds. @throws FilmError for one that holds neither pictures nor sound, or is too long */
 export async function probe(
   path: string,
-  { name = path, signal }: { readonly name?: string; readonly signal?: AbortSignal | undefined } = {},
+  { name = path, signal, isForeign = true }: ProbeOptions = {},
 ): Promise<Probed> {
   const { probePath } = await requireFfmpeg();
   const input = await inputArgs(path).catch((error: unknown) => {
@@ -69,7 +100,7 @@ export async function probe(
   if (exitCode !== 0) throw damaged(plainError(stderr, path));
   const said = JSON.parse(stdout) as {
     streams?: readonly Stream[];
-    format?: { duration?: string; format_name?: string };
+    format?: { duration?: string; start_time?: string; format_name?: string };
   };
   const streams = said.streams ?? [];
   const pictures = streams.find(
@@ -87,7 +118,9 @@ export async function probe(
     throw damaged(`its pictures have no size, or more than ${MOST_PIXELS / 1e6} million pixels`);
   const seconds = video === null ? audio!.seconds : video.seconds;
   if (!isStill && !(seconds > 0)) throw damaged("it has no length");
-  return { path, seconds, video, audio };
+  const longest = Math.max(seconds, audio?.seconds ?? 0);
+  if (isForeign && longest > mostSeconds()) throw tooLong(name, `is ${Math.round(longest)} s long`);
+  return { path, seconds, begins: Number(said.format?.start_time ?? 0) || 0, video, audio };
 }
 
 /** The last thing that the program said, without addresses in memory and paths. */

@@ -157,7 +157,7 @@ export async function writeJoined(
 const MOST_OFF = 0.1;
 
 async function checkLength(path: string, shall: number, signal: AbortSignal): Promise<void> {
-  const { seconds } = await probe(path, { name: "the film", signal });
+  const { seconds } = await probe(path, { name: "the film", signal, isForeign: false });
   if (Math.abs(seconds - shall) <= MOST_OFF) return;
   throw new FilmError("FFMPEG_FAILED", `ffmpeg wrote ${seconds.toFixed(2)} s of a film of ${shall.toFixed(2)} s`);
 }

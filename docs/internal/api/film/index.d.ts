@@ -89,7 +89,7 @@ type LookedAt<C> = Exclude<MediaKind, { [N in keyof C & keyof Blind]-?: [Extract
 type Known<C> = { readonly [N in Exclude<keyof C, keyof Checks>]: never };
 type Judge = (frames: readonly Uint8Array[], signal: AbortSignal) => Inspected | Promise<Inspected>;
 declare class FilmError extends Error {
-  readonly code: "FFMPEG_MISSING" | "CLIP_DAMAGED" | "FFMPEG_FAILED" | "FFMPEG_TIMEOUT" | "FFMPEG_TOO_LARGE" | "FFMPEG_STOPPED" | "FILM_INPUT";
+  readonly code: "FFMPEG_MISSING" | "CLIP_DAMAGED" | "CLIP_TOO_LONG" | "FFMPEG_FAILED" | "FFMPEG_TIMEOUT" | "FFMPEG_TOO_LARGE" | "FFMPEG_STOPPED" | "FILM_INPUT";
   constructor(code: FilmError["code"], message: string, options?: ErrorOptions);
 }
 declare function ffmpegSummary(): Promise<{
@@ -107,7 +107,9 @@ declare function named<H>(template: string, values: {
   readonly [name: string]: H;
 };
 type Task = TaskMethod;
-type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect">;
+type StepFields = Pick<TaskOptions, "after" | "when" | "attempts" | "onFailure" | "prune" | "expect"> & {
+  readonly mostSeconds?: number | undefined;
+};
 interface AudiogramOptions extends StepFields {
   readonly picture: Media<"image">;
   readonly size?: Size;

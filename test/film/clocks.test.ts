@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join as at } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { audiogram, caption, join, mix, overlay, reframe, thumbnail, trim } from "../../src/film/index.ts";
+import { ffmpeg } from "./support/ffmpeg.ts";
+import { fileOf, make } from "./support/film-step.ts";
+
+const folder = mkdtempSync(at(tmpdir(), "clocks-"));
+const path = (name: string) => at(folder, name);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeAll(async () => {
+  const draw = (name: string, seconds: number, begins = 0) =>
+    ffmpeg(
+      ...["-v", "error", "-f", "lavfi", "-i", "color=red:s=64x64:r=25", "-frames:v", "2"],
+      ...["-vf", `settb=1/1000,setpts=(${begins}+N*${seconds})*1000`, "-fps_mode", "passthrough"],
+      ...["-copyts", "-pix_fmt", "yuv420p", path(name)],
+    );
+  await draw("day.mkv", 86_400);
+  await draw("minutes.mkv", 150);
+  await draw("short.mkv", 1);
+  await ffmpeg("-v", "error", "-f", "lavfi", "-i", "color=blue:s=64x64:d=1", "-frames:v", "1", path("blue.png"));
+  await ffmpeg(
+    "-v",
+    "error",
+    "-f",
+    "lavfi",
+    "-i",
+    "anullsrc=r=8000:cl=mono:d=7500",
+    "-c:a",
+    "flac",
+    path("hours.flac"),
+  );
+});
+
+const film = (name: string) => fileOf("video", path(name));
+const picture = fileOf("image", path("blue.png"));
+
+test("a film whose clock says a day is refused before anything is drawn, by each step that reads one [film frames]", async () => {
+  const day = film("day.mkv");
+  const steps: readonly Parameters<typeof make>[1][] = [
+    (task) => trim(task, "x", day, { to: 86_399 }),
+    (task) => join(task, "x", [film("short.mkv"), day]),
+    (task) => reframe(task, "x", day, { to: ["1:1"] })["1:1"],
+    (task) => thumbnail(task, "x", day, {}),
+    (task) => caption(task, "x", day, { lines: "a line" }),
+    (task) => overlay(task, "x", day, { endCard: { picture, seconds: 1 } }),
+    (task) => mix(task, "x", day, { music: { sound: fileOf("audio", path("hours.flac")) } }),
+    (task) => mix(task, "x", film("short.mkv"), { music: { sound: fileOf("audio", path("hours.flac")) } }),
+    (task) => audiogram(task, "x", fileOf("audio", path("hours.flac")), { picture }),
+  ];
+  for (const [index, step] of steps.entries()) {
+    const failed = await make(folder, step).then(
+      () => "drawn",
+      (error: unknown) => (error as { readonly code?: string }).code ?? String(error),
+    );
+    expect([index, failed]).toEqual([index, "CLIP_TOO_LONG"]);
+  }
+});
+
+test("one picture is shown for two minutes at most, or as long as the author says [film frames]", async () => {
+  const minutes = film("minutes.mkv");
+  const asked = make(folder, (task) => thumbnail(task, "x", minutes, {}));
+  await expect(asked).rejects.toThrow(
+    "the film shows one picture for 150 s; where that is right, give the step mostSeconds above 7200",
+  );
+  await expect(make(folder, (task) => thumbnail(task, "x", minutes, { mostSeconds: 10_000 }))).resolves.toBeDefined();
+  await expect(make(folder, (task) => thumbnail(task, "x", film("short.mkv"), { mostSeconds: 1 }))).rejects.toThrow();
+});
