@@ -178,6 +178,24 @@ test("a step is rerun after its price was shown", async () => {
   await eventually(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
 });
 
+test("a yes to a price that is no longer the price is refused with the new quote, and the next yes is to that", async () => {
+  const run = await served.show.run(plain, {}, { id: "twice", budget: "2", outDir: join(outDir, "twice") });
+  await run.result();
+  await seen.go("/runs/twice?step=still");
+  await page.getByRole("button", { name: "Rerun…" }).click();
+  await dialog().getByText("1 step to make").waitFor();
+  const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
+  await eventually(() => rerun.isEnabled()).toBe(true);
+  await (await served.show.resume("twice", { rerun: ["still"] })).result();
+  await rerun.click();
+  await dialog().getByText("The quote of what it is now").waitFor();
+  await eventually(() => rerun.isEnabled()).toBe(true);
+  await rerun.click();
+  await dialog().waitFor({ state: "detached" });
+  await eventually(async () => (await served.show.show("twice")).steps[0]?.attempts.length).toBe(3);
+  await pill("succeeded");
+});
+
 test("a step's input is edited as a form, priced as it is then, and made again; the history says why", async () => {
   const run = await served.show.run(plain, {}, { id: "edited", budget: "2", outDir: join(outDir, "edited"), source });
   await run.result();
