@@ -44,7 +44,7 @@ export interface AttachedParts {
   resultOf(state: RunState): RunResult;
   /** Drives the run here, once the process that did has ended. */
   takeOver(): Promise<RunHandle>;
-  /** Whether the paused run lacks limits that whoever follows it gave: it goes on with them here. */
+  /** Whether the paused run lacks limits that whoever follows it gave: it is resumed with them. */
   lacksLimits(state: RunState): boolean;
 }
 
