@@ -61,6 +61,7 @@ testNeeding(lacksLinux)(
     expect(last.code, last.stderr).toBe(0);
     const film = (cwd: string) => readFileSync(at(cwd, "out", "film.mp4"));
     expect(film(killed).equals(film(whole))).toBe(true);
+    expect(readdirSync(at(killed, ".showrunner/media/tmp"))).toEqual([]);
   },
   300_000,
 );
