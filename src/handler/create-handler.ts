@@ -86,6 +86,7 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
       now: Date.now,
     }),
     memory: new Shares({ all: MOST_IN_MEMORY, what: "requests of yours", retryAfterS: 5 }),
+    quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes of yours", retryAfterS: 3600 }),
     mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
     mistakes: new Map(),
     report: options.onDefect ?? ((error, reference) => log(`${reference}: ${String(error)}`)),

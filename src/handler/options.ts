@@ -90,6 +90,8 @@ export interface Context {
   readonly sent: SentFiles;
   /** Bytes that requests under way hold in memory. */
   readonly memory: Shares;
+  /** Quotes of a day. */
+  readonly quotes: Shares;
   readonly mostBytes: number;
   readonly report: Report;
   /** References of what `authorize` said wrongly, by what was wrong. */

@@ -1,4 +1,5 @@
 import type { QuoteView } from "../browser/index.ts";
+import { DAY_MS } from "../duration.ts";
 import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
 import { badRequest, inputChanges, notFound, optionalText, Refusal, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
@@ -28,6 +29,8 @@ async function priced(call: Call): Promise<Priced> {
   const { input, body } = await readInput(call, endpoint);
   const filesFrom = [...(endpoint.files ?? []), ...files.paths];
   const { maxUnquoted } = endpoint;
+  context.quotes.take(files.owner, 1);
+  setTimeout(() => context.quotes.free(files.owner, 1), DAY_MS).unref();
   files.mayBeCopied = true;
   const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted, filesFrom });
   if (!quoted.ok) throw unplannable(quoted.problems, { audience: "customer", report: context.report });

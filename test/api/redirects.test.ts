@@ -35,7 +35,7 @@ const refusal = (path: string) =>
     (error: unknown) => (error instanceof DownloadError ? error.reason : error),
   );
 
-test("an output's URL is followed through five redirects, and no credential goes along", async () => {
+test("an output's URL is followed through five redirects, and no credential goes along [key to its service]", async () => {
   expect(await fetched("/5")).toMatchObject({ sizeBytes: PIXEL.length, contentType: "image/png" });
   expect(service.seen.length).toBe(6);
   expect(service.seen.filter(({ headers }) => headers.authorization ?? headers.cookie)).toEqual([]);

@@ -5,7 +5,7 @@ import { validateInput } from "../../src/catalog/validate/validate.ts";
 import { BEYOND, EXPLOSIVE, patterns, SPELLINGS, texts } from "../support/patterns.ts";
 import { isFull } from "../support/sample.ts";
 
-test("a plan checks a text against a pattern that explodes by backtracking in time that grows with the text", () => {
+test("a plan checks a text against a pattern that explodes by backtracking in time that grows with the text [bounded patterns]", () => {
   for (const [pattern, text] of EXPLOSIVE) {
     const inputSchema = { type: "object", properties: { prompt: { type: "string", pattern } } };
     const problems = validateInput({ id: "m", inputSchema }, { prompt: text });

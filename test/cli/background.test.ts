@@ -14,7 +14,7 @@ afterEach(() => {
   process.umask(mask);
 });
 
-test("a process in the background gets its arguments where no other user sees them, and logs where none reads", async () => {
+test("a process in the background gets its arguments where no other user sees them, and logs where none reads [process list]", async () => {
   const folder = mkdtempSync(join(tmpdir(), "showrunner-background-"));
   process.argv[1] = join(folder, "told.mjs");
   const source = `import { readFileSync } from "node:fs";

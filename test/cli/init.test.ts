@@ -35,7 +35,7 @@ describe("init", () => {
   });
 
   test.each([".gitignore", "package.json", "tsconfig.json"])(
-    "writes nothing through a link that stands in place of %s",
+    "writes nothing through a link that stands in place of %s [foreign folders]",
     async (name) => {
       const [cwd, elsewhere] = [emptyFolder(), emptyFolder()];
       const target = join(elsewhere, "precious");

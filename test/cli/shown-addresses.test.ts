@@ -6,7 +6,7 @@ import { listText, oneText, wireForm } from "../../src/cli/service/present.ts";
 const SIGNED = "https://s3.test/a.png?X-Amz-Signature=hidden#part-hidden";
 const NAMED = "https://me:hidden@s3.test/b";
 
-test("an error of a call shows no query, fragment or user of an address that the service quotes", () => {
+test("an error of a call shows no query, fragment or user of an address that the service quotes [addresses]", () => {
   const error = new ApiError(
     {
       code: "VALIDATION_ERROR",

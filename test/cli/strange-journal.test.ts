@@ -35,7 +35,7 @@ export default pipeline("studio", {
 afterAll(() => service.stop());
 
 test.each([["runs"], ["show", "r"], ["events", "r"], ["explain", "r"], ["report", "r"], ["reconcile", "r"]])(
-  "%s of somebody else's journal runs nothing and writes nothing there",
+  "%s of somebody else's journal runs nothing and writes nothing there [foreign data]",
   async (...args) => {
     const before = readdirSync(theirs, { recursive: true }).length;
     await look(...args);

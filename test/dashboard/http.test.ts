@@ -98,7 +98,7 @@ describe("who may come in", () => {
     expect(String(answer.headers.refresh)).not.toContain("//");
   });
 
-  test("another name for this machine is refused, whoever asks (DNS rebinding)", async () => {
+  test("another name for this machine is refused, whoever asks (DNS rebinding) [other hosts]", async () => {
     const { port } = new URL(served.dashboard.origin);
     for (const host of [
       `evil.test:${port}`,
@@ -113,7 +113,7 @@ describe("who may come in", () => {
     expect((await ask({ path: "/api/runs", headers: { host: `localhost:${port}` } })).status).toBe(200);
   });
 
-  test("a post from another site, or from nowhere, is refused although the cookie came along", async () => {
+  test("a post from another site, or from nowhere, is refused although the cookie came along [other origins]", async () => {
     const body = "{}";
     const type = { "content-type": "application/json" };
     for (const headers of [

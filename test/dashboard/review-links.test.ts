@@ -321,7 +321,7 @@ describe("wrong tokens", () => {
     ).toBe(20);
   });
 
-  test("lock nobody out who holds a link, from whatever address they come", async () => {
+  test("lock nobody out who holds a link, from whatever address they come [shares of tries]", async () => {
     const { token } = await linkTo(served, acme);
     const statuses = new Set<number>();
     const guess = async (n: number) => {

@@ -31,7 +31,7 @@ beforeEach(() => void delete process.env.SHOWRUNNER_TEST_PROVIDER_KEY);
 afterEach(() => void delete process.env.SHOWRUNNER_TEST_PROVIDER_KEY);
 
 test.each(Object.keys(HOLDERS))(
-  "a key that a model has in %s is in no text of its provider that is kept",
+  "a key that a model has in %s is in no text of its provider that is kept [no secrets written]",
   async (holder) => {
     for (const [form, key] of Object.entries(KEYS)) {
       const unique = key.replace(/.$/, String(Object.keys(HOLDERS).indexOf(holder)));

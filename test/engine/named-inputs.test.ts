@@ -105,7 +105,7 @@ describe("an address that only an input names", () => {
     await expect(openFakeShow({ inside: [url] })).rejects.toMatchObject({ code: "INVALID_OPTION" });
   });
 
-  test("leads by a redirect to where it was named, and to no other place inside", async () => {
+  test("leads by a redirect to where it was named, and to no other place inside [addresses inside]", async () => {
     const inside = [`http://127.0.0.1:${port}`, `http://localhost:${port}`];
     const to = (url: string) => `http://127.0.0.1:${port}/from?to=${encodeURIComponent(url)}`;
     expect(await problemsOf(to("/a.png"), { inside })).toEqual([]);
@@ -148,7 +148,7 @@ describe("a file that only an input names", () => {
     expect(await problemsOf(secret)).toEqual([]);
   });
 
-  test("is the one that was judged, however quickly a link turns to another", async () => {
+  test("is the one that was judged, however quickly a link turns to another [files by who named them]", async () => {
     writeFileSync(secret, "secret");
     const link = join(folder, "flips.png");
     const turn = (to: string) => {

@@ -53,7 +53,7 @@ function seeds(count: number): readonly number[] {
 }
 
 test(
-  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules`,
+  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules [budgets]`,
   async () => {
     for (const seed of seeds(schedules)) {
       const next = chance(seed);

@@ -205,7 +205,7 @@ test("what all callers may spend is not said to one of them", async () => {
 
 describe("an id that no run can have", () => {
   test.each(["%00", "a%00b", "a b", "%F0%9F%98%80", "x".repeat(101), "con", "'--"])(
-    "%s is absent by every door, and no store is asked for it",
+    "%s is absent by every door, and no store is asked for it [ids]",
     async (id) => {
       const asked: string[] = [];
       const journal = new Proxy(world.show.journal, {

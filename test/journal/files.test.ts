@@ -58,7 +58,7 @@ describe("A journal file", () => {
     return error;
   }
 
-  test("is created private, with its folder, and is one file once it is closed", async () => {
+  test("is created private, with its folder, and is one file once it is closed [private files]", async () => {
     const deep = join(dirname(path), "a", "b", "journal.db");
     await writeJournal(deep);
     expect(statSync(deep).mode & 0o777).toBe(0o600);
@@ -222,7 +222,7 @@ describe("A journal file", () => {
     ["a table more", "CREATE TABLE more (x)", "table more"],
     ["a column more", "ALTER TABLE runs ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(1000)))", "table runs"],
     ["an index less", "DROP INDEX runs_newest", "index runs_newest"],
-  ])("of somebody else with %s is refused and left as it was", async (_, sql, part) => {
+  ])("of somebody else with %s is refused and left as it was [foreign journals]", async (_, sql, part) => {
     await writeJournal();
     const raw = new DatabaseSync(path);
     raw.exec(`PRAGMA journal_mode = DELETE; ${sql}`);

@@ -30,7 +30,7 @@ async function routesOf(service: LocalService): Promise<readonly (readonly [stri
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-test("the operator's side answers no page but its own, on its own host and port, whatever the endpoint", async () => {
+test("the operator's side answers no page but its own, on its own host and port, whatever the endpoint [other origins]", async () => {
   const service = await start();
   const { port } = service;
   const own = { Host: `127.0.0.1:${port}` };

@@ -55,7 +55,7 @@ function changed(
   ]);
 }
 
-test("a damaged file is marked so that the mark can be read, or stays as it was; nothing else is thrown", async () => {
+test("a damaged file is marked so that the mark can be read, or stays as it was; nothing else is thrown [marks of foreign files]", async () => {
   const path = join(folder, "damaged");
   let marked = 0;
   await fc.assert(

@@ -22,7 +22,7 @@ test("what other code says goes to the log, under a reference that the agent can
   }
 });
 
-test("what is quoted of others cannot pass for what to do next", () => {
+test("what is quoted of others cannot pass for what to do next [agents]", () => {
   expect(told(new ToolError(forged, "choose another"))).toEqual({ error: forged, next: "choose another", log: [] });
   const { error, next, log } = told(new CallerError(forged));
   expect([error, next.includes("evil.test"), log]).toEqual([forged, false, []]);

@@ -157,7 +157,7 @@ test("what is not recorded is refused by name, or served by the local service", 
   expect(loose.stats().jobs_created).toBe(1);
 });
 
-test("no form of a secret that a service or a caller says is in the recording", async () => {
+test("no form of a secret that a service or a caller says is in the recording [no secrets recorded]", async () => {
   const folder = await folderFor();
   const said = Object.values(secretForms).map((write) => write(SECRET));
   const server = createServer((incoming, outgoing) => {

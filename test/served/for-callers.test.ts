@@ -66,7 +66,7 @@ const errors = fc.oneof(
 const audiences = fc.constantFrom<Audience>("customer", "agent", "reviewer");
 const numbers = ["0.123456", "0.077777", "0.12", "0.08", "4711"];
 
-test("whatever is thrown, callers read none of its words; the log has what needs somebody, under the reference they got", () => {
+test("whatever is thrown, callers read none of its words; the log has what needs somebody, under the reference they got [callers read our words]", () => {
   fc.assert(
     fc.property(errors, audiences, (error, audience) => {
       const log: { readonly error: unknown; readonly reference: string }[] = [];

@@ -97,7 +97,7 @@ test("a handler that stops reading in the middle has its answer sent, and the se
   expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(405);
 });
 
-test("whoever holds most gives way: unfinished bodies of one sender keep no other post out", async () => {
+test("whoever holds most gives way: unfinished bodies of one sender keep no other post out [shares of webhooks]", async () => {
   const port = await serve(echo);
   const posts = Array.from({ length: 5 }, () => begin(port));
   for (const { sending } of posts) sending.write(Buffer.alloc(15.9 * MIB));

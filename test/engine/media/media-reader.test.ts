@@ -65,7 +65,7 @@ async function hostileFilms(count: number): Promise<readonly string[]> {
   );
 }
 
-test("whoever sends files that cannot be read keeps nobody else waiting, and is not read any more after some time", async () => {
+test("whoever sends files that cannot be read keeps nobody else waiting, and is not read any more after some time [shares of media reading]", async () => {
   const reader = new MediaReader({ deadlineMs: 400, wasteMs: 1_000 });
   const films = await hostileFilms(20);
   const ends: string[] = [];
