@@ -232,6 +232,8 @@ test("a failed run is offered to be made again where it failed; list and run say
   service.faults([]);
   await seen.go("/runs/broken");
   await pill("failed");
+  const { reason } = (await served.show.show("broken")).steps[0]!;
+  expect(await page.getByText(reason!).count()).toBe(1);
   await page.getByRole("button", { name: "Rerun what failed…" }).click();
   await dialog().getByText("1 step to make").waitFor();
   await dialog().getByRole("button", { name: "Rerun", exact: true }).click();

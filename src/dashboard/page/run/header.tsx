@@ -146,6 +146,8 @@ function Banner({ model, open, onOpen }: HeaderProps) {
   const decisions = steps.filter(({ phase }) => phase === "approval");
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
+  // How the run failed is said once, beside the link to the step.
+  const isListed = failed.slice(0, MOST_LINKS).some(({ path, reason }) => head.message === `${path}: ${reason}`);
   // Decisions and failures have links to their steps, below.
   const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
   const [isRerunOpen, setRerunOpen] = useState(false);
@@ -176,7 +178,7 @@ function Banner({ model, open, onOpen }: HeaderProps) {
           <div>{commands(head.message ?? "")}</div>
         </div>
       )}
-      {head.message !== null && head.status !== "interrupted" && (
+      {head.message !== null && head.status !== "interrupted" && !isListed && (
         <div class={head.status === "failed" ? "note bad" : "note"}>
           <div>{commands(head.message)}</div>
         </div>
