@@ -235,15 +235,16 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
   if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
-  const { id } = rerunScope;
+  // Changed code and steps to rerun are priced one by one: neither quote is of all that is made.
+  const isWhole = !isChanged || rerun === null || rerun.stale.length === 0;
+  const id = isWhole ? rerunScope.id : null;
   if (id !== null && flags.quote === undefined) context.output.say(`Quote ${id}: --quote agrees to just this.\n`);
   if (show.service.kind === "hosted") {
     await agree(rerunScope, context, requested);
     hasYes ||= flags.yes !== true;
   }
-  // A yes on the terminal is to the prices that were shown for it, where they are of all that is made.
-  const isWhole = !isChanged || rerun === null || rerun.stale.length === 0;
-  const quote = hasYes && isWhole && flags.maxUnquoted === undefined ? (id ?? undefined) : undefined;
+  // A yes on the terminal is to the prices that were shown for it.
+  const quote = hasYes && flags.maxUnquoted === undefined ? (id ?? undefined) : undefined;
   return { ...goOn, sameSeed: goOn.sameSeed || same.length > 0, quote };
 }
 
