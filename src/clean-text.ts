@@ -158,3 +158,12 @@ function withoutPairs(text: string): string {
     return isProse ? all : `${name}${between}${REDACTED}`;
   });
 }
+
+/** What was thrown, which may be anything, as a text. */
+export function thrownText(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);
+  } catch {
+    return "what was thrown is no error, and has no text";
+  }
+}

@@ -1,3 +1,4 @@
+import { thrownText } from "../clean-text.ts";
 import { isCallerError } from "../errors.ts";
 import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
 
@@ -21,7 +22,7 @@ export function callSite(stack: string | undefined): string | null {
 
 /** The message of whatever was thrown, with the place in a person's own code where that is known. */
 export function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return thrownText(error);
   const site = callSite(error.stack);
   return site === null ? error.message : `${error.message} (at ${site})`;
 }

@@ -1,4 +1,4 @@
-import { cleanText, ownText } from "../../clean-text.ts";
+import { cleanText, ownText, thrownText } from "../../clean-text.ts";
 import { callSite } from "../../define/index.ts";
 import { isCallerError } from "../../errors.ts";
 import type { JournalError } from "../../journal/events.ts";
@@ -82,7 +82,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 
 /** What the user's own code threw, in a form for the journal: its words, and the place in that code. */
 export function thrownError(error: unknown, code: string): JournalError {
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const said = thrownText(error);
   const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   const site = error instanceof Error ? callSite(error.stack) : null;
   // What follows a URL's path may be a secret.

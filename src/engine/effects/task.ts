@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ownText } from "../../clean-text.ts";
+import { ownText, thrownText } from "../../clean-text.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { isTooDeep, MOST_LEVELS } from "../../json-text.ts";
@@ -178,7 +178,7 @@ function jsonValue(returned: unknown): Json {
       return value;
     });
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const said = thrownText(error);
     throw new TaskContractError(`what it returned is no JSON: ${said}`);
   }
   if (text === undefined) throw new TaskContractError("what it returned is no JSON");

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { retryAfterHeaderMs } from "../../api/http/headers.ts";
-import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import { type CleanText, cleanText, ownText, thrownText } from "../../clean-text.ts";
 import { HOUR_MS } from "../../duration.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { AWAY } from "../../run/kinds/generate.ts";
@@ -80,7 +80,7 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
 
 /** The text of an error, without secrets: providers may quote the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
-  const said = error instanceof Error ? error.message || error.name : String(error);
+  const said = thrownText(error);
   const details = causesOf(error).flatMap(detailsOf);
   return cleanText([said, ...details].join(": "), 1_000);
 }
