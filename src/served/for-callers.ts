@@ -225,6 +225,10 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
     customer: "What this server may spend at the moment is spent; it continues later.",
     agent: "What may be spent at the moment is spent: call `resume_run` later",
   },
+  late: {
+    customer: "It takes longer than usual; it continues once it is there.",
+    agent: "A job takes longer than it is waited for: `resume_run` waits for it again, and nothing is paid twice",
+  },
   stopped: { customer: "It was stopped.", agent: "It was stopped; `resume_run` continues with it" },
   files: {
     customer: "Files that were made could not be fetched yet; it continues later.",

@@ -89,14 +89,16 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
           throw error;
         });
         options.onSlice?.(runId, slice);
-        const { status, wakeAt } = slice;
+        const { status, wakeAt, driven } = slice;
         if (status === "left") {
           const delayMs = fail(runId);
           // Other processes of an engine may have its code.
           return engine.isOfProcess ? Date.now() + delayMs : wakeAt;
         }
         failed.delete(runId);
-        if (wakeAt === null || status === "busy") open.delete(runId);
+        // Late work is asked for as long as the worker is here, and keeps none here.
+        const isLate = driven !== null && (driven.pause === "late" || (driven.pause === null && status !== "running"));
+        if (wakeAt === null || status === "busy" || isLate) open.delete(runId);
         return wakeAt;
       },
       local: (work, signal) => show.engine.work(work, { findPipeline, signal }),

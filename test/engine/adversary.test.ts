@@ -27,6 +27,7 @@ function surroundings(pipeline: string, more: Partial<WorldOptions> = {}): World
     concurrency: 2,
     ...limits,
     billsLateMs: 0,
+    slowMs: 0,
     skewMs: 0,
     clocksMs: [],
     slices: "never",

@@ -172,6 +172,20 @@ describe("driven in slices", () => {
     expect(never.clock.now()).toBeGreaterThan(world.clock.now() + 12 * 60 * MINUTE_MS);
   });
 
+  test("keeps nobody who follows the run waiting: at rest, it is over for them", async () => {
+    for (const [of, status] of [
+      [chain, "paused"],
+      [either, "succeeded"],
+    ] as const) {
+      const world = await slow({ a: Number.POSITIVE_INFINITY });
+      await world.show.start(of, {}, { id: "x", outDir: world.outDir });
+      await driven(world, 30 * MINUTE_MS);
+      expect((await world.journal.run("x"))?.wakeAt).not.toBeNull();
+      const followed = await world.show.follow("x");
+      expect((await during(world.clock, followed.result())).status).toBe(status);
+    }
+  });
+
   test("a webhook is enough", async () => {
     const world = await slow({ a: 45 });
     await world.show.start(chain, {}, { id: "x", outDir: world.outDir });

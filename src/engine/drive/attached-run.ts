@@ -23,9 +23,11 @@ export function isInterrupted(row: RunRow, now: number): boolean {
 const UNWORKED_AFTER_MS = 60_000;
 
 /** Whether a process drives the run, or will at once; or an engine does, which looks at it again when it is due. */
-export function isDriven({ status, lease, updatedAt, wakeAt }: RunRow, now: number): boolean {
+export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  if (wakeAt !== null) return now <= wakeAt + UNWORKED_AFTER_MS;
+  // At rest, it is looked at for late work: that may take any time, and nobody has to wait for it.
+  const isAtRest = isRunFinal(status as RunState["status"]) || (status === "paused" && resumeAt === null);
+  if (wakeAt !== null) return !isAtRest && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 

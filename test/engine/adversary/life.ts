@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { OverBudgetError, type ResumeOptions } from "../../../src/index.ts";
+import { OverBudgetError, type ResumeOptions, type RunReport } from "../../../src/index.ts";
 import type { StoredEvent } from "../../../src/journal/events.ts";
 import { type Command, commandsElsewhere, commandsHere } from "./commands.ts";
 import { adoptAll, decideAll, drive, isDriven, type Real, raiseBudget, thaw } from "./operate.ts";
@@ -26,6 +26,7 @@ function livesIn(plans: readonly SimPlan[], commands: fc.Arbitrary<Command>): fc
     capMicros: fc.constantFrom(null, null, null, 100_000, 300_000),
     floorMicros: fc.constantFrom(null, null, null, null, 50_000),
     billsLateMs: fc.constantFrom(0, 0, 0, 90_000, 900_000),
+    slowMs: fc.constantFrom(0, 300_000, 900_000, 5 * HOUR_MS, Number.POSITIVE_INFINITY),
     balanceMicros: fc.constantFrom(1_000_000_000, 1_000_000_000, 150_000),
     clocksMs: fc.constantFrom([], [], [0, 300_000], [-420_000, 300_000, 0], [90_000, -5_000], [26 * HOUR_MS, 0]),
     slices: fc.constantFrom("never" as const, "always" as const, "mixed" as const),
@@ -55,6 +56,7 @@ async function windUp(real: Real): Promise<void> {
   world.service.nextCharges = [];
   world.service.nextFailures = [];
   world.providers.nextFates = [];
+  world.service.endsAllAt = world.time.now + world.options.skewMs;
   if (isDriven(real)) await drive(real);
   await thaw(real);
   let options: ResumeOptions = {};
@@ -87,6 +89,13 @@ async function windUp(real: Real): Promise<void> {
       options = {};
       continue;
     }
+    // What the run ended without is named, and asked for again by whoever resumes it.
+    if (status === "succeeded" && report.steps.some(isLeft)) {
+      if (report.next === null)
+        return world.fail("a job is under way, and the screen does not say how it is collected");
+      options = {};
+      continue;
+    }
     if (status === "succeeded" || report.next === null) return;
     if (status !== "paused" && isRerun) return;
     isRerun ||= status !== "paused";
@@ -94,6 +103,11 @@ async function windUp(real: Real): Promise<void> {
 
     options = await follow(real, report.next.command, ended.result.pause?.reason);
   }
+}
+
+/** Whether its job was under way when the run ended. */
+function isLeft({ attempts }: RunReport["steps"][number]): boolean {
+  return attempts.some(({ status }) => status === "inQueue" || status === "inProgress");
 }
 
 /** Whether anything happened but that a process took the run and gave it up. */

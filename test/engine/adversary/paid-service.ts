@@ -18,6 +18,7 @@ export interface PaidJob {
   readonly model: string;
   readonly key: string | null;
   readonly createdAt: number;
+  /** Infinity: of itself, never. */
   readonly doneAt: number;
   readonly costMicros: number;
   /** What was charged above the quote. */
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   /** How long after its end a job's bill comes, milliseconds. */
   readonly billsLateMs: number;
   readonly says: string;
+  /** How long jobs take whose prompt is slow, milliseconds; Infinity: for ever, unless the service ends them. */
+  readonly slowMs: number;
   /** What moderation does with the prompts that it has something against. */
   readonly flags: Flags;
 }
@@ -45,6 +48,8 @@ const RETENTION_MS = 48 * 3_600_000;
 const HANDLE_LIFE_MS = 3_600_000;
 const KEY_LIFE_MS = 24 * 3_600_000;
 const FLAGGED = { code: "MODERATION_FAILED", retryable: false } as const;
+/** What the prompt of a job says that takes its time. */
+export const SLOW = "slow";
 export const MEDIA_ORIGIN = "https://media.test";
 
 /** The service itself: honest, in memory, without sockets. What lies between it and a client is not its business. */
@@ -59,6 +64,8 @@ export class PaidService {
   nextCharges: number[] = [];
   /** Jobs to come fail so. */
   nextFailures: (PaidJob["failure"] | null)[] = [];
+  /** When it ends what would take longer. */
+  endsAllAt = Number.POSITIVE_INFINITY;
   /** Uploads by their handles, with when these lapse. */
   readonly #handles = new Map<string, number>();
   readonly #options: ServiceOptions;
@@ -136,7 +143,9 @@ export class PaidService {
     const isFlagged = this.#options.flags === "fails" && flaggedIn(body.input);
     const failure = isFlagged ? FLAGGED : (this.nextFailures.shift() ?? null);
     const excessMicros = Math.max(0, costMicros - price);
-    const job = this.#make({ model, key, costMicros, excessMicros, outputs: body.input.num_outputs ?? 1, failure });
+    const takesMs = JSON.stringify(body.input).includes(SLOW) ? Math.max(RENDER_MS, this.#options.slowMs) : RENDER_MS;
+    const outputs = body.input.num_outputs ?? 1;
+    const job = this.#make({ model, key, costMicros, excessMicros, outputs, failure }, takesMs);
     return this.#ack(job, false);
   }
 
@@ -156,10 +165,10 @@ export class PaidService {
     return refusal(402, "INSUFFICIENT_BALANCE", { billing });
   }
 
-  #make(made: Omit<PaidJob, "jobId" | "createdAt" | "doneAt">): PaidJob {
+  #make(made: Omit<PaidJob, "jobId" | "createdAt" | "doneAt">, takesMs = RENDER_MS): PaidJob {
     const now = this.#options.now();
     const jobId = `job_${this.jobs.size + 1}`;
-    const job = { ...made, jobId, createdAt: now, doneAt: now + RENDER_MS };
+    const job = { ...made, jobId, createdAt: now, doneAt: now + takesMs };
     this.jobs.set(jobId, job);
     if (made.key !== null) this.jobsByKey.set(made.key, [...(this.jobsByKey.get(made.key) ?? []), jobId]);
     return job;
@@ -226,11 +235,11 @@ export class PaidService {
         job_id: id,
         status: this.#status(job),
         progress: null,
-        estimated_completion_at: iso(job.doneAt),
+        estimated_completion_at: Number.isFinite(job.doneAt) ? iso(job.doneAt) : null,
       });
     }
     if (!this.#isDone(job)) return json(200, { ...base, outputs: [], error: null });
-    const cost = { ...this.#bill(job), completed_at: iso(job.doneAt) };
+    const cost = { ...this.#bill(job), completed_at: iso(this.#doneAt(job)) };
     if (job.failure !== null) {
       return json(200, { ...base, ...cost, outputs: [], error: { ...job.failure, message: "it failed" } });
     }
@@ -245,7 +254,7 @@ export class PaidService {
   }
 
   #bill(job: PaidJob): object {
-    const isBilled = this.#options.now() >= job.doneAt + this.#options.billsLateMs;
+    const isBilled = this.#options.now() >= this.#doneAt(job) + this.#options.billsLateMs;
     return isBilled ? { cost: usd(this.netMicros(job)), currency: "USD" } : {};
   }
 
@@ -273,11 +282,15 @@ export class PaidService {
 
   /** What it made is kept no longer. */
   isGone(job: PaidJob): boolean {
-    return this.#options.now() > job.doneAt + RETENTION_MS;
+    return this.#options.now() > this.#doneAt(job) + RETENTION_MS;
   }
 
   #isDone(job: PaidJob): boolean {
-    return this.#options.now() >= job.doneAt;
+    return this.#options.now() >= this.#doneAt(job);
+  }
+
+  #doneAt({ createdAt, doneAt }: PaidJob): number {
+    return Math.min(doneAt, Math.max(createdAt + RENDER_MS, this.endsAllAt));
   }
 
   #status(job: PaidJob): string {

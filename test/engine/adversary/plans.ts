@@ -61,6 +61,38 @@ const second = pipeline("second", {
   },
 });
 
+/** Slow jobs that are waited for ten minutes: one that all else needs, and two options. */
+const patient = pipeline("patient", {
+  input,
+  build({ firstOf, job }) {
+    const within = "10m";
+    const still = job("still", models.image, { prompt: "a slow still" }, { within });
+    const look = firstOf("look", [
+      (b) => b.job("a", models.image, { prompt: "a slow look" }, { within }),
+      (b) => b.job("b", models.image, { prompt: "a slow one too", images: [still] }, { within }),
+      (b) => b.job("c", models.image, { prompt: "any look" }),
+    ]);
+    return { still, poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
+  },
+});
+
+/** The same before a person, whose word may come at any time. */
+const hurried = pipeline("hurried", {
+  input,
+  build({ firstOf, job, approve }) {
+    const look = firstOf("look", [
+      (b) => {
+        const mood = b.job("mood", models.image, { prompt: "a slow mood" }, { within: "2m" });
+        return b.job("a", models.image, { prompt: "a look", images: [mood] });
+      },
+      (b) => b.job("b", models.image, { prompt: "another look" }),
+    ]);
+    const go = approve("go", look, { message: "go on?" });
+    const film = { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 } as const;
+    return { film: job("film", models.video, film) };
+  },
+});
+
 const told = pipeline("told", {
   input,
   build({ job, chat }) {
@@ -247,6 +279,8 @@ export async function simPlans(): Promise<readonly SimPlan[]> {
     takes,
     fan,
     second,
+    patient,
+    hurried,
     told,
     sent,
     painted,

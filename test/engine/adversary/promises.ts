@@ -58,14 +58,19 @@ function checkSecondChoices(world: SimWorld, state: RunState): void {
   const jobsIn = (option: string) => {
     const steps = Object.values(state.steps).filter(({ path }) => path.startsWith(`${option}/`));
     return steps.flatMap(({ path, attempts }) =>
-      attempts.flatMap(({ key }) => (key === null ? [] : [{ path, key, isMade: isMade(world, key) }])),
+      attempts.flatMap(({ key, overdueAt }) => {
+        return key === null ? [] : [{ path, key, isMade: isMade(world, key), isLate: overdueAt !== undefined }];
+      }),
     );
   };
   for (const plan of state.planned.plan.steps) {
     if (plan.kind !== "pick" || plan.second === undefined) continue;
     for (const [at, option] of plan.second.options.slice(1).entries()) {
       if (jobsIn(option).length === 0) continue;
-      for (const { path, key, isMade } of plan.second.options.slice(0, at + 1).flatMap(jobsIn)) {
+      // What was not there in time gave way to the next one, as its author wanted.
+      const earlier = plan.second.options.slice(0, at + 1).map(jobsIn);
+      const made = earlier.filter((jobs) => !jobs.some(({ isLate }) => isLate)).flat();
+      for (const { path, key, isMade } of made) {
         if (!isMade || world.givenUp.has(key) || (plan.second.rewrites === true && isDenied(world, key))) continue;
         if (path !== "look/1/mood") world.fail(`${path} was made, and ${option} was begun`);
       }

@@ -18,6 +18,8 @@ export type Ended =
  * Longest life of a process, in timers: whoever needs more is going in circles. A run whose holder sleeps is looked at every
  * second; where its clock was set back meanwhile, for 95 minutes.
  */
+/** Wakes in a row of a run that is at rest. */
+const MOST_AT_REST = 12;
 const MOST_TIMERS = 8_000;
 /** Upkeep in a row after which real time is given to whatever is under way. */
 const MOST_IDLE = 3;
@@ -159,12 +161,15 @@ export class SimProcess {
     return pipeline === null || options.pipeline !== undefined ? options : { ...options, pipeline, compare: false };
   }
 
-  /** Wakes come when they are due, too early, and for nothing. */
+  /** Wakes come when they are due, too early, and for nothing; of a run that asks for nothing but late work, only some. */
   async #slices(options: ResumeOptions): Promise<RunResult> {
     const { pipeline } = this.#world.options.plan;
     const code = pipeline === null ? {} : { findPipeline: async () => pipeline };
     let slice = await this.show.engine.slice(RUN, { resume: this.#withCode(options), ...code });
+    let atRest = 0;
     for (let wakes = 1; slice.wakeAt !== null; wakes++) {
+      atRest = slice.status === "running" || slice.status === "busy" ? 0 : atRest + 1;
+      if (atRest > MOST_AT_REST) break;
       // As an engine does that looks for what is due.
       this.#measuredMs = -this.#aheadMs;
       const waitMs = Math.max(0, slice.wakeAt - this.#clock.now());

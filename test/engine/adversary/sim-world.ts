@@ -30,6 +30,8 @@ export interface WorldOptions {
   readonly floorMicros: number | null;
   readonly balanceMicros: number;
   readonly billsLateMs: number;
+  /** How long slow jobs take, milliseconds. */
+  readonly slowMs: number;
   /** How far the service's clock is ahead, milliseconds. */
   readonly skewMs: number;
   /** How far the clocks of the machines are ahead, milliseconds, process after process; empty: all run on one. */
@@ -104,6 +106,7 @@ export class SimWorld {
       secret: SECRET,
       balanceMicros: options.balanceMicros,
       billsLateMs: options.billsLateMs,
+      slowMs: options.slowMs,
       says: "once upon a time",
       flags: options.flags,
     });
