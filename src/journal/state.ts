@@ -53,7 +53,7 @@ export interface Awaited {
   slow?: Expected;
   /** When its `within` was over, the last time, epoch milliseconds; absent: it never was. */
   overdueAt?: number;
-  /** Somebody resumed the run to wait for another `within`, epoch milliseconds. */
+  /** Somebody resumed the run since then, to wait once more; when, epoch milliseconds. */
   awaitedSince?: number;
 }
 

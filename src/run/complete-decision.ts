@@ -74,8 +74,8 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   }
   const [first, ...others] = undecided(builder);
   if (first === undefined) {
-    if (late.length > 0) return endWaiting(builder, late);
-    return lacking.length === 0 ? undefined : builder.pauseNow("files", lackText(state, lacking));
+    if (lacking.length > 0) return builder.pauseNow("files", lackText(state, lacking));
+    return late.length === 0 ? undefined : endWaiting(builder, late);
   }
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;

@@ -18,8 +18,8 @@ export function requestInFlight(
 
 /** Whether the `within` of a step's request is over while it is under way, and nobody waits for another. */
 export function isOverdue(step: StepState): boolean {
-  const { overdueAt, awaitedSince = Number.NEGATIVE_INFINITY } = requestInFlight(step)?.request ?? {};
-  return overdueAt !== undefined && overdueAt > awaitedSince;
+  const { overdueAt, awaitedSince } = requestInFlight(step)?.request ?? {};
+  return overdueAt !== undefined && awaitedSince === undefined;
 }
 
 /** Whether the `within` of a request of the step was over at some time: what was begun in its place is so for good. */

@@ -7,11 +7,14 @@ import type { PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "./command.ts";
 import type { DecisionBuilder } from "./decision-builder.ts";
 import { isOverdue, requestInFlight } from "./late.ts";
+import { runOutcome } from "./outcome.ts";
 
 /** A request takes long once it takes so many times what is expected. */
 const SLOW_TIMES = 3;
 /** And never before it took this long, milliseconds: by what its model took before, and by what is only typical. */
 const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
+/** Whoever waits once more does so at least as long as it takes to believe that a job is not there, milliseconds. */
+const LEAST_AGAIN_MS = 5 * MINUTE_MS;
 
 /**
  * Says once that a request takes long, and ends the waiting for it. False where that ends just now: what follows is decided
@@ -25,7 +28,8 @@ export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionB
   const target = { step: plan.path, attempt: request.n };
   const withinMs = "policy" in plan ? plan.policy.withinMs : undefined;
   if (withinMs !== undefined) {
-    const endsAt = Math.max(since, request.awaitedSince ?? 0) + withinMs;
+    const { awaitedSince } = request;
+    const endsAt = awaitedSince === undefined ? since + withinMs : awaitedSince + Math.max(withinMs, LEAST_AGAIN_MS);
     if (now >= endsAt) {
       const next = nextOption(builder.state, plan.path);
       builder.events.push({ type: "step.overdue", ...target, withinMs, ...(next !== null && { next }) });
@@ -106,6 +110,9 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
   if (late.every((path) => isDecidedAgainst(state, path))) {
     // An answer to a request comes soon, or never.
     if (context.active.size > askingIds(state, late).filter((id) => context.active.has(id)).length) return;
+    // With that the run ends: what is left to do for it is done before.
+    if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
+    if (builder.wakeAt !== null) return;
     for (const path of late) {
       const step = state.steps[path]!;
       builder.finish(step, "failed", givenUpText(step, context.now), "isGivenUp");

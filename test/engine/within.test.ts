@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { noticesOf } from "../../src/engine/notify/notifier.ts";
-import { type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
+import { openShowrunner, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { MockProvider } from "../support/mock-models.ts";
@@ -89,6 +89,20 @@ describe("a job that is not there within its time", () => {
   });
 });
 
+test("a machine whose clock is behind waits once more for a job all the same", async () => {
+  const world = await slow({ a: 15 });
+  await ran(world, chain);
+  const { paidService, journal, mediaDir, clock } = world;
+  const behind = {
+    now: () => clock.now() - 90 * MINUTE_MS,
+    setTimer: (ms: number, fire: () => void) => clock.setTimer(ms, fire),
+  };
+  const other = await openShowrunner({ client: paidService.client(), journal, mediaDir, clock: behind, notify: false });
+  const result = await during(clock, (await other.resume("x")).result(), 5_000);
+  expect(result.status).toBe("succeeded");
+  expect(paidService.jobs.size).toBe(3);
+});
+
 describe("an option that is not there within its time", () => {
   test("gives way to the next one, and the run ends with its job named and its money reserved", async () => {
     const world = await slow({ a: 600 });
@@ -173,10 +187,11 @@ describe("driven in slices", () => {
   });
 
   test("keeps nobody who follows the run waiting: at rest, it is over for them", async () => {
-    for (const [of, status] of [
+    const cases: readonly (readonly [Pipeline, string])[] = [
       [chain, "paused"],
       [either, "succeeded"],
-    ] as const) {
+    ];
+    for (const [of, status] of cases) {
       const world = await slow({ a: Number.POSITIVE_INFINITY });
       await world.show.start(of, {}, { id: "x", outDir: world.outDir });
       await driven(world, 30 * MINUTE_MS);

@@ -118,7 +118,9 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "step.overdue": {
     apply: (fold, event) => {
-      awaitedOf(fold, event).overdueAt = fold.at;
+      const awaited = awaitedOf(fold, event);
+      awaited.overdueAt = fold.at;
+      delete awaited.awaitedSince;
     },
     // What waits for its end, and for that of its option, may continue.
     changes: "plan",
