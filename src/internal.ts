@@ -61,7 +61,7 @@ export {
 } from "./journal/state.ts";
 export type { InboxEntry, RunRow } from "./journal/store.ts";
 export { listedTags } from "./journal/tags.ts";
-export { type Expected, lateText } from "./late-text.ts";
+export { lateText } from "./late-text.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 export {
   canonicalJson,
