@@ -234,6 +234,7 @@ export class RequestFiles {
   mayBeCopied = false;
   readonly #files: SentFiles;
   readonly #paths = new Set<string>();
+  #isAnswered = false;
 
   constructor(files: SentFiles, owner: string) {
     this.#files = files;
@@ -248,6 +249,8 @@ export class RequestFiles {
   async keep(sent: SentBytes): Promise<string> {
     const path = await this.#files.receive(this, sent);
     this.#paths.add(path);
+    // One of several that are fetched may come after another one led to the refusal.
+    if (this.#isAnswered) await this.release();
     return path;
   }
 
@@ -260,6 +263,7 @@ export class RequestFiles {
   }
 
   async release(): Promise<void> {
+    this.#isAnswered = true;
     if (this.#paths.size > 0) await this.#files.release(this, [...this.#paths].map(shaOf));
   }
 }

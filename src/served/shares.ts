@@ -24,10 +24,6 @@ export class Shares {
     this.#limits = limits;
   }
 
-  get sum(): number {
-    return this.#sum;
-  }
-
   /** @throws Refusal 429 where the owner has too much, 503 where the others have */
   take(owner: string, amount: number): void {
     const { each = Number.POSITIVE_INFINITY, all, what, retryAfterS } = this.#limits;

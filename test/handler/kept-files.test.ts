@@ -200,6 +200,25 @@ test("a caller has a share of the disk, and what a process left counts in the ne
   await rm(`${folder}-gone`, { recursive: true });
 });
 
+test("a file that comes after its request was refused goes too [shares of disk]", async () => {
+  const folder = await fastFolder("late-");
+  const media = await openMediaStore(join(folder, "media"));
+  const show = { journal: createMemoryJournal(), media };
+  const files = new SentFiles({ folder, show, most: { each: 100, all: 200 }, now: Date.now });
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+  const request = files.request("acme");
+  const late = async function* () {
+    yield await promise;
+  };
+  const tooLarge = () => new Error() as never;
+  const keeping = request.keep({ bytes: late(), name: "a.txt", mostBytes: 100, tooLarge });
+  await request.release();
+  resolve(Buffer.from("late"));
+  expect(existsSync(await keeping)).toBe(false);
+  files.close();
+  await rm(folder, { recursive: true });
+});
+
 async function* pieces(bytes: Uint8Array) {
   yield bytes;
 }
