@@ -160,6 +160,8 @@ function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
       if (!world.givenUp.has(attempt.key!)) unjust("nobody gave it up");
       return;
     default:
+      // Its job failed at no cost once another option had been begun in its place.
+      if (step.reason?.startsWith("not wanted: ") && attempt?.n !== 1) return;
       if (world.troubles.refusals === 0 && !someGone(world)) unjust("the service refused nothing");
   }
 }
