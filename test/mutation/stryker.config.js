@@ -12,7 +12,6 @@ export default {
     "!/docs/lifecycle.md",
     "/site",
     "/out",
-    "/bench",
     "/coverage",
     "/recipes/pictures",
     "node_modules",
