@@ -84,6 +84,15 @@ export function isOtherBill(name: HalfTruth): boolean {
   return name === "the bill is twice the charge";
 }
 
+/** That a job is none of this request: what is told so twice, a minute apart, is believed, as most jobs of an account are others'. */
+export function isDenial(name: HalfTruth): boolean {
+  return (
+    name === "the job runs another model" ||
+    name === "the job was made long before" ||
+    name === "the job has another prompt"
+  );
+}
+
 export function halfTruthsOf(kind: RequestKind): readonly HalfTruth[] {
   return (Object.keys(truths) as HalfTruth[]).filter((name) => (truths[name] as Truth).on.includes(kind));
 }

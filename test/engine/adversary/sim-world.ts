@@ -5,7 +5,7 @@ import { ledgerChanges } from "../../../src/journal/record.ts";
 import type { RunState } from "../../../src/journal/state.ts";
 import { createReferenceJournal } from "../../journal/reference-journal.ts";
 import type { Flags } from "./flags.ts";
-import { isOtherBill } from "./half-truths.ts";
+import { isDenial, isOtherBill } from "./half-truths.ts";
 import { PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
 import { ProviderWorld } from "./provider-world.ts";
@@ -77,6 +77,8 @@ export class SimWorld {
   readonly #keyOf = new Map<string, string>();
   /** Jobs that the journal has. */
   readonly knownJobs = new Set<string>();
+  /** Paths of jobs that the service has denied once. */
+  readonly #denied = new Set<string>();
   /** Jobs whose bills were told as something else that they might be: nobody can know better. */
   readonly misbilled = new Set<string>();
   #drivers = 0;
@@ -188,6 +190,10 @@ export class SimWorld {
     const key = kind === "submit" ? keyOf(request) : null;
     const trouble = this.troubles.with(kind, key);
     if (trouble === null) return null;
+    if (trouble.kind === "half truth" && kind === "job" && isDenial(trouble.says)) {
+      if (this.#denied.has(request.path)) return null;
+      this.#denied.add(request.path);
+    }
     if (trouble.kind === "half truth" && kind === "estimate") this.isMisquoted = true;
     if (trouble.kind === "half truth" && isOtherBill(trouble.says)) this.misbilled.add(request.path.split("/")[2]!);
     this.note(() => `${kind}${key === null ? "" : ` ${key.slice(0, 8)}`}: ${troubleText(trouble)}`);
