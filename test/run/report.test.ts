@@ -66,6 +66,7 @@ test("a report has the run in snake case, dollars as text and instants as ISO-86
         ...{
           path: "a",
           kind: "job",
+          late: null,
           model: "m",
           status: "failed",
           reason: "no",
