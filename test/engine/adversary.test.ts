@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 /** Five times as many, of another seed, are those of the second command. */
-const LIVES = 40;
+const LIVES = 25;
 
 test(`${LIVES} lives of runs, whatever happens in them: nothing is paid twice, lost or overspent, and what the screen says brings each run to its end`, () =>
   expectAllKept({ numRuns: LIVES, seed: 20_261_124 }));

@@ -1,3 +1,3 @@
 import { testChaos } from "./fixtures/chaos-lives.ts";
 
-testChaos(1, 3);
+testChaos(1, 2);

@@ -13,7 +13,7 @@ import { openJournal, openShowrunner, type Pipeline } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { measureJournal } from "../../src/telemetry/index.ts";
 import { runTrace } from "../../src/telemetry/run-trace.ts";
-import { cli } from "../cli/support/cli.ts";
+import { startCli } from "../cli/support/cli.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -52,7 +52,7 @@ async function ranInTwoProcesses(options: { readonly genAi?: boolean } = {}) {
   await writeFile(join(folder, "film.ts"), CODE);
   await writeFile(join(folder, "secret-name.png"), PIXEL);
   const env = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey };
-  const begun = await cli(["run", "film.ts", "--id", "f", "--budget", "1"], { cwd: folder, env });
+  const begun = await startCli(["run", "film.ts", "--id", "f", "--budget", "1"], { cwd: folder, env }).end;
   expect(begun.code, begun.stderr).toBe(3);
   const journal = await openJournal(join(folder, ".showrunner/journal.db"));
   const measured = await measureJournal(journal, options);

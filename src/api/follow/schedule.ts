@@ -29,6 +29,8 @@ const firstDelayMs = 3_000;
  * while it works without an estimate, a tenth when it is past its estimate and must end soon.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
+/** An estimate that moves on with every poll is taken at its word no sooner than after this share of the time spent. */
+const movingShare = 0.02;
 
 /**
  * When to poll next. With an expectation in the future, right after it. Past it, polls of the job and of its status
@@ -43,7 +45,8 @@ export function nextPoll(view: PollView): NextPoll {
     if (view.last === null) return { delayMs: firstDelayMs, at: "status" };
     return { delayMs: grown(view.queued ? queuedShare : blindShare), at: "status" };
   }
-  if (expectedAt - view.now > minDelayMs) return { delayMs: expectedAt - view.now + marginMs, at: "job" };
+  if (expectedAt - view.now > minDelayMs)
+    return { delayMs: Math.max(grown(movingShare), expectedAt - view.now + marginMs), at: "job" };
   const at = view.last === "status" && !view.queued ? "job" : "status";
   return { delayMs: grown(overdueShare), at };
 }

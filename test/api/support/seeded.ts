@@ -1,5 +1,5 @@
 /** How many seeds a suite of faults tries; more in the full check. */
-export const seedCount = process.env["SHOWRUNNER_TEST_RUNS"] === undefined ? 60 : 1000;
+export const seedCount = process.env["SHOWRUNNER_TEST_RUNS"] === undefined ? 20 : 1000;
 
 /** A number from 0 to below 1 that is the same for the same seed, every time. */
 export function seeded(seed: number): () => number {

@@ -9,7 +9,7 @@ import { mediaSamples, type SampleName } from "../../local-service/support/media
 import { isFull } from "../../support/sample.ts";
 
 /** 1,000 of a check of every change; 100,000 of a full one. */
-const FILES = isFull ? 100 * Number(process.env.SHOWRUNNER_TEST_RUNS) : 250;
+const FILES = isFull ? 100 * Number(process.env.SHOWRUNNER_TEST_RUNS) : 120;
 
 const samples = await mediaSamples();
 const names = Object.keys(samples) as SampleName[];

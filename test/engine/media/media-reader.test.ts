@@ -66,8 +66,8 @@ async function hostileFilms(count: number): Promise<readonly string[]> {
 }
 
 test("whoever sends files that cannot be read keeps nobody else waiting, and is not read any more after some time [shares of media reading]", async () => {
-  const reader = new MediaReader({ deadlineMs: 400, wasteMs: 1_000 });
-  const films = await hostileFilms(20);
+  const reader = new MediaReader({ deadlineMs: 250, wasteMs: 600 });
+  const films = await hostileFilms(8);
   const ends: string[] = [];
   const hostile = films.map(async (path) => {
     const answered = await readingFor("a", () => reader.ask({ name: "facts", path, kind: "video" }));
