@@ -1,6 +1,6 @@
 import { setup } from "xstate";
 
-/** Terminal; only a rerun reopens it. */
+/** Terminal; only a rerun, or a late job that it ended without, reopens it. */
 const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**

@@ -118,9 +118,9 @@ export function isInFlight(
 ): boolean {
   if (money !== "held") return false;
   if (jobPhases.inFlight.has(phase)) return true;
-  // Its bill never arrived, and it is no longer polled.
-  const isGivenUp = notBefore.get(`settle:${path}#${n}`) === Number.POSITIVE_INFINITY;
-  return (phase === "completed" || phase === "failed") && !isGivenUp;
+  // A bill that never arrived is no longer polled.
+  const isPolled = notBefore.get(`settle:${path}#${n}`) !== Number.POSITIVE_INFINITY;
+  return (phase === "completed" || phase === "failed") && isPolled;
 }
 
 /** Whether a charge of the run may be on its way to the wallet. */

@@ -44,7 +44,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   if (step.when !== undefined) {
     const holds = conditionHolds(state, step.when);
     if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, skippedByCondition: true };
-    isOpen = holds === "unknown";
+    isOpen ||= holds === "unknown";
   }
   const mayLose = state.losses > 0;
   const isChoiceOfOptions = isSecondChoice(step);

@@ -10,10 +10,9 @@ import { DecisionBuilder } from "./decision-builder.ts";
 import { raisedHolds } from "./headroom.ts";
 import { decideStep } from "./kinds/index.ts";
 import { collectOutputs } from "./kinds/job.ts";
-import { isOverdue } from "./late.ts";
 import { RunIndex } from "./run-index.ts";
 import type { StepNode } from "./step-node.ts";
-import { askForLate, askingIds, isLatePauseOver, wakeForLate } from "./waiting.ts";
+import { askForLate, askingIds, isLatePauseOver, lateSteps, wakeForLate } from "./waiting.ts";
 
 /** So long after its end a run asks for late work by itself; then whoever resumes it does, milliseconds. */
 const LATE_FOR_MS = DAY_MS;
@@ -81,11 +80,7 @@ export class Scheduler {
 
   /** Ids of commands that ask for what is waited for no longer: nobody stays for them. */
   lateCommands(): readonly string[] {
-    const { steps } = this.#state;
-    return askingIds(
-      this.#state,
-      [...this.#indexed().late].filter((path) => isOverdue(steps[path]!)),
-    );
+    return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
   }
 
   /** A command of this step ended, whatever came of it. */

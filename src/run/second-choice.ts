@@ -11,7 +11,7 @@ export type OptionEnd =
   /** Not over, or its bill is still to come: `unpaid` is the step whose bill that is. */
   | { readonly is: "open"; readonly unbilled: string | null }
   | { readonly is: "made" }
-  /** It was not there in time, and may still come: the next option may begin beside it. */
+  /** It was not there in time, and may still come, or the next option has begun beside it. */
   | { readonly is: "late"; readonly why: string }
   /** Certainly nothing was paid for what failed: the next option may begin. */
   | { readonly is: "out"; readonly why: string }
@@ -54,11 +54,22 @@ export function endOf(state: RunState, option: Option): OptionEnd {
   return { is: "out", why: whyOut(said ?? ends[0], steps) };
 }
 
-/** The step that an option gives way for, as it was not there in time, and may still come; null: none. */
-function lateOf({ steps }: RunState, option: Option, isOver: boolean): string | null {
+/**
+ * The step that an option gives way for, as it was not there in time; null: none. While it may still come, and for good
+ * once the next option has begun: what is paid there is seen through, however the late one ends.
+ */
+function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
   if (!givesWay(option)) return null;
-  const isLate = (step: StepState) => wasLate(step) && (!isOver || step.isGivenUp === true);
-  return option.steps.find(({ path }) => isLate(steps[path]!))?.path ?? null;
+  const late = option.steps.filter(({ path }) => wasLate(steps[path]!));
+  if (late.length === 0) return null;
+  const next = optionsIn(planned.plan).get(option.choice.second.options[option.at + 1]!)!;
+  const gaveWay = !isOver || next.steps.some(({ path }) => hasBegun(steps[path]!));
+  return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
+}
+
+/** Whether anything was done for a step at some time, also before it was made again. */
+function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
+  return startedAt !== null || attempts.length + chats.length > 0;
 }
 
 /** Of a step whose prompt is rewritten once moderation refuses it: it was not even sent. */

@@ -69,7 +69,7 @@ export function askForLate(command: Command, builder: DecisionBuilder): void {
 }
 
 /** Steps of late work. */
-export function lateSteps({ state, index }: DecisionBuilder): readonly string[] {
+export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "index">): readonly string[] {
   return [...index.late].filter((path) => isOverdue(state.steps[path]!));
 }
 

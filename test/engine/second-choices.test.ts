@@ -105,6 +105,29 @@ describe("the second of two options", () => {
     expect(steps(resumed)["face/2/b"]).toBe("succeeded: null");
   });
 
+  test("waits for the bill of the first where its own condition holds, too", async () => {
+    const world = await openFakeShow({
+      fails: (_, body) => (/"prompt":"[ax]"/.test(body) ? { code: "INTERNAL", retryable: false } : null),
+      shows: ({ error }) => (error === null ? {} : { costMicros: null }),
+    });
+    const conditional = pipeline("conditional", {
+      input: nothing,
+      build: ({ firstOf, job }) => {
+        const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
+        return {
+          face: firstOf("face", [
+            (b) => b.job("a", models.image, { prompt: "a" }),
+            (b) => b.job("b", models.image, { prompt: "b" }, { when: failed(x) }),
+          ]),
+        };
+      },
+    });
+    const result = await ran(world, conditional);
+    expect(result.status).toBe("paused");
+    expect(steps(result)).toMatchObject({ x: expect.stringMatching(/^failed/), "face/2/b": "waiting: null" });
+    expect(world.paidService.jobs.size).toBe(2);
+  });
+
   test("waits for the bill of what was made before a task failed, and is not begun where it was charged", async () => {
     let bill: number | null = null;
     const world = await openFakeShow({ shows: () => ({ costMicros: bill }) });

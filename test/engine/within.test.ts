@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { noticesOf } from "../../src/engine/notify/notifier.ts";
-import { openShowrunner, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
+import { failed, openShowrunner, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { MockProvider } from "../support/mock-models.ts";
@@ -32,12 +32,12 @@ const either = pipeline("either", {
 });
 
 /** A service whose job of the prompt takes so many minutes; every other one takes 10 seconds. */
-function slow(minutes: Readonly<Record<string, number>>) {
+function slow(minutes: Readonly<Record<string, number>>, options: Parameters<typeof openFakeShow>[0] = {}) {
   const takesMs = (body: string) => {
     const [, prompt = ""] = /"(?:prompt|content)":"(\w+)"/.exec(body) ?? [];
     return minutes[prompt] === undefined ? 10_000 : minutes[prompt] * MINUTE_MS;
   };
-  return openFakeShow({ takesMs });
+  return openFakeShow({ ...options, takesMs });
 }
 
 async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
@@ -148,6 +148,69 @@ describe("an option that is not there within its time", () => {
       index: 0,
     });
     expect(result.report.cost).toBe("0.30");
+  });
+});
+
+describe("options of several steps", () => {
+  const failing = (which: RegExp, code = "INTERNAL") => ({
+    fails: (_: string, body: string) => (which.test(body) ? { code, retryable: false } : null),
+  });
+
+  test("end without the rest of a late one while the next one is under way, also where a condition of it holds", async () => {
+    const of = pipeline("several", {
+      input: nothing,
+      build: ({ firstOf, job }) => {
+        const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
+        return {
+          face: firstOf("face", [
+            (b) => {
+              const a1 = b.job("a1", models.image, { prompt: "a1" }, { within: "10m" });
+              return b.job("a2", models.image, { prompt: "a2", images: [a1] }, { when: failed(x) });
+            },
+            (b) => b.job("b", models.image, { prompt: "b" }),
+          ]),
+        };
+      },
+    });
+    const world = await slow({ a1: 12, b: 20 }, failing(/"prompt":"x"/));
+    const result = await ran(world, of);
+    expect(steps(result)).toMatchObject({
+      "face/1/a2": "skipped: not wanted: face/2 was made",
+      "face/2/b": "succeeded: null",
+    });
+  });
+
+  const two = pipeline("two", {
+    input: nothing,
+    build: ({ firstOf, job }) => ({
+      face: firstOf("face", [
+        (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
+        (b) => {
+          const b1 = b.job("b1", models.image, { prompt: "b1" });
+          return b.job("b2", models.image, { prompt: "b2", images: [b1] });
+        },
+      ]),
+      film: job("film", models.image, { prompt: "film" }),
+    }),
+  });
+
+  test.each([
+    ["charged", "INTERNAL", 100_000],
+    ["of which the bill never comes", "INTERNAL", null],
+    ["moderated", "MODERATION_FAILED", 0],
+    ["at no cost", "INTERNAL", 0],
+  ])("go on with what was begun where the late one fails %s", async (_, code, costMicros) => {
+    const world = await slow(
+      { a: 12, b1: 5 },
+      { ...failing(/"prompt":"a"/, code), shows: ({ error }) => (error === null ? {} : { costMicros }) },
+    );
+    const result = await ran(world, two);
+    expect(steps(result)).toMatchObject({
+      "face/1/a": expect.stringMatching(/^failed/),
+      "face/2/b2": "succeeded: null",
+      "face/pick": "succeeded: took face/2: face/1 was late (face/1/a was not there in time)",
+    });
+    expect(world.paidService.jobs.size).toBe(4);
   });
 });
 

@@ -49,7 +49,7 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
   [{ type: "service.recovered" }, "the service is available again", "service available again | "],
   [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed: face failed"],
   [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
-  [{ type: "run.reopened" }, "reopened", "reopened | Steps of a finished run are rerun."],
+  [{ type: "run.reopened" }, "reopened", "reopened | Steps of a finished run are rerun, or waited for again."],
   [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
   [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
   [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],

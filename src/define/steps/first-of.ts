@@ -23,7 +23,8 @@ type Agreeing<H extends One> =
 export interface FirstOfMethod<M> {
   /**
    * The first of several options that can be made: steps `<name>/1/…`, `<name>/2/…` and `<name>/pick`. A later one begins
-   * only once the one before ended and certainly nothing was paid for what failed, never while an answer is unknown.
+   * only once the one before ended and certainly nothing was paid for what failed, never while an answer is unknown; or
+   * beside it, where a step of it is not there `within` its time: then both may be paid for.
    */
   <H extends One>(
     name: string,
@@ -45,8 +46,8 @@ export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const part = recorder.part(name, { after: read.after() });
     const results = readOptions(options, read).map((option, index, { length }) => {
-      // Nothing of an option begins before all of the options before it ended. Its failure must not stop the run that has
-      // a second choice.
+      // Nothing of an option begins before all of the options before it ended, or were late. Its failure must not stop the
+      // run that has a second choice.
       const defaults = {
         after: part.under(part.prefix),
         ...(index < length - 1 && { onFailure: "continue" as const }),

@@ -244,7 +244,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "plan",
     timeline: (timeline) => timeline.work(true),
     line: () => line("reopened"),
-    incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun." }),
+    incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun, or waited for again." }),
     ...ignoredBy("ledger", "media", "notice"),
   },
 };
