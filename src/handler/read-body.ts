@@ -23,6 +23,8 @@ export function boundsOf(mostBytes: number): BodyBounds {
 
 interface FormReader {
   readonly mostBytes: number;
+  /** Called with the size of each piece of the form. */
+  onPiece(sizeBytes: number): void;
   onField(name: string, value: string): void;
   /** Reads the file to its end. */
   onFile(part: string, file: Readable, name: string): Promise<void>;
@@ -31,7 +33,7 @@ interface FormReader {
 /** Reads a form as it comes; of files nothing stays in memory. @throws Refusal 408, 413, 400, and what `onField` and `onFile` throw */
 export async function readForm(
   { request, hold }: Pick<Call, "request" | "hold">,
-  { mostBytes, onField, onFile }: FormReader,
+  { mostBytes, onPiece, onField, onFile }: FormReader,
 ): Promise<void> {
   const parser = parserOf(request.headers.get("Content-Type") ?? "");
   const files: Readable[] = [];
@@ -57,7 +59,7 @@ export async function readForm(
     files.push(file.on("error", () => {}));
     reading.push(onFile(part ?? "", file, name || "file").catch(refuse));
   });
-  const body = passBytes(bodyOfRequest(request), boundsOf(mostBytes));
+  const body = passBytes(bodyOfRequest(request), { ...boundsOf(mostBytes), onPiece });
   const outcome = await pipeline(body, inSlices, parser).catch((error: unknown) => error);
   // A file that the parser left does not end by itself.
   if (outcome !== undefined) for (const file of files) file.destroy(outcome as Error);

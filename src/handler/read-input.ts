@@ -31,11 +31,11 @@ class SentFile {
  */
 export async function readInput(call: Call, { pipeline }: Endpoint): Promise<ReadInput> {
   const isForm = isOfType(bodyOfRequest(call.request), "multipart/form-data");
-  const body = isForm ? await formFields(call) : await jsonBody(call);
+  const left = { bytes: call.context.mostBytes };
+  const body = isForm ? await formFields(call, left) : await jsonBody(call);
   const { input = {} } = body;
   refusePaths(input, "input");
   let files = 0;
-  const left = { bytes: call.context.mostBytes };
   const given = await withFiles(inputSchema(pipeline.input), input, async (value, field) => {
     files += 1;
     if (files > MOST_FILES) throw badRequest(`An input may hold ${MOST_FILES} files.`, field);
@@ -46,12 +46,15 @@ export async function readInput(call: Call, { pipeline }: Endpoint): Promise<Rea
 }
 
 /** `input` as JSON, and one part for each file, named after the field that it is for: `photo`, `shots.0.image`. */
-async function formFields(call: Call): Promise<Body> {
+async function formFields(call: Call, left: { bytes: number }): Promise<Body> {
   const { mostBytes } = call.context;
   const body: Record<string, unknown> = {};
   const files: [string, SentFile][] = [];
   await readForm(call, {
     mostBytes,
+    onPiece(sizeBytes) {
+      left.bytes -= sizeBytes;
+    },
     onField(name, value) {
       if (name === "input") body.input = jsonObject(value, "input");
       else if (["budget", "title", "quote", "agree"].includes(name)) body[name] = value;
@@ -86,7 +89,7 @@ function place(input: Record<string, unknown>, name: string, file: SentFile): vo
   (at as Record<string, unknown>)[last] = file;
 }
 
-/** The file at the URL that a field names, on this machine. `left`: what all files of the input may still hold. */
+/** The file at the URL that a field names, on this machine. `left`: what the input may still hold, with its form and all of its files. */
 async function fetched(call: Call, value: unknown, field: string, left: { bytes: number }): Promise<string> {
   const { mostBytes, options } = call.context;
   const url = webAddress(typeof value === "object" && value !== null ? (value as { path?: unknown }).path : value);
