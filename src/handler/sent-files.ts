@@ -46,7 +46,8 @@ interface Place {
   /** Hashes that requests have just let go of, and whether there may be copies. */
   readonly freed: Map<string, boolean>;
   receiving: number;
-  removing: Promise<void>;
+  /** Null: nothing is being removed. */
+  removing: Promise<void> | null;
 }
 
 /**
@@ -79,7 +80,6 @@ export class SentFiles {
     this.#counted ??= this.#begin();
     await this.#counted;
     const place = this.#place(owner);
-    await place.removing;
     place.receiving += 1;
     let came = 0;
     const take = (sizeBytes: number) => {
@@ -87,6 +87,7 @@ export class SentFiles {
       came += sizeBytes;
     };
     try {
+      await place.removing;
       const { path } = await keepFile(passing(bytes, take), { ...how, folder: join(this.#parts.folder, owner) });
       this.#shares.free(owner, came);
       came = 0;
@@ -109,22 +110,40 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** The request is answered: files that nothing else uses go. */
-  async release({ owner, id, mayBeCopied }: RequestFiles, hashes: Iterable<string>): Promise<void> {
-    const place = this.#place(owner);
+  /** The file is not kept for this run after all. */
+  async unmark(owner: string, sha256: string, run: string): Promise<void> {
+    await rm(join(this.#folderOf(owner, sha256), `.run-${run}`), { force: true });
+    await this.#count(owner, sha256);
+  }
+
+  /** The request is answered: files that nothing else uses go, also those that an earlier one left while this one sent its own. */
+  async release({ owner, id, mayBeCopied }: RequestFiles, hashes: readonly string[]): Promise<void> {
+    if (hashes.length === 0 && !this.#places.has(owner)) return;
     for (const sha256 of hashes) {
       await rm(join(this.#folderOf(owner, sha256), `.request-${id}`), { force: true });
-      place.freed.set(sha256, mayBeCopied || place.freed.get(sha256) === true);
+      const { freed } = this.#place(owner);
+      freed.set(sha256, mayBeCopied || freed.get(sha256) === true);
     }
-    // One of them may be on its way again; its request comes here later.
-    if (place.receiving > 0) return;
-    const freed = [...place.freed];
-    place.freed.clear();
-    const remove = async () => {
-      for (const [sha256, isCopied] of freed) await this.#endUnused(owner, sha256, isCopied);
-    };
-    const removed = place.removing.then(remove);
-    place.removing = removed.catch(() => {});
+    await this.#remove(owner, async ({ freed }) => {
+      const hashesFreed = [...freed];
+      freed.clear();
+      for (const [sha256, isCopied] of hashesFreed) await this.#endUnused(owner, sha256, isCopied);
+    });
+  }
+
+  /** Removes files of an owner, unless one is on its way, which may be the same again: its request is released later. */
+  async #remove(owner: string, remove: (place: Place) => Promise<void>): Promise<void> {
+    const place = this.#place(owner);
+    const removed = (place.removing ?? Promise.resolve()).then(async () => {
+      if (place.receiving === 0) await remove(place);
+    });
+    const removing = removed
+      .catch(() => {})
+      .then(() => {
+        if (place.removing === removing) place.removing = null;
+        this.#forgetEmpty(owner);
+      });
+    place.removing = removing;
     await removed;
   }
 
@@ -135,15 +154,17 @@ export class SentFiles {
     for await (const { owner, sha256, ageMs } of this.#all()) {
       const { endedAt } = await this.#kept(owner, sha256);
       if (endedAt === null) {
-        if (ageMs > SWEEP_MS) await this.#endUnused(owner, sha256, true);
+        if (ageMs > SWEEP_MS) await this.#remove(owner, () => this.#endUnused(owner, sha256, true));
       } else if (endedAt + COPIES_MS <= now()) gone.push({ owner, sha256 });
     }
     if (gone.length === 0) return;
     await discardUnnamed(show.journal, show.media, new Set(gone.map(({ sha256 }) => sha256)));
     for (const { owner, sha256 } of gone) {
-      if ((await this.#kept(owner, sha256)).endedAt === null) continue;
-      await rm(this.#folderOf(owner, sha256), { recursive: true, force: true });
-      await this.#count(owner, sha256);
+      await this.#remove(owner, async () => {
+        if ((await this.#kept(owner, sha256)).endedAt === null) return;
+        await rm(this.#folderOf(owner, sha256), { recursive: true, force: true });
+        await this.#count(owner, sha256);
+      });
     }
   }
 
@@ -205,7 +226,7 @@ export class SentFiles {
     const { sizes } = this.#place(owner);
     this.#shares.free(owner, sizes.get(sha256) ?? 0);
     sizes.delete(sha256);
-    if (runs.length > 0 || sizeBytes === 0) return;
+    if (runs.length > 0 || sizeBytes === 0) return this.#forgetEmpty(owner);
     sizes.set(sha256, sizeBytes);
     this.#shares.add(owner, sizeBytes);
   }
@@ -215,10 +236,15 @@ export class SentFiles {
       sizes: new Map(),
       freed: new Map(),
       receiving: 0,
-      removing: Promise.resolve(),
+      removing: null,
     };
     this.#places.set(owner, place);
     return place;
+  }
+
+  #forgetEmpty(owner: string): void {
+    const { sizes, freed, receiving, removing } = this.#place(owner);
+    if (sizes.size + freed.size + receiving === 0 && removing === null) this.#places.delete(owner);
   }
 
   #folderOf(owner: string, sha256: string): string {
@@ -247,24 +273,32 @@ export class RequestFiles {
 
   /** Answers its path. @throws Refusal */
   async keep(sent: SentBytes): Promise<string> {
-    const path = await this.#files.receive(this, sent);
-    this.#paths.add(path);
-    // One of several that are fetched may come after another one led to the refusal.
-    if (this.#isAnswered) await this.release();
-    return path;
+    try {
+      const path = await this.#files.receive(this, sent);
+      this.#paths.add(path);
+      return path;
+    } finally {
+      // One of several that are fetched may come, or fail, after another one led to the refusal.
+      if (this.#isAnswered) await this.release();
+    }
   }
 
-  /** They are kept until a quote ends, or as long as there is the run; `named`: those of them. */
-  async keepFor(
-    use: { readonly until: number } | { readonly run: string },
-    named: ReadonlySet<string> = this.#paths,
-  ): Promise<void> {
-    for (const path of this.#paths) if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), use);
+  /** They are kept until a quote ends, or as long as there is the run. */
+  async keepFor(use: { readonly until: number } | { readonly run: string }): Promise<void> {
+    for (const path of this.#paths) await this.#files.mark(this.owner, shaOf(path), use);
+  }
+
+  /** Of those that were kept for a run, it keeps these. */
+  async keepOnly(run: string, named: ReadonlySet<string>): Promise<void> {
+    for (const path of this.#paths) {
+      if (named.has(path)) await this.#files.mark(this.owner, shaOf(path), { run });
+      else await this.#files.unmark(this.owner, shaOf(path), run);
+    }
   }
 
   async release(): Promise<void> {
     this.#isAnswered = true;
-    if (this.#paths.size > 0) await this.#files.release(this, [...this.#paths].map(shaOf));
+    await this.#files.release(this, [...this.#paths].map(shaOf));
   }
 }
 

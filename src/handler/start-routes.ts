@@ -1,7 +1,7 @@
 import type { QuoteView } from "../browser/index.ts";
 import { DAY_MS } from "../duration.ts";
 import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
-import { badRequest, inputChanges, notFound, optionalText, Refusal, unplannable } from "../served/index.ts";
+import { badRequest, inputChanges, notFound, optionalText, Refusal, reported, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
 import type { Call, Endpoint } from "./options.ts";
 import { readInput } from "./read-input.ts";
@@ -61,7 +61,7 @@ const KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** Starts a run, or answers with that of the same key; continues it where it is paused or interrupted. */
 async function start(call: Call): Promise<Response> {
-  const { context, caller, params, request } = call;
+  const { context, caller, params, request, files } = call;
   const key = request.headers.get("Idempotency-Key") ?? "";
   if (!KEY.test(key)) {
     const message =
@@ -89,6 +89,8 @@ async function start(call: Call): Promise<Response> {
     filesFrom,
     source: endpoint.source,
   };
+  // Before the run is there: should this process die, or its engine not be reached, the run still finds its files.
+  await files.keepFor({ run: id });
   try {
     if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
     else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
@@ -96,17 +98,20 @@ async function start(call: Call): Promise<Response> {
     if (!(error instanceof QuoteRefusedError)) throw error;
     const message = `quote: ${inputChanges(error) ?? "it no longer holds"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
     throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
+  } finally {
+    await keepNamed(call, id).catch((error: unknown) => reported(error, context.report));
   }
-  await keepFiles(call, id);
   const view = await viewOf(context, { runId: id });
   return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
 }
 
-/** The run keeps the files that its own input names: one of the same key may have been started with another input. */
-async function keepFiles({ context, files }: Call, run: string): Promise<void> {
+/** The run keeps the files that its own input names: one of the same key may have been started with another input, or none may be there. */
+async function keepNamed({ context, files }: Call, run: string): Promise<void> {
   if (files.paths.size === 0) return;
-  const { planned } = await loadRun(context.show.journal, run);
-  await files.keepFor({ run }, new Set(textsIn(planned.input)));
+  const { journal } = context.show;
+  const isThere = (await journal.run(run)) !== null;
+  const named = isThere ? textsIn((await loadRun(journal, run)).planned.input) : [];
+  await files.keepOnly(run, new Set(named));
 }
 
 /** Refused before the run is written down; that parallel starts pass here together is caught as each reserves its money. */

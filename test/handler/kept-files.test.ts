@@ -1,6 +1,7 @@
 import { existsSync, globSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { createServer } from "node:http";
+import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
@@ -10,6 +11,7 @@ import { openMediaStore } from "../../src/internal.ts";
 import { greyPng } from "../../src/placeholder-media.ts";
 import { BusyRefusal } from "../../src/served/index.ts";
 import { fastFolder } from "../../src/testing/surroundings.ts";
+import { listen } from "../support/listen.ts";
 import { localShow } from "../support/local-show.ts";
 import { errorOf, quoteOf, serve } from "./support/served.ts";
 
@@ -218,6 +220,101 @@ test("a file that comes after its request was refused goes too [shares of disk]"
   files.close();
   await rm(folder, { recursive: true });
 });
+
+test("a run whose engine could not be reached at its start keeps its file, and the quote of a refused start keeps it within the caller's share [shares of disk]", async () => {
+  const folder = await mkdtemp(join(world.folder, "unreached-"));
+  const marks = () => globSync("*/*/.run-*", { cwd: folder });
+  let atWake: readonly string[] = [];
+  const wake = async () => {
+    atWake = marks();
+    throw new Error("the queue is away");
+  };
+  const api = serve(world.show, folder, { pipelines: { sent }, engine: { wake } });
+  const send = async (fields: Record<string, string>, key = "unreached") => {
+    const { headers, body } = await form(greyPng(6, 6), fields);
+    return api.send("/api/sent/runs", { method: "POST", headers: { ...headers, "Idempotency-Key": key }, body });
+  };
+  expect((await send({ quote: "unknown" })).status).toBe(409);
+  expect([filesIn(folder).length, marks()]).toEqual([1, []]);
+  const asked = (await (await send({})).json()) as { readonly error: { readonly quote: { readonly id: string } } };
+  expect((await send({ quote: asked.error.quote.id })).status).toBe(500);
+  expect(atWake).toHaveLength(1);
+  // Long after the quote has ended.
+  const now = Date.now() + 100 * HOUR_MS;
+  await new SentFiles({ folder, show: world.show, most: { each: 1e9, all: 1e9 }, now: () => now }).sweep();
+  expect([filesIn(folder).length, marks()]).toEqual([1, atWake]);
+});
+
+test("a file that is sent again while it is swept is there for its request [shares of disk]", async () => {
+  const folder = await fastFolder("again-");
+  const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
+  let now = Date.now();
+  const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 100, all: 200 }, now: () => now });
+  const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const first = files.request("acme");
+  const path = await first.keep({ bytes: pieces(Buffer.from("a file")), ...how });
+  first.mayBeCopied = true;
+  await first.release();
+  now += 3 * HOUR_MS;
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+  const again = files.request("acme");
+  const keeping = again.keep({ bytes: later(promise), ...how });
+  await files.sweep();
+  // It may be about to be put there.
+  expect(existsSync(dirname(path))).toBe(true);
+  resolve(Buffer.from("a file"));
+  expect(existsSync(await keeping)).toBe(true);
+  await again.release();
+  now += 3 * HOUR_MS;
+  await files.sweep();
+  expect(existsSync(dirname(path))).toBe(false);
+  files.close();
+  await rm(folder, { recursive: true });
+});
+
+test.each(["before its request is answered", "after it"])(
+  "what a request let go of counts no more once another file of its caller has failed, %s [shares of disk]",
+  async (when) => {
+    const folder = await fastFolder("failed-");
+    const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
+    const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 100, all: 300 }, now: Date.now });
+    const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+    const { promise, reject } = Promise.withResolvers<Uint8Array>();
+    const [first, failing, next] = [files.request("acme"), files.request("acme"), files.request("acme")];
+    await first.keep({ bytes: pieces(Buffer.alloc(60, "x")), ...how });
+    const failed = failing.keep({ bytes: later(promise), ...how }).catch(() => "failed");
+    await first.release();
+    if (when === "after it") await failing.release();
+    reject(new Error("cut short"));
+    expect(await failed).toBe("failed");
+    if (when !== "after it") await failing.release();
+    expect(filesIn(join(folder, "sent"))).toEqual([]);
+    expect(existsSync(await next.keep({ bytes: pieces(Buffer.alloc(60, "y")), ...how }))).toBe(true);
+    files.close();
+    await rm(folder, { recursive: true });
+  },
+);
+
+test("a form and the files at the URLs that it names have one bound together", async () => {
+  const server = await listen(createServer((_request, response) => response.end(Buffer.alloc(3_000))));
+  const two = pipeline("two", {
+    input: z.object({ photo: file("image").optional(), other: file("image") }),
+    build: ({ upload, input }) => ({ other: upload("other", input.other) }),
+  });
+  const folder = await mkdtemp(join(world.folder, "bound-"));
+  const api = serve(world.show, folder, { pipelines: { two }, inside: [server.origin], mostBytes: 5_000 });
+  const input = { other: `${server.origin}/other.png` };
+  const alone = await api.post("/api/two/quote", { input });
+  expect(alone.status, await alone.text()).toBe(422);
+  const both = await form(Buffer.alloc(3_000), { input: JSON.stringify(input) });
+  expect((await api.send("/api/two/quote", { method: "POST", ...both })).status).toBe(413);
+  expect(filesIn(folder)).toEqual([]);
+  await server.close();
+});
+
+async function* later(bytes: Promise<Uint8Array>) {
+  yield await bytes;
+}
 
 async function* pieces(bytes: Uint8Array) {
   yield bytes;
