@@ -122,7 +122,7 @@ describe("the form of a pipeline's input", () => {
     const answer = await send(query, "x");
     expect(answer.status()).toBe(status);
     if (status === 200)
-      expect(((await answer.json()) as { path: string }).path).toMatch(/[/\\][0-9a-f]{32}[/\\]passwd\.png$/);
+      expect(((await answer.json()) as { path: string }).path).toMatch(/[/\\][0-9a-f]{64}[/\\]passwd\.png$/);
     expect(readdirSync(pickedDir).filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
