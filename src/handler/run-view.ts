@@ -38,7 +38,7 @@ export function runView(context: Context, { state, steps }: Folded, isInterrupte
     pipeline: run.tags[ENDPOINT] ?? run.pipeline,
     title: run.title ?? run.id,
     status: isGoingOn ? "running" : run.status,
-    message: runText(state, isInterrupted, "customer"),
+    message: runText(state, isInterrupted, { audience: "customer", hasEngine: context.options.engine !== undefined }),
     pause: isGoingOn ? null : (state.pause?.reason ?? null),
     usd: { quoted: usd(run.quoteMicros), spent: formatUsd(run.spentMicros), held: formatUsd(run.heldMicros) },
     createdAt: run.createdAt,

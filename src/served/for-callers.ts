@@ -222,32 +222,49 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
     agent: `What is left of the budget is not enough for the next step: ask ${PERSON} for a larger one; it cannot be raised from here`,
   },
   cap: {
-    customer: "What this server may spend at the moment is spent; it continues later.",
+    customer: "What this server may spend at the moment is spent",
     agent: "What may be spent at the moment is spent: call `resume_run` later",
   },
   late: {
-    customer: "It takes longer than usual; it continues once it is there.",
+    customer: "It takes longer than usual",
     agent: "A job takes longer than it is waited for: `resume_run` waits for it again, and nothing is paid twice",
   },
   stopped: { customer: "It was stopped.", agent: "It was stopped; `resume_run` continues with it" },
   files: {
-    customer: "Files that were made could not be fetched yet; it continues later.",
+    customer: "Files that were made could not be fetched yet",
     agent: "Files that were made could not be fetched yet; `resume_run` tries again, at no cost",
   },
   unreachable: {
-    customer: "The service that this server uses is not available at the moment; it continues later.",
+    customer: "The service that this server uses is not available at the moment",
     agent: "The service is not available at the moment: call `resume_run` later",
   },
 };
 
-type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros">;
+/** Whom a run is described to, and whether an engine of the server drives it, whose workers go on with what is due. */
+interface RunTextOptions {
+  readonly audience: Audience;
+  readonly hasEngine?: boolean;
+}
+
+type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
+
+/** Of pauses that no caller can end: whether a worker does, and when. */
+function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
+  if (hasEngine && reason === "late") return "; it continues once it is there.";
+  if (hasEngine && resumeAt !== null) return "; it continues later.";
+  return "; whoever runs this server can continue it.";
+}
 
 /** Why a run is paused. `flag` is set where what all callers may spend is spent, and not what this one may. */
-function pauseText({ reason, flag, asks, requiredMicros }: Pause, audience: Audience): string {
+function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
+  const { reason, flag, asks, requiredMicros } = pause;
   if (asks !== undefined && requiredMicros !== null)
     return `Prices that nobody knew are known now. It continues once ${formatUsd(requiredMicros)} dollars in all are agreed to.`;
   const isCap = reason === "budget" && flag != null;
-  return said(own(PAUSES, isCap ? "cap" : reason) ?? WAITS_FOR_OPERATOR, audience);
+  const why = isCap ? "cap" : reason;
+  const text = said(own(PAUSES, why) ?? WAITS_FOR_OPERATOR, audience);
+  const isOpen = audience !== "agent" && ["cap", "late", "files", "unreachable"].includes(why);
+  return isOpen ? `${text}${whoContinues(why, pause, hasEngine)}` : text;
 }
 
 const INTERRUPTED: Sentences = {
@@ -257,10 +274,11 @@ const INTERRUPTED: Sentences = {
 const PARTIAL = "Some of the results could not be made.";
 
 /** What there is to say of a run beside its status; null: nothing. */
-export function runText(state: RunState, isInterrupted: boolean, audience: Audience): string | null {
+export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
+  const { audience } = how;
   if (isInterrupted) return said(INTERRUPTED, audience);
   const { runId, status, pause } = state;
-  if (pause !== null) return isDecided(state) ? null : pauseText(pause, audience);
+  if (pause !== null) return isDecided(state) ? null : pauseText(pause, how);
   const authors = Object.values(state.steps).find(({ forCallers }) => forCallers !== undefined)?.forCallers;
   const quote = `Quote ${runId} to ${said(OPERATOR, audience)}.`;
   switch (status) {

@@ -197,7 +197,7 @@ test("what all callers may spend is not said to one of them", async () => {
   const run = await own.until(((await begun.json()) as RunView).id);
   expect(run).toMatchObject({
     status: "paused",
-    message: "What this server may spend at the moment is spent; it continues later.",
+    message: "What this server may spend at the moment is spent; whoever runs this server can continue it.",
   });
   expect(JSON.stringify(run)).not.toContain("0.15");
   await show.close();

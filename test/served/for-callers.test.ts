@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../src/api/index.ts";
 import { RunBusyError } from "../../src/engine/errors.ts";
 import { OverBudgetError, RunDiffersError, WalletShortError } from "../../src/index.ts";
-import { CallerError, InvalidOptionError, PlanProblemsError, type Problem } from "../../src/internal.ts";
+import { CallerError, InvalidOptionError, PlanProblemsError, type Problem, type RunState } from "../../src/internal.ts";
 import { RunUnknownError } from "../../src/journal/errors.ts";
-import { type Audience, problemFor, refusalFor, Unplannable } from "../../src/served/index.ts";
+import { type Audience, problemFor, refusalFor, runText, Unplannable } from "../../src/served/index.ts";
 
 /** What no caller may read, as errors say it. */
 const SECRETS = [
@@ -110,3 +110,22 @@ test("what a schema says of the input is the author's; what a step says of it is
     message: "This cannot be made with this input.",
   });
 });
+
+const BY_OPERATOR = "whoever runs this server can continue it.";
+test.each([
+  ["late", null, "it continues once it is there."],
+  ["cap", 2_000_000_000_000, "it continues later."],
+  ["cap", null, BY_OPERATOR],
+  ["files", null, BY_OPERATOR],
+  ["unreachable", null, BY_OPERATOR],
+] as const)(
+  "of a pause (%s, ends at %s) a caller reads that it ends by itself only where workers of an engine see to it",
+  (reason, resumeAt, end) => {
+    const pause = { reason, resumeAt, message: "", fundingUrl: null, requiredMicros: null, balanceMicros: null };
+    const state = { runId: "x", status: "paused", pause, steps: {} } as unknown as RunState;
+    const text = (hasEngine: boolean) => runText(state, false, { audience: "customer", hasEngine });
+    expect(text(true)).toMatch(/^[A-Z][^;]*; /);
+    expect(text(true)!.split("; ").at(-1)).toBe(end);
+    expect(text(false)!.split("; ").at(-1)).toBe(BY_OPERATOR);
+  },
+);

@@ -134,7 +134,7 @@ export async function summary(session: AgentSession, report: RunReport) {
   return {
     run: id,
     status: isGoingOn ? "running" : status,
-    message: runText(state, status === "interrupted", "agent"),
+    message: runText(state, status === "interrupted", { audience: "agent" }),
     pause: isGoingOn ? null : (pause?.reason ?? null),
     cost_usd: cost,
     held_usd: held,
