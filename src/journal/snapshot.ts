@@ -101,11 +101,12 @@ function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
 
 const fresh = newStep("");
 
-const fields = Object.keys(fresh) as readonly (keyof StepState)[];
-
 function packStep(step: StepState): PackedStep {
   const packed: { [field: string]: unknown } = {};
-  for (const field of fields) if (!isSame(step[field], fresh[field])) packed[field] = step[field];
+  // Its own, too, which a new one has not at all.
+  for (const field of Object.keys(step) as (keyof StepState)[]) {
+    if (!isSame(step[field], fresh[field])) packed[field] = step[field];
+  }
   return packed as PackedStep;
 }
 

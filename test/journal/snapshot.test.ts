@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
+import type { RunEvent } from "../../src/journal/events.ts";
 import { FOLD_VERSION, fold } from "../../src/journal/fold.ts";
 import { isSnapshotDue, loadRun, snapshotOf } from "../../src/journal/snapshot.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
@@ -22,7 +24,13 @@ const first = {
   ),
 };
 
-/** A run with a snapshot at event 4, and two events after it. */
+/** The end of a step that sets what a new step has not at all. */
+const ended: RunEvent = {
+  ...{ type: "step.finished", step: "a", status: "failed", reason: "it was late" },
+  ...{ isGivenUp: true, forCallers: ownText("try another picture") },
+};
+
+/** A run with a snapshot at event 5, and two events after it. */
 beforeEach(async () => {
   path = join(folder, `${++files}.db`);
   const journal = await openSqliteJournal(path);
@@ -34,12 +42,12 @@ beforeEach(async () => {
     lease,
     afterSeq: 2,
     at: 30,
-    events: [{ type: "run.started" }, started("a")],
+    events: [{ type: "run.started" }, started("a"), ended],
     status: "running",
   });
   const snapshot = snapshotOf(fold(await journal.read("r"))!);
-  await journal.commit({ lease, afterSeq: 4, at: 40, events: [], status: "running", snapshot });
-  await journal.commit({ lease, afterSeq: 4, at: 50, events: [started("b"), started("c")], status: "running" });
+  await journal.commit({ lease, afterSeq: 5, at: 40, events: [], status: "running", snapshot });
+  await journal.commit({ lease, afterSeq: 5, at: 50, events: [started("b"), started("c")], status: "running" });
   await journal.close();
 });
 
@@ -69,7 +77,7 @@ async function load() {
 }
 
 test("A run is loaded from its snapshot, its plan and the events since", async () => {
-  expect(await load()).toEqual([0, 4]);
+  expect(await load()).toEqual([0, 5]);
 });
 
 const unusable = [
