@@ -4,10 +4,13 @@ import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /** Whether something paid for is still at the service although its step ended: a job, an output without a copy, or a bill. */
-export function hasUncollectedWork({ planned, removedSteps, steps }: RunState): boolean {
+export function hasUncollectedWork(
+  { planned, removedSteps, steps }: RunState,
+  { leavesGivenUp = false }: { readonly leavesGivenUp?: boolean | undefined } = {},
+): boolean {
   return [...planned.plan.steps, ...removedSteps].some((plan) => {
     const step = steps[plan.path]!;
-    return step.isGivenUp === true || step.attempts.some((attempt) => isOwed(plan, attempt));
+    return (step.isGivenUp === true && !leavesGivenUp) || step.attempts.some((attempt) => isOwed(plan, attempt));
   });
 }
 

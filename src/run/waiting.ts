@@ -53,10 +53,15 @@ function nextOption({ planned, steps }: RunState, path: string): string | null {
   return option.choice.second.options[option.at + 1] ?? null;
 }
 
+/** Whether nobody waits for the step's request: what is to be changed in the run waits for that of a step that is replaced. */
+export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
+  return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
+}
+
 /** Asks for a request that was accepted, until it ends. What is late is asked for, and holds nothing up. */
 export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   if (!watchRequest(plan, step, builder)) return;
-  if (isOverdue(step)) askForLate(command, builder);
+  if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
   else builder.issue(command);
 }
 
@@ -70,7 +75,7 @@ export function askForLate(command: Command, builder: DecisionBuilder): void {
 
 /** Steps of late work. */
 export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "index">): readonly string[] {
-  return [...index.late].filter((path) => isOverdue(state.steps[path]!));
+  return [...index.late].filter((path) => isLeftLate(state, path));
 }
 
 /** What asks for work that continues without it, and may be broken off at any moment. */

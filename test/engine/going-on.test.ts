@@ -314,6 +314,23 @@ describe("run with an id that exists", () => {
     expect(result).toMatchObject({ status: "succeeded", report: { budget: "7.00" } });
   });
 
+  test.each([{ budget: "7" }, { agree: "7" }])(
+    "limits (%j) for one that somebody stops meanwhile leave it stopped",
+    async (limits) => {
+      const world = await heldElsewhere({
+        type: "run.paused",
+        reason: "stopped",
+        message: ownText("stopped on request"),
+      });
+      const handle = await followed(world, limits);
+      expect(await during(world.clock, handle.result())).toMatchObject({
+        status: "paused",
+        pause: { reason: "stopped" },
+      });
+      expect(world.paidService.jobs.size).toBe(0);
+    },
+  );
+
   test("of several that follow it one takes it over, and the others are told its end all the same", async () => {
     const world = await heldElsewhere();
     slowLeases(world.journal, world.clock, 3);

@@ -2,10 +2,13 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { noticesOf } from "../../src/engine/notify/notifier.ts";
+import type { SliceOptions } from "../../src/engine/slice/slice-options.ts";
 import { failed, openShowrunner, type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
+import { apiError } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { MockProvider } from "../support/mock-models.ts";
+import { settle } from "../support/simulated-clock.ts";
 
 const nothing = z.object({});
 const MINUTE_MS = 60_000;
@@ -87,6 +90,16 @@ describe("a job that is not there within its time", () => {
     expect((await resumed(world)).status).toBe("succeeded");
     expect(world.paidService.jobs.size).toBe(3);
   });
+
+  test.each([15, 60])("is made anew by whoever edits it, once that of %d minutes has ended", async (minutes) => {
+    const world = await slow({ a: minutes });
+    await ran(world, chain);
+    await world.clock.advance(20 * MINUTE_MS);
+    const result = await resumed(world, { pipeline: chain, acceptChanges: true, edit: { a: { prompt: "z" } } });
+    expect(result.status).toBe("succeeded");
+    expect(result.report.steps.find(({ path }) => path === "a")?.attempts).toHaveLength(2);
+    expect(result.report.held).toBe("0.00");
+  });
 });
 
 test("a machine whose clock is behind waits once more for a job all the same", async () => {
@@ -136,6 +149,24 @@ describe("an option that is not there within its time", () => {
     expect(taken.report.steps.find(({ path }) => path === "face/pick")?.chosen).toEqual({ step: "face/1/a", index: 0 });
     // The film is made anew with it.
     expect(world.paidService.jobs.size).toBe(4);
+  });
+
+  test("is made again by whoever says so, once its job has ended", async () => {
+    const world = await slow({ a: 60 });
+    await ran(world, either);
+    const result = await resumed(world, { rerun: ["face/1/a"] });
+    expect(result.status).toBe("succeeded");
+    expect(result.report.steps.find(({ path }) => path === "face/1/a")?.attempts).toHaveLength(2);
+    expect(result.openJobs.map(({ jobId }) => jobId)).not.toContain("job_1");
+  });
+
+  test("leaves the end of the run as it is for whoever starts it once more", async () => {
+    const world = await slow({ a: 600 });
+    await ran(world, either);
+    const at = world.clock.now();
+    expect(await ran(world, either)).toMatchObject({ status: "succeeded", openJobs: [{ jobId: "job_1" }] });
+    expect(world.clock.now() - at).toBeLessThan(MINUTE_MS);
+    expect(await timesOf(world, "run.reopened")).toBe(0);
   });
 
   test("is taken where it comes before the next one, which is paid for as well", async () => {
@@ -216,11 +247,11 @@ describe("options of several steps", () => {
 
 describe("driven in slices", () => {
   /** An engine that wakes the run whenever it is due, for so long; the statuses of its slices. */
-  async function driven(world: FakeShow, forMs: number): Promise<readonly string[]> {
+  async function driven(world: FakeShow, forMs: number, how: SliceOptions = {}): Promise<readonly string[]> {
     const until = world.clock.now() + forMs;
     const statuses: string[] = [];
     for (;;) {
-      const { status, wakeAt } = await during(world.clock, world.show.engine.slice("x"), 5);
+      const { status, wakeAt } = await during(world.clock, world.show.engine.slice("x", how), 5);
       if (statuses.at(-1) !== status) statuses.push(status);
       if (wakeAt === null || wakeAt > until) return statuses;
       await world.clock.advance(Math.max(0, wakeAt - world.clock.now()));
@@ -262,6 +293,95 @@ describe("driven in slices", () => {
       const followed = await world.show.follow("x");
       expect((await during(world.clock, followed.result())).status).toBe(status);
     }
+  });
+
+  test("whoever follows a run just after its decision is told what comes of that", async () => {
+    const world = await slow({});
+    const decided = pipeline("decided", {
+      input: nothing,
+      build: ({ approve, job }) => {
+        const drawn = job("drawn", models.image, { prompt: "drawn" });
+        return { film: job("film", models.image, { prompt: "film", images: [approve("ok", drawn)] }) };
+      },
+    });
+    await world.show.start(decided, {}, { id: "x", outDir: world.outDir });
+    expect((await driven(world, 30 * MINUTE_MS)).at(-1)).toBe("paused");
+    await world.show.approve("x", "ok");
+    const handle = await world.show.follow("x");
+    await settle();
+    expect((await driven(world, 30 * MINUTE_MS)).at(-1)).toBe("succeeded");
+    expect((await during(world.clock, handle.result())).status).toBe("succeeded");
+  });
+
+  test("a key that the service refuses leaves the end of a run as it is, and is tried ever more rarely", async () => {
+    let isRefused = true;
+    let reads = 0;
+    const world = await openFakeShow({
+      takesMs: (body) => (body.includes('"a"') ? 45 * MINUTE_MS : 10_000),
+      shows: ({ prompt }) => {
+        if (prompt !== "a") return {};
+        reads += 1;
+        if (isRefused) throw apiError(401, "UNAUTHENTICATED");
+        return {};
+      },
+    });
+    await world.show.start(either, {}, { id: "x", outDir: world.outDir });
+    expect(await driven(world, 10 * 60 * MINUTE_MS)).toEqual(["running", "succeeded"]);
+    expect(reads).toBeGreaterThan(5);
+    expect(reads).toBeLessThan(100);
+    isRefused = false;
+    expect(await driven(world, 60 * MINUTE_MS)).toEqual(["succeeded"]);
+    expect((await world.show.show("x")).held).toBe("0.00");
+    expect(await timesOf(world, "run.paused")).toBe(0);
+  });
+
+  test.each(["poll", "result"])(
+    "a worker that ends in the middle of a late %s leaves the job to the next",
+    async (read) => {
+      const world = await slow({ a: 45 });
+      await world.show.start(either, {}, { id: "x", outDir: world.outDir });
+      await driven(world, 30 * MINUTE_MS);
+      if (read === "result") await world.clock.advance(30 * MINUTE_MS);
+      const stop = new AbortController();
+      const client = world.paidService.client(async (at) => {
+        if (at !== `${read}: accepted`) return;
+        stop.abort();
+        await settle();
+      });
+      const { journal, mediaDir, clock } = world;
+      const other = await openShowrunner({ client, journal, mediaDir, clock, notify: false });
+      const { wakeAt } = (await journal.run("x"))!;
+      await clock.advance(Math.max(0, wakeAt! - clock.now()));
+      await during(clock, other.engine.slice("x", { signal: stop.signal }), 5);
+      expect(stop.signal.aborted).toBe(true);
+      await driven(world, 30 * MINUTE_MS);
+      const report = await world.show.show("x");
+      expect(report).toMatchObject({ status: "succeeded", held: "0.00" });
+      expect(report.message).toContain("face/1 came late");
+    },
+  );
+
+  test("an operation of a provider that is pending for more than a day leaves the end of its run as it is", async () => {
+    const [first, second] = [new MockProvider(), new MockProvider("other")];
+    first.status = () => ({ status: "pending" });
+    const films = pipeline("films", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        film: firstOf("film", [
+          (b) => b.generate("a", first.startingVideo(), { prompt: "a" }, { maxCost: "0.50", within: "10m" }),
+          (b) => b.generate("b", second.startingVideo(), { prompt: "b" }, { maxCost: "0.50" }),
+        ]),
+      }),
+    });
+    const world = await openFakeShow();
+    await world.show.start(films, {}, { id: "x", outDir: world.outDir });
+    const findPipeline = async () => films;
+    expect((await driven(world, 30 * MINUTE_MS, { findPipeline })).at(-1)).toBe("succeeded");
+    await world.clock.advance((23 * 60 + 25) * MINUTE_MS);
+    const { asked } = first;
+    expect(await driven(world, 60 * MINUTE_MS, { findPipeline })).toEqual(["succeeded"]);
+    expect(first.asked).toBeGreaterThan(asked);
+    expect(await timesOf(world, "run.reopened")).toBe(0);
   });
 
   test("a webhook is enough", async () => {

@@ -25,9 +25,9 @@ const UNWORKED_AFTER_MS = 60_000;
 /** Whether a process drives the run, or will at once; or an engine does, which looks at it again when it is due. */
 export function isDriven({ status, lease, updatedAt, wakeAt, resumeAt }: RunRow, now: number): boolean {
   if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder, lease.expiresAt - now);
-  // At rest, it is looked at for late work: that may take any time, and nobody has to wait for it.
+  // At rest, it is looked at for late work: that may take any time, and nobody has to wait for it. A message makes it due at once.
   const isAtRest = isRunFinal(status as RunState["status"]) || (status === "paused" && resumeAt === null);
-  if (wakeAt !== null) return !isAtRest && now <= wakeAt + UNWORKED_AFTER_MS;
+  if (wakeAt !== null) return (!isAtRest || wakeAt <= now) && now <= wakeAt + UNWORKED_AFTER_MS;
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 

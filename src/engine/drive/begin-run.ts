@@ -32,6 +32,8 @@ export interface Start extends ResumeOptions {
   readonly move?: AccountMove | undefined;
   /** A paused run stays paused: what its inbox says is taken in all the same. */
   readonly staysPaused?: boolean | undefined;
+  /** A run that has ended without a job that is not there yet stays so: only who resumes it waits for that again. */
+  readonly leavesGivenUp?: boolean | undefined;
   /** Follows the run where another process was faster to drive it; a worker finds one as soon as it is written down. */
   readonly elsewhere?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }

@@ -1,5 +1,6 @@
+import { MINUTE_MS } from "../../duration.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import type { RunState } from "../../journal/state.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, Progress } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
@@ -10,6 +11,9 @@ import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-a
 import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
+
+/** What a run that has ended cannot be told of is asked for so rarely, milliseconds. */
+const RARELY_MS = 15 * MINUTE_MS;
 
 /** What comes of commands, for whoever drives the run. */
 interface Listener {
@@ -202,9 +206,13 @@ export class CommandRunner {
     const id = commandId(command);
     const { service } = this;
     const { notBefore, unsent } = this.memory;
-    const wait = (delayMs: number) => notBefore.set(id, this.#deps.now() + delayMs);
+    const wait = (delayMs: number) => void notBefore.set(id, this.#deps.now() + delayMs);
     if (result.end === "unsent") unsent.add(id);
     else unsent.delete(id);
+    if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
+      // Its end stands: what it has ended without is asked for again, ever more rarely.
+      return wait(service.refused(id) ?? RARELY_MS);
+    }
     this.#on.answer(result.events);
     if (result.end === "unreachable" || result.end === "unsent") {
       if (result.serviceFailure !== null) wait(this.recordOutage(id, result.serviceFailure));
@@ -215,9 +223,9 @@ export class CommandRunner {
       case "done":
         return;
       case "again":
-        return void wait(result.inMs);
+        return wait(result.inMs);
       case "left":
-        return void wait(Number.POSITIVE_INFINITY);
+        return wait(Number.POSITIVE_INFINITY);
       case "failed":
         return this.#on.fail(result.failure);
       case "refused": {

@@ -59,13 +59,12 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
       events.push(event);
     }
   };
-  for (const answer of around.answers) {
-    // An immediate pause stands, a stop above all, whatever other commands ran into.
-    const isOutdone = answer.type === "run.paused" && restsAtOnce(state);
+  for (const answer of withReopening(state, around.answers)) {
+    // An immediate pause stands, a stop above all, whatever other commands ran into; so does the end of the run.
+    const isOutdone = answer.type === "run.paused" && (restsAtOnce(state) || isRunFinal(state.status));
     if (isOutdone) continue;
     if (isTooLate(state, answer)) continue;
     if (answer.type === "run.paused" && state.status === "planned") take([{ type: "run.started" }]);
-    if (hasCome(state, answer)) take([{ type: "run.reopened" }]);
     take([answer]);
   }
   for (const entry of inOrder(around.inbox)) take(inboxEvents(state, entry));
@@ -113,7 +112,12 @@ function isTooLate(state: RunState, answer: RunEvent): boolean {
   return isOfEnd && isStepFinal(state.steps[answer.step]!.status);
 }
 
-/** Whether it is the end of a job that the run has ended without. */
+/** What was answered, with the run reopened for the end of a job that it has ended without. */
+export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
+  const at = answers.findIndex((answer) => hasCome(state, answer));
+  return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened" });
+}
+
 function hasCome(state: RunState, answer: RunEvent): boolean {
   const isEnd = answer.type === "job.completed" || answer.type === "job.failed" || answer.type === "job.unresolved";
   return isEnd && isRunFinal(state.status) && state.steps[answer.step]!.isGivenUp === true;

@@ -9,7 +9,13 @@ import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { readingFor } from "../media/media-reader.ts";
 import { WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
-import { type Decided, decideUntilStable, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
+import {
+  type Decided,
+  decideUntilStable,
+  type KnownHeadroom,
+  restsAtOnce,
+  withReopening,
+} from "./decide-until-stable.ts";
 import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
 import type { Schedule } from "./drive-tools.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
@@ -156,7 +162,8 @@ class Driver {
     await this.#untilIdle();
     if (this.#failure !== null) return null;
     await this.#commitAnswers();
-    return this.#park(isRunFinal(this.#state.status) ? null : this.#deps.now());
+    const isOver = isRunFinal(this.#state.status) && this.#scheduler.lateCommands().length === 0;
+    return this.#park(isOver ? null : this.#deps.now());
   }
 
   /** Null, and nothing has changed, when a message came meanwhile. */
@@ -305,7 +312,7 @@ class Driver {
   /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
   async #commitAnswers(): Promise<void> {
     if (this.#isBehind) await this.#reload();
-    await this.#writer.record(this.#answers);
+    await this.#writer.record(withReopening(this.#state, this.#answers));
     this.#answers = [];
   }
 }

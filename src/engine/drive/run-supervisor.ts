@@ -114,7 +114,7 @@ export class RunSupervisor {
       const { revision = null } = next;
       const drift = revision?.kind === "drifted" ? revision.drift : null;
       const isMoved = next.move !== undefined && !this.#parts.repository.isOurs(state);
-      const isOwed = revision === null && hasUncollectedWork(state);
+      const isOwed = revision === null && hasUncollectedWork(state, how);
       if (isRunFinal(state.status) && revision?.kind !== "rerun" && !isMoved && !isOwed) {
         await placeAgain(state, media);
         return result(state, media, drift);

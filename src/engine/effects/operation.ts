@@ -62,12 +62,14 @@ async function ended(
   const found: readonly RunEvent[] = attempt.phase === "unresolved" ? [{ type: "job.found", ...target }] : [];
   const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
   const ageMs = ageOf(attempt, context);
+  const { isGivenUp = false } = context.state.steps[step]!;
   const status = said?.status;
   if ((status === "pending" || status === "error") && !isWordOfWork(plan.provider, status, reply)) {
     return askAgain(command, attempt, unreadable(said, reply), context);
   }
   switch (status) {
     case "pending":
+      if (ageMs > LONGEST_MS && isGivenUp) return left();
       if (ageMs > LONGEST_MS) return unresolved(command, attempt, ownText("it has not ended within 24 hours"));
       return { end: "again", inMs: nextAskMs(ageMs), events: [...found, ...started, ...noMoreDoubt(command, attempt)] };
     case "completed":

@@ -140,7 +140,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       resultOf: (now) => result(now, this.parts.media),
       // Nobody asks again when that process dies: a stop that it has not taken in still stands.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
-      lacksLimits: (state) => changesLimits(state, how),
+      // What it paused for otherwise, a stop above all, no limit helps.
+      lacksLimits: (state) => state.pause?.reason === "budget" && changesLimits(state, how),
     };
   }
 
@@ -154,7 +155,9 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const how = { signal, pipeline, compare: false, giveUpAfterMs, waitForCapMs, ...limits };
     const row = await this.store.run(id);
     const isHere = this.#supervisor.handleOf(id) !== undefined;
-    if (isHere || row === null || isRunFinal(state.status) || !isDriven(row, this.now())) return this.resume(id, how);
+    if (isHere || row === null || isRunFinal(state.status) || !isDriven(row, this.now())) {
+      return this.#supervisor.open(state, { ...(await this.#resuming(state, how)), leavesGivenUp: true });
+    }
     return attach(row, this.#attached(id, how), signal);
   }
 
