@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,10 +10,13 @@ import { runCli } from "../../src/cli/program.ts";
 import { writeReport } from "../../src/dashboard/index.ts";
 import { openShowrunner, pipeline, pullCatalog } from "../../src/internal.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { fastFolder } from "../../src/testing/surroundings.ts";
 import { fakeIo } from "../cli/support/fake-io.ts";
+import { serve, textUntil } from "../handler/support/served.ts";
 import { fakeService, json } from "../support/fake-service.ts";
+import { apiCallError, MockProvider } from "../support/mock-models.ts";
 import { type PassingAnswer, startProxy } from "../support/proxy.ts";
-import { leaksIn, secretForms } from "../support/secret-forms.ts";
+import { leaksIn, providerKeys, secretForms } from "../support/secret-forms.ts";
 
 const secret = "Zq3-kW9_vT7.hidden+part/of=the&key";
 const pictures = pipeline("pictures", {
@@ -118,4 +121,53 @@ describe.each(Object.entries(secretForms))("a service that repeats the key %s", 
       if (how === "goes well") expect(result.status).toBe("succeeded");
     },
   );
+});
+
+/** Each key in each form, and as JSON within JSON. */
+const repeated = Object.values(providerKeys).flatMap((key) =>
+  [...Object.values(secretForms), (text: string) => JSON.stringify(JSON.stringify({ key: text }))].map((write) => {
+    return { key, text: write(key) };
+  }),
+);
+
+test(`of ${repeated.length} forms of a key that a provider repeats, none is in show, in events, or in what callers of a handler read, and its log has none`, async () => {
+  const folder = await fastFolder("hidden-secret-");
+  const journal = join(folder, "journal.db");
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  const show = await openShowrunner({ client, journal, mediaDir: join(folder, "media"), notify: false });
+  const drawn = pipeline("drawn", {
+    input: z.object({}),
+    build: ({ generate }) => ({
+      all: repeated.map(({ key, text }, at) => {
+        const provider = new MockProvider("mock", [{ throws: apiCallError(401, `no access for ${text}`) }]);
+        const model = { ...provider.image(), config: { headers: { Authorization: `Key ${key}` } } };
+        return generate(`s${at}`, model, { prompt: `${at}` }, { maxCost: "0.01" });
+      }),
+    }),
+  });
+  const api = serve(show, join(folder, "sent"), { pipelines: { drawn } });
+  const { id } = await api.start("repeated", {}, { at: "drawn" });
+  const run = await api.until(id);
+  const isOver = (text: string) => /run\.(finished|paused)/.test(text);
+  const events = await textUntil(await api.send(`/api/runs/${id}/events`), isOver);
+  api.handler.close();
+  const list = await (await api.send("/api/runs")).text();
+  const read: Record<string, string> = { callers: [JSON.stringify(run), events, list].join("\n") };
+  expect(api.defects).toEqual([]);
+  await show.close();
+  await client.close();
+  for (const command of [["show"], ["show", "--json"], ["events"], ["events", "--json"]]) {
+    const { io, stdout, stderr } = fakeIo({ cwd: folder });
+    await runCli([...command, id, "--journal", journal], io);
+    read[command.join(" ")] = stdout() + stderr();
+  }
+  rmSync(folder, { recursive: true });
+  const { steps } = JSON.parse(read["show --json"]!) as { readonly steps: readonly { readonly reason: string }[] };
+  expect(steps.filter(({ reason }) => reason.includes("no access for"))).toHaveLength(repeated.length);
+  expect(read.show).toContain("no access for");
+  for (const [where, text] of Object.entries(read)) {
+    for (const key of Object.values(providerKeys)) {
+      expect(leaksIn(text, key.slice(key.indexOf(":") + 1)), `${key} in ${where}`).toEqual([]);
+    }
+  }
 });

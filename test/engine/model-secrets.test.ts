@@ -3,16 +3,7 @@ import { z } from "zod";
 import { pipeline } from "../../src/index.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { apiCallError, MockProvider } from "../support/mock-models.ts";
-import { leaksIn, secretForms } from "../support/secret-forms.ts";
-
-/** Keys as providers hand them out. */
-const KEYS = {
-  "an id with a secret": "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0:9f86d081884c7d659a2feaa0c55ad015",
-  "hexadecimal digits": "d41d8cd98f00b204e9800998ecf8427e",
-  "a JSON web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY21lIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
-  "Google's form": "AIzaSyA1234567890abcdefghijklmnopqrstuv",
-  "letters of no form": "plainKeyOfAnyProvider42",
-} as const;
+import { leaksIn, providerKeys, secretForms } from "../support/secret-forms.ts";
 
 /** Where a model holds its key, and where its program has it from. */
 const HOLDERS: Readonly<Record<string, (key: string) => object>> = {
@@ -33,7 +24,7 @@ afterEach(() => void delete process.env.SHOWRUNNER_TEST_PROVIDER_KEY);
 test.each(Object.keys(HOLDERS))(
   "a key that a model has in %s is in no text of its provider that is kept [no secrets written]",
   async (holder) => {
-    for (const [form, key] of Object.entries(KEYS)) {
+    for (const [form, key] of Object.entries(providerKeys)) {
       const unique = key.replace(/.$/, String(Object.keys(HOLDERS).indexOf(holder)));
       const secret = unique.slice(unique.indexOf(":") + 1);
       const quoted = Object.values(secretForms).map((write) => write(unique));
@@ -77,7 +68,7 @@ test("a model is looked at for its key when its work ends or cannot be asked for
 });
 
 test("a key within an operation is in no journal, and its provider is asked with the whole operation [secrets in operations]", async () => {
-  for (const [form, key] of Object.entries(KEYS)) {
+  for (const [form, key] of Object.entries(providerKeys)) {
     const provider = new MockProvider();
     provider.pending = 2;
     const inner = provider.startingVideo();

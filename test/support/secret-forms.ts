@@ -1,3 +1,12 @@
+/** Keys as providers hand them out. */
+export const providerKeys = {
+  "an id with a secret": "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0:9f86d081884c7d659a2feaa0c55ad015",
+  "hexadecimal digits": "d41d8cd98f00b204e9800998ecf8427e",
+  "a JSON web token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhY21lIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+  "Google's form": "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+  "letters of no form": "plainKeyOfAnyProvider42",
+} as const;
+
 /** How a service may write a secret, so that a test can place it and look for it. */
 export const secretForms: Readonly<Record<string, (secret: string) => string>> = {
   plain: (secret) => secret,
