@@ -240,7 +240,7 @@ const PAUSES: Readonly<Record<string, Sentences>> = {
   },
 };
 
-/** Whom a run is described to, and whether an engine of the server drives it, whose workers go on with what is due. */
+/** Whom a run is described to, and whether an engine of the server drives it, whose workers continue what is due. */
 interface RunTextOptions {
   readonly audience: Audience;
   readonly hasEngine?: boolean;
