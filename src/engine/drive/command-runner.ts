@@ -12,7 +12,7 @@ import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
 import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
 
-/** What a run that has ended cannot be told of is asked for so rarely, milliseconds. */
+/** How rarely is asked for what a run that has ended can no longer be notified of, milliseconds. */
 const RARELY_MS = 15 * MINUTE_MS;
 
 /** What comes of commands, for whoever drives the run. */
