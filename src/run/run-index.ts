@@ -7,7 +7,7 @@ import {
   type StepState,
 } from "../journal/state.ts";
 import { jobPhases, stepStates } from "../lifecycle/index.ts";
-import { expansionsIn, outerPaths, traitsOf } from "../plan/index.ts";
+import { expansionsIn, optionsAround, optionsIn, outerPaths, traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
 import { committedOn } from "./headroom.ts";
@@ -30,7 +30,10 @@ export class RunIndex {
   readonly slots: Slots;
   /** Steps with money reserved for what was sent. */
   readonly holding = new Set<string>();
-  /** Steps that were not there in time, some time: what others may do beside them is looked at in every turn. */
+  /**
+   * Steps that are not there in time, and those that were not of options around which a step is open: what others may do
+   * beside them is looked at in every turn.
+   */
   readonly late = new Set<string>();
   /** Failed steps that stop the run by their policy. */
   readonly #stopping = new Set<StepNode>();
@@ -125,6 +128,7 @@ export class RunIndex {
     this.#count(node);
     this.#touch(node);
     if (conditions !== node.conditions) this.#touchHeldBack();
+    if (node.isFinal && !wasFinal) for (const late of this.late) this.#countLate(late);
     if (node.isFinal || wasFinal) this.#touchReaders(node);
   }
 
@@ -172,8 +176,7 @@ export class RunIndex {
     const step = this.#state.steps[plan.path]!;
     this.#countMoney(node, step);
     if (node.isRemoved) return;
-    if (wasLate(step)) this.late.add(plan.path);
-    else this.late.delete(plan.path);
+    this.#countLate(plan.path);
     const holdsSlot = isHoldingSlot(plan, step);
     if (holdsSlot && !node.holdsSlot) this.slots.take(plan);
     else if (!holdsSlot && node.holdsSlot) this.slots.release(plan);
@@ -187,6 +190,23 @@ export class RunIndex {
     for (const reader of node.readers) reader.openSources--;
     if (stopsRun(this.#state.steps, this.#state.planned.plan, plan)) this.#stopping.add(node);
     if (stepStates.withoutResult.has(step.status)) this.#dropNeed(node);
+  }
+
+  #countLate(path: string): void {
+    const step = this.#state.steps[path]!;
+    const isOpen = isOverdue(step) || (wasLate(step) && this.#isChoiceOpen(path));
+    if (isOpen) this.late.add(path);
+    else this.late.delete(path);
+  }
+
+  /** Whether a step of a choice that this one is an option of has not ended. */
+  #isChoiceOpen(path: string): boolean {
+    const { steps, planned } = this.#state;
+    const isOpen = (one: PlanStep) => !isStepFinal(steps[one.path]!.status);
+    return optionsAround(planned.plan, path).some(({ choice }) => {
+      const options = choice.second.options.flatMap((option) => optionsIn(planned.plan).get(option)!.steps);
+      return isOpen(choice) || options.some(isOpen);
+    });
   }
 
   #touchHeldBack(): void {
@@ -242,7 +262,8 @@ export class RunIndex {
       for (const reader of one.readers) {
         const { plan, openSources, isFinal } = reader;
         const isAwaited = reader.conditions.includes(one.path);
-        if (isComplete && openSources > 0 && !isAwaited && plan.when === undefined && quorumOf(plan) === null) continue;
+        const isRuledOutByFailure = plan.when === undefined && quorumOf(plan) === null && !this.#isInOption(plan);
+        if (isComplete && openSources > 0 && !isAwaited && isRuledOutByFailure) continue;
         this.#touch(reader);
         if (standsForOthers(plan) && (isFinal || !isComplete)) add(reader);
       }
@@ -251,6 +272,11 @@ export class RunIndex {
         add(resolver);
       }
     }
+  }
+
+  /** Whether it is not wanted once an option before its own is made. */
+  #isInOption({ path }: PlanStep): boolean {
+    return optionsAround(this.#state.planned.plan, path).length > 0;
   }
 
   /** Whether it succeeded with everything that others read of it. */

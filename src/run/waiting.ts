@@ -112,9 +112,12 @@ function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
 /** Nothing is left but to wait for what is late: the run ends without it, or pauses. */
 export function endWaiting(builder: DecisionBuilder, late: readonly string[]): void {
   const { state, context } = builder;
-  if (late.every((path) => isDecidedAgainst(state, path))) {
+  const awaited = late.filter((path) => !isDecidedAgainst(state, path));
+  if (awaited.length === 0) {
     // An answer to a request comes soon, or never.
-    if (context.active.size > askingIds(state, late).filter((id) => context.active.has(id)).length) return;
+    const asking = askingIds(state, late);
+    if (context.active.size > asking.filter((id) => context.active.has(id)).length) return;
+    if (builder.commands.some((command) => !asking.includes(commandId(command)))) return;
     // With that the run ends: what is left to do for it is done before.
     if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
     if (builder.wakeAt !== null) return;
@@ -124,12 +127,12 @@ export function endWaiting(builder: DecisionBuilder, late: readonly string[]): v
     }
     return;
   }
-  const [first, ...others] = late.filter((path) => !isDecidedAgainst(state, path));
+  const [first, ...others] = awaited;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const { request, since } = requestInFlight(state.steps[first!]!)!;
   const { holdMicros, jobId } = request;
   const message = `${first}${more} is not there after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved. Wait for it again: showrunner resume ${state.runId}`;
-  builder.pauseNow("late", message, { late });
+  builder.pauseNow("late", message, { late: awaited });
   if (!context.asksForLate) builder.commands.length = 0;
 }
 

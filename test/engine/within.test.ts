@@ -384,6 +384,28 @@ describe("driven in slices", () => {
     expect(await timesOf(world, "run.reopened")).toBe(0);
   });
 
+  test("a run that is paused for one job stays so when another comes that it has decided against", async () => {
+    const of = pipeline("both", {
+      input: nothing,
+      build: ({ firstOf, job }) => ({
+        end: job("end", models.image, {
+          prompt: "end",
+          images: [job("p", models.image, { prompt: "p" }, { within: "10m" })],
+        }),
+        face: firstOf("face", [
+          (b) => b.job("a", models.image, { prompt: "a" }, { within: "10m" }),
+          (b) => b.job("b", models.image, { prompt: "b" }),
+        ]),
+      }),
+    });
+    const world = await slow({ a: 45, p: 600 });
+    await world.show.start(of, {}, { id: "x", outDir: world.outDir });
+    expect(await driven(world, 90 * MINUTE_MS)).toEqual(["running", "paused"]);
+    const statuses = Object.fromEntries((await world.show.show("x")).steps.map(({ path, status }) => [path, status]));
+    expect(statuses).toMatchObject({ p: "running", "face/1/a": "succeeded" });
+    expect(await timesOf(world, "step.overdue")).toBe(2);
+  });
+
   test("a webhook is enough", async () => {
     const world = await slow({ a: 45 });
     await world.show.start(chain, {}, { id: "x", outDir: world.outDir });

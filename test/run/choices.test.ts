@@ -3,9 +3,9 @@ import type { PlanStep } from "../../src/plan/plan.ts";
 import { offered, positionOf } from "../../src/run/kinds/approve.ts";
 import { runKind } from "../../src/run/kinds/index.ts";
 import { candidatesOf } from "../../src/run/kinds/pick.ts";
-import { decidedOf, runningState } from "./support/decided.ts";
-import { job, ref } from "./support/plans.ts";
-import { gate, pick, task, upload, uploadRef, valueRef } from "./support/steps.ts";
+import { decidedOf, NOW, runningState } from "./support/decided.ts";
+import { job, policy, ref } from "./support/plans.ts";
+import { gate, generate, pick, task, upload, uploadRef, valueRef } from "./support/steps.ts";
 
 type Steps = readonly (readonly [PlanStep, object?])[];
 const copy = { sha256: "c", sizeBytes: 1, contentType: "image/png" };
@@ -227,4 +227,22 @@ describe("an upload", () => {
     ]);
     expect(decided([[v[0], { status: "running" }], [wanted]]).events).toEqual([]);
   });
+});
+
+test("a request that is sent again under its key is not given up before its answer", () => {
+  const within = { ...generate("c/1/g", "keyed"), policy: { ...policy, maxCostMicros: 50, withinMs: 1_000 } };
+  const choice = {
+    ...pick("c/pick", [ref("c/1/g"), ref("c/2/b")]),
+    second: { options: ["c/1", "c/2"], afterModeration: false, awayMs: null, out: [] },
+  };
+  const sent = {
+    ...{ n: 1, phase: "submitting.sent", money: "held", holdMicros: 50, key: "sr1_1", model: "m", input: {} },
+    ...{ provider: "mock", intendedAt: NOW - 2_000, lastSentAt: NOW - 2_000, overdueAt: NOW - 1_000 },
+  };
+  const state = runningState([
+    [within, { status: "running", attempts: [sent] }],
+    [job("c/2/b"), made(output(0))],
+    [choice, { status: "succeeded", chosen: { step: "c/2/b", index: 0 } }],
+  ]);
+  expect(decidedOf(state)).toMatchObject({ events: [], commands: [{ type: "generate", mayExist: true }] });
 });

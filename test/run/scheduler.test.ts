@@ -10,10 +10,11 @@ import type { Headroom } from "../../src/run/headroom.ts";
 import { inboxEvents } from "../../src/run/inbox.ts";
 import { hasNoOpenJobs, staleSteps } from "../../src/run/rerun.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
-import { FakeRun, PRICE, type World } from "./support/fake-run.ts";
+import { FakeRun, type Fate, PRICE, type World } from "./support/fake-run.ts";
 import { job, planOf, policy, ref } from "./support/plans.ts";
 import { randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
+import { pick } from "./support/steps.ts";
 
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });
@@ -42,6 +43,9 @@ const happenings = {
   reject: (run, n) => inbox(run, n, { type: "reject", step: pathAt(run, n) }),
   adopt: (run, n) => inbox(run, n, { type: "adopt", step: pathAt(run, n), jobId: n % 2 === 0 ? `found-${n}` : null }),
   resume: (run) => run.state.status === "paused" && run.take([{ type: "run.resumed" }]),
+  "ask for late work": (run, n) => {
+    run.context = { ...run.context, asksForLate: n % 2 === 0 };
+  },
   outage: (run) =>
     run.take([
       run.state.outage === null
@@ -110,7 +114,48 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   n: fc.nat(60),
 });
 
-/** The steps of a random world with readers of values, joins with a quorum, and budgets of its expansions. */
+const withinMs = 50;
+const begun = { attempts: 2, onFailure: "continue" } as const;
+/** Two options, each of two steps. */
+const choiceOfLate: readonly PlanStep[] = [
+  job("c/1/a", {}, { ...begun, withinMs }),
+  job("c/1/z", { image: ref("c/1/a") }, begun),
+  job("c/2/b", {}, { ...begun, withinMs, after: ["c/1/a", "c/1/z"] }),
+  job("c/2/z", { image: ref("c/2/b") }, { ...begun, after: ["c/1/a", "c/1/z"] }),
+  {
+    ...pick("c/pick", [ref("c/1/a"), ref("c/2/z")]),
+    second: { options: ["c/1", "c/2"], afterModeration: false, awayMs: null, out: [] },
+  },
+];
+
+/** Chains that pause for what is late, beside a choice, with few slots. */
+const lateWorld: fc.Arbitrary<World> = fc.record({
+  total: fc.integer({ min: 1, max: 3 }),
+  isDecidedTwice: fc.constant(true),
+  fates: fc.dictionary(
+    fc.constantFrom(...choiceOfLate.map(({ path }) => path), "p", "q"),
+    fc.array(fc.constantFrom<Fate>("made", "failed", "failed-free", "moderated", "late-bill"), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+  ),
+  plan: fc.subarray(["p", "q", "c"], { minLength: 1 }).map((parts) =>
+    planOf(
+      parts.flatMap((path) => {
+        if (path === "c") return choiceOfLate;
+        return [job(path, {}, { ...begun, withinMs }), job(`${path}2`, { image: ref(path) })];
+      }),
+    ),
+  ),
+});
+
+/** Time enough for whatever is under way to be late. */
+const later = fc.constant<Happening>({ what: "wait", n: 1 });
+
+/**
+ * The steps of a random world with readers of values, joins with a quorum, budgets of its expansions, jobs that are waited
+ * for a while, and a choice whose options give way.
+ */
 function widened(world: World, groupMicros: number, quorum: number): World {
   const { plan, expansions = {} } = world;
   const value = (step: string, at?: readonly string[]): Reference => ({
@@ -128,9 +173,12 @@ function widened(world: World, groupMicros: number, quorum: number): World {
     job("unless", {}, { when: { ref: value("v").$ref, is: "falsy" } }),
     task("sees", { files: media.map((path) => ref(path, "all")) }, media, { onFailure: { quorum } }),
     job("second of all", { image: ref(media.at(-1)!, 1) }),
+    ...choiceOfLate,
   ];
   const groups = Object.fromEntries(Object.keys(expansions).map((path) => [path, { maxCostMicros: groupMicros }]));
-  const steps = [...plan.steps, ...more];
+  const steps = [...plan.steps, ...more].map((step, at): PlanStep => {
+    return step.kind === "job" && at % 2 === 0 ? { ...step, policy: { withinMs, ...step.policy } } : step;
+  });
   return { ...world, isDecidedTwice: true, plan: { ...plan, steps, groups } };
 }
 
@@ -138,24 +186,26 @@ describe("a scheduler that is told of every event", () => {
   test("decides what a look at all steps decides, whatever happens to the run", () => {
     const things = fc.array(happening, { minLength: 20, maxLength: 120 });
     const group = fc.integer({ min: PRICE / 2, max: 3 * PRICE });
-    const property = fc.property(
-      randomWorld,
-      things,
-      group,
-      fc.integer({ min: 1, max: 6 }),
-      (random, all, micros, n) => {
-        const run = new FakeRun(widened(random.world, micros, n));
+    const wide = fc
+      .tuple(randomWorld, group, fc.integer({ min: 1, max: 6 }))
+      .map(([random, micros, n]) => widened(random.world, micros, n));
+    const play = (world: World, all: readonly Happening[]) => {
+      const run = new FakeRun(world);
+      run.decide();
+      for (const { what, n: part } of all) {
+        const { plan } = run.state.planned;
+        happenings[what](run, part);
+        // A plan that has changed has an order of its own.
+        if (run.state.planned.plan !== plan) run.context = { ...run.context, order: run.state.planned.plan.steps };
         run.decide();
-        for (const { what, n: part } of all) {
-          const { plan } = run.state.planned;
-          happenings[what](run, part);
-          // A plan that has changed has an order of its own.
-          if (run.state.planned.plan !== plan) run.context = { ...run.context, order: run.state.planned.plan.steps };
-          run.decide();
-        }
-      },
-    );
-    fc.assert(property, runs(1000));
+      }
+    };
+    fc.assert(fc.property(wide, things, play), runs(1000));
+    const slowly = fc.array(fc.oneof({ weight: 1, arbitrary: happening }, { weight: 2, arbitrary: later }), {
+      minLength: 20,
+      maxLength: 80,
+    });
+    fc.assert(fc.property(lateWorld, slowly, play), runs(1000));
   });
 
   test("asks again for a bill that was given up, once the run is reopened", () => {
@@ -175,7 +225,33 @@ describe("a scheduler that is told of every event", () => {
     expect(run.state).toMatchObject({ status: "succeeded", heldMicros: 0, spentMicros: PRICE });
   });
 
-  test("decides a step a few times, however many others there are", () => {
+  test("counts the slot of a late job again once it is waited for again", () => {
+    const steps = ["p", "q"].flatMap((path) => [job(path, {}, { withinMs }), job(`${path}2`, { image: ref(path) })]);
+    const run = new FakeRun({ plan: planOf(steps), total: 1, isDecidedTwice: true });
+    const answer = (id: string) => {
+      run.answer([...run.active.keys()].indexOf(id));
+      run.decide();
+    };
+    const at = (path: string) => run.state.steps[path]!;
+    run.decide();
+    for (const path of ["p", "q"]) {
+      answer(`quote:${path}#1`);
+      answer(`submit:${path}#1`);
+      run.now += withinMs;
+      run.decide();
+    }
+    expect(run.state.pause).toMatchObject({ reason: "late", late: ["p", "q"] });
+    answer("follow:q#1");
+    answer("download:q#1.0");
+    answer("quote:q2#1");
+    expect(at("p").attempts[0]?.awaitedSince).toBeDefined();
+    expect([at("q").status, at("q2").attempts[0]?.phase]).toEqual(["succeeded", "priced"]);
+  });
+
+  test.each([
+    ["", []],
+    [", also after one was late", [job("late", {}, { withinMs })]],
+  ])("decides a step a few times, however many others there are%s", (_, first) => {
     const decided = (count: number) => {
       const layers = Array.from({ length: count / 10 }, (_, layer) => layer);
       const steps = layers.flatMap((layer) =>
@@ -183,7 +259,16 @@ describe("a scheduler that is told of every event", () => {
           job(`${layer}-${column}`, layer === 0 ? {} : { image: ref(`${layer - 1}-${column}`) }),
         ),
       );
-      const run = new FakeRun({ plan: planOf(steps) });
+      const run = new FakeRun({ plan: planOf([...first, ...steps]) });
+      for (const { path } of first) {
+        run.decide();
+        run.answer([...run.active.keys()].indexOf(`quote:${path}#1`));
+        run.decide();
+        run.answer([...run.active.keys()].indexOf(`submit:${path}#1`));
+        run.now += withinMs;
+        run.decide();
+        expect(run.log()).toContain(`${path} step.overdue`);
+      }
       let reads = 0;
       const counted = new Proxy(run.state.steps, {
         get(target, path: string) {

@@ -185,7 +185,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.pause = null;
       state.outage = null;
     },
-    changes: "run",
+    // What is late is waited for again, in a slot.
+    changes: "plan",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
     ...ignoredBy("ledger", "media", "line", "notice"),

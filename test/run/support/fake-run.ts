@@ -124,6 +124,8 @@ export class FakeRun {
     const command = this.active.get(id)!;
     this.active.delete(id);
     this.now += 10;
+    const isGivenUp = "step" in command && this.state.steps[command.step]!.isGivenUp === true;
+    if (isGivenUp && isRunFinal(this.state.status)) this.take([{ type: "run.reopened" }]);
     this.take(this.#answerTo(command));
     if ("step" in command) this.#scheduler.ended(command.step);
   }
