@@ -361,28 +361,38 @@ describe("driven in slices", () => {
     },
   );
 
-  test("an operation of a provider that is pending for more than a day leaves the end of its run as it is", async () => {
-    const [first, second] = [new MockProvider(), new MockProvider("other")];
-    first.status = () => ({ status: "pending" });
-    const films = pipeline("films", {
-      input: nothing,
-      build: ({ firstOf }) => ({
-        film: firstOf("film", [
-          (b) => b.generate("a", first.startingVideo(), { prompt: "a" }, { maxCost: "0.50", within: "10m" }),
-          (b) => b.generate("b", second.startingVideo(), { prompt: "b" }, { maxCost: "0.50" }),
-        ]),
-      }),
-    });
-    const world = await openFakeShow();
-    await world.show.start(films, {}, { id: "x", outDir: world.outDir });
-    const findPipeline = async () => films;
-    expect((await driven(world, 30 * MINUTE_MS, { findPipeline })).at(-1)).toBe("succeeded");
-    await world.clock.advance((23 * 60 + 25) * MINUTE_MS);
-    const { asked } = first;
-    expect(await driven(world, 60 * MINUTE_MS, { findPipeline })).toEqual(["succeeded"]);
-    expect(first.asked).toBeGreaterThan(asked);
-    expect(await timesOf(world, "run.reopened")).toBe(0);
-  });
+  const silent = () => {
+    throw new Error("nothing is known of it");
+  };
+  test.each([
+    ["is pending", () => ({ status: "pending" })],
+    ["cannot be asked for", silent],
+  ])(
+    "an operation of a provider that %s after more than a day leaves the end of its run as it is",
+    async (_, status) => {
+      const [first, second] = [new MockProvider(), new MockProvider("other")];
+      first.status = () => ({ status: "pending" });
+      const films = pipeline("films", {
+        input: nothing,
+        build: ({ firstOf }) => ({
+          film: firstOf("film", [
+            (b) => b.generate("a", first.startingVideo(), { prompt: "a" }, { maxCost: "0.50", within: "10m" }),
+            (b) => b.generate("b", second.startingVideo(), { prompt: "b" }, { maxCost: "0.50" }),
+          ]),
+        }),
+      });
+      const world = await openFakeShow();
+      await world.show.start(films, {}, { id: "x", outDir: world.outDir });
+      const findPipeline = async () => films;
+      expect((await driven(world, 30 * MINUTE_MS, { findPipeline })).at(-1)).toBe("succeeded");
+      await world.clock.advance((23 * 60 + 25) * MINUTE_MS);
+      const { asked } = first;
+      first.status = status;
+      expect(await driven(world, 60 * MINUTE_MS, { findPipeline })).toEqual(["succeeded"]);
+      expect(first.asked).toBeGreaterThan(asked);
+      expect(await timesOf(world, "run.reopened")).toBe(0);
+    },
+  );
 
   test("a run that is paused for one job stays so when another comes that it has decided against", async () => {
     const of = pipeline("both", {

@@ -211,7 +211,7 @@ export class CommandRunner {
     else unsent.delete(id);
     if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
       // Its end stands: what it has ended without is asked for again, ever more rarely.
-      return wait(service.refused(id) ?? RARELY_MS);
+      return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
     }
     this.#on.answer(result.events);
     if (result.end === "unreachable" || result.end === "unsent") {

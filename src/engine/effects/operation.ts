@@ -62,15 +62,13 @@ async function ended(
   const found: readonly RunEvent[] = attempt.phase === "unresolved" ? [{ type: "job.found", ...target }] : [];
   const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
   const ageMs = ageOf(attempt, context);
-  const { isGivenUp = false } = context.state.steps[step]!;
   const status = said?.status;
   if ((status === "pending" || status === "error") && !isWordOfWork(plan.provider, status, reply)) {
     return askAgain(command, attempt, unreadable(said, reply), context);
   }
   switch (status) {
     case "pending":
-      if (ageMs > LONGEST_MS && isGivenUp) return left();
-      if (ageMs > LONGEST_MS) return unresolved(command, attempt, ownText("it has not ended within 24 hours"));
+      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("it has not ended within 24 hours"), context);
       return { end: "again", inMs: nextAskMs(ageMs), events: [...found, ...started, ...noMoreDoubt(command, attempt)] };
     case "completed":
       try {
@@ -190,7 +188,7 @@ function saidFor(doubt: AttemptState["doubt"], now: number): number {
 /** What accepted a request is asked until it answers with a word of its work. After a while, a person may end that. */
 function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
   if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
-    return unresolved(command, attempt, message);
+    return tooOld(command, attempt, message, context);
   }
   const at = context.now();
   const unread = attempt.doubt?.isUnread === true ? attempt.doubt : undefined;
@@ -202,6 +200,11 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   const inMs = lookAgainMs(saidForMs) ?? Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2)));
   const isOther = attempt.doubt !== undefined && unread === undefined;
   return { end: "again", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
+}
+
+/** Left to a person, unless its run has ended without it: then it is for whoever resumes that. */
+function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
+  return state.steps[command.step]!.isGivenUp === true ? left() : unresolved(command, attempt, message);
 }
 
 /** Left to a person; of what is left to one already, nothing new. */
