@@ -23,7 +23,10 @@ const both = pipeline("both", {
         images: [
           firstOf("face", [
             (b) => b.job("a", models.image, { prompt: "a" }, { within }),
-            (b) => b.job("b", models.image, { prompt: "b" }, { within }),
+            (b) => {
+              const b0 = b.job("b0", models.image, { prompt: "b0" });
+              return b.job("b", models.image, { prompt: "b", images: [b0] }, { within });
+            },
             (b) => b.job("c", models.image, { prompt: "c" }),
           ]),
         ],
@@ -41,6 +44,8 @@ const life = fc.record({
 });
 const anyCase = fc.record({
   takes: fc.record({ p: minutes, a: minutes, b: minutes }),
+  /** Whether the first option fails once it ends, and is charged. */
+  fails: fc.boolean(),
   parts: fc.constantFrom({ chain: true, choice: false }, { chain: false, choice: true }, { chain: true, choice: true }),
   lives: fc.array(life, { maxLength: 5 }),
 });
@@ -78,12 +83,17 @@ async function live(world: FakeShow, { how, dieAt }: Omit<Case["lives"][number],
   isDead = true;
 }
 
-async function prove({ takes, parts, lives }: Case): Promise<void> {
+async function prove({ takes, fails, parts, lives }: Case): Promise<void> {
   const takesMs = (body: string) => {
     const prompt = /"prompt":"(\w+)"/.exec(body)?.[1] as keyof typeof takes;
     return (takes[prompt] ?? 0.2) * MINUTE_MS;
   };
-  const world = await openFakeShow({ takesMs });
+  const isLost = fails && takes.a !== Number.POSITIVE_INFINITY;
+  const world = await openFakeShow({
+    takesMs,
+    fails: (_, body) => (isLost && body.includes('"a"') ? { code: "INTERNAL", retryable: false } : null),
+    shows: ({ error }) => (error === null ? {} : { costMicros: 100_000 }),
+  });
   const { clock, paidService, journal, show } = world;
   for (const { restMinutes, ...one } of lives) {
     await live(world, one, parts);
@@ -102,7 +112,7 @@ async function prove({ takes, parts, lives }: Case): Promise<void> {
   const prompts = [...paidService.jobs.values()].map(({ body }) => (JSON.parse(body) as { prompt: string }).prompt);
   expect(prompts.length).toBe(new Set(prompts).size);
   for (const [before, option, path] of [
-    ["face/1/a", "face/2/b", "b"],
+    ["face/1/a", "face/2/b0", "b0"],
     ["face/2/b", "face/3/c", "c"],
   ] as const) {
     if (!prompts.includes(path)) continue;
@@ -121,11 +131,15 @@ async function prove({ takes, parts, lives }: Case): Promise<void> {
       if (report.status !== "paused") expect(report.message).toContain(`${path}: waited for no longer`);
       continue;
     }
-    expect([path, status, outputs[0]?.sha256]).toEqual([path, "succeeded", expect.any(String)]);
+    if (isLost && prompt === "a") expect(status).toBe("failed");
+    else expect([path, status, outputs[0]?.sha256]).toEqual([path, "succeeded", expect.any(String)]);
   }
   const isEndless = parts.chain && takes.p === forever;
-  expect(report.status).toBe(isEndless ? "paused" : "succeeded");
-  if (isEndless) expect(report.pause?.reason).toBe("late");
+  // What failed in time, and cost something, is followed by nothing.
+  const isOver = parts.choice && isLost && !prompts.includes("b0");
+  if (isOver) expect(at("step.overdue", "face/1/a")).toBe(-1);
+  else expect(report.status).toBe(isEndless ? "paused" : "succeeded");
+  if (isEndless && !isOver) expect(report.pause?.reason).toBe("late");
 }
 
 test(
