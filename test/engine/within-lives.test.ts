@@ -43,7 +43,7 @@ const life = fc.record({
   restMinutes: fc.constantFrom(0, 1, 12, 60),
 });
 const anyCase = fc.record({
-  takes: fc.record({ p: minutes, a: minutes, b: minutes }),
+  takes: fc.record({ p: minutes, a: minutes, b0: fc.constantFrom(0.2, 5), b: minutes }),
   /** Whether the first option fails once it ends, and is charged. */
   fails: fc.boolean(),
   parts: fc.constantFrom({ chain: true, choice: false }, { chain: false, choice: true }, { chain: true, choice: true }),
