@@ -1,8 +1,7 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
-import { cli, emptyFolder, startCli } from "./support/cli.ts";
+import { cli, startCli } from "./support/cli.ts";
+import { gateFolder } from "./support/gate.ts";
 import { type Service, startService } from "./support/service.ts";
 
 let service: Service;
@@ -11,23 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-function folder(): string {
-  const cwd = emptyFolder();
-  writeFileSync(
-    join(cwd, "gate.ts"),
-    `import { pipeline } from "showrunner";
-import { z } from "zod";
-export default pipeline("gate", {
-  input: z.object({}),
-  build: ({ job, approve }) => ({ fine: approve("fine", job("picture", "image-1", { prompt: "a quay" })) }),
-});
-`,
-  );
-  return cwd;
-}
-
 test("what a killed process could not tell is told by a worker that has nothing else to do", async () => {
-  const cwd = folder();
+  const cwd = gateFolder();
   const receiver = await startReceiver(() => 204);
   const hanging = await startHanging();
   const run = startCli(["run", "gate.ts", "--id", "a", "--budget", "5", "--notify", hanging.url], {

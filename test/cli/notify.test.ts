@@ -1,9 +1,8 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyNotification } from "../../src/api/index.ts";
 import { jsonOf, type Receiver, startReceiver } from "../support/receiver.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
+import { gateFolder } from "./support/gate.ts";
 import { type Service, startService } from "./support/service.ts";
 
 let service: Service;
@@ -11,21 +10,6 @@ beforeAll(async () => {
   service = await startService(["--stub"]);
 });
 afterAll(() => service.stop());
-
-function folder(): string {
-  const cwd = emptyFolder();
-  writeFileSync(
-    join(cwd, "gate.ts"),
-    `import { pipeline } from "showrunner";
-import { z } from "zod";
-export default pipeline("gate", {
-  input: z.object({}),
-  build: ({ job, approve }) => ({ fine: approve("fine", job("picture", "image-1", { prompt: "a quay" })) }),
-});
-`,
-  );
-  return cwd;
-}
 
 /** An address with a secret in it. */
 const hookOf = ({ url }: Receiver) => `${url}/hook/secret-part`;
@@ -58,7 +42,7 @@ test("without a target the test explains how one is set", async () => {
 
 test("what waits for a person reaches them before `run` ends", async () => {
   await using receiver = await startReceiver();
-  const cwd = folder();
+  const cwd = gateFolder();
   const args = ["run", "gate.ts", "--id", "a", "--budget", "5", "--notify", hookOf(receiver)];
   const { code, stderr } = await cli(args, { cwd, env: service.env });
   expect(code, stderr).toBe(3);
@@ -69,7 +53,7 @@ test("what waits for a person reaches them before `run` ends", async () => {
 
 test("what the target refuses is a finding of `doctor`, with the command that tries it", async () => {
   await using receiver = await startReceiver(() => 500);
-  const cwd = folder();
+  const cwd = gateFolder();
   const env = { ...service.env, SHOWRUNNER_NOTIFY_URL: hookOf(receiver) };
   await cli(["run", "gate.ts", "--id", "a", "--budget", "5"], { cwd, env });
   const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });

@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const pages = ["*.md", "docs/*.md", "docs/internal/*.md", "recipes/**/*.md", "src/local-service/README.md"]
+const pages = ["*.md", "docs/**/*.md", "recipes/**/*.md", "skills/**/*.md", "src/local-service/README.md"]
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
   .filter((page) => page !== "THIRD_PARTY_NOTICES.md")
   .map((page) => join(root, page));

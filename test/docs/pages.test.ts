@@ -1,7 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { blocksOf, codeBlocks, root } from "./support/code-blocks.ts";
+import { blocksOf, codeBlocks } from "./support/code-blocks.ts";
 
 const blocks = codeBlocks();
 
@@ -15,18 +13,6 @@ describe("the pages", () => {
       marks.filter((mark) => mark.startsWith("file=")).map((mark) => `${document} ${mark.replace(/\.\w+$/, "")}`),
     );
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
-  });
-
-  test("links to files of this repository lead somewhere", () => {
-    const documents = [...new Set(["README.md", "CHANGELOG.md", ...blocks.map(({ document }) => document)])];
-    const broken = documents.flatMap((document) => {
-      const text = readFileSync(join(root, document), "utf8").replace(/^```[\s\S]*?^```/gm, "");
-      return [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
-        .map((match) => match[1] ?? "")
-        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(document), target)))
-        .map((target) => `${document} → ${target}`);
-    });
-    expect(broken).toEqual([]);
   });
 });
 

@@ -8,8 +8,8 @@ import { JournalNewerVersionError } from "../../src/journal/errors.ts";
 import { retireHolder, thisHolder } from "../../src/journal/host.ts";
 import type { LeaseHolder } from "../../src/journal/store.ts";
 import { FoldedRun } from "../../src/run/view/run-history.ts";
-import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { mortalProcess } from "../support/mortal-process.ts";
 import { isFull } from "../support/sample.ts";
 
 const chain = pipeline("chain", {
@@ -73,19 +73,10 @@ async function wakeUntilOver({ show, clock }: FakeShow): Promise<void> {
   }
 }
 
-/** One slice in a process of its own, which may die at a boundary: nothing of it goes on then. */
-async function mortalSlice({ paidService, journal, clock, mediaDir }: FakeShow, dieAt: number): Promise<void> {
-  const injector = new CrashInjector(dieAt);
-  let isDead = false;
-  const show = await openShowrunner({
-    client: paidService.client(injector.boundary),
-    journal: injector.store(journal),
-    mediaDir,
-    clock: { now: () => clock.now(), setTimer: (ms, fire) => clock.setTimer(ms, () => isDead || fire()) },
-    notify: false,
-  });
-  await during(clock, Promise.race([show.engine.slice("x"), injector.died]));
-  isDead = true;
+/** One slice in a process of its own, which may die at a boundary. */
+async function mortalSlice(world: FakeShow, dieAt: number): Promise<void> {
+  const { show, live } = await mortalProcess(world, dieAt);
+  await live(show.engine.slice("x"));
 }
 
 describe("A run that is driven in slices", () => {

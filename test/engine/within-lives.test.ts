@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { openShowrunner, pipeline } from "../../src/index.ts";
-import { CrashInjector } from "../../src/testing/crash-injector.ts";
-import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { pipeline } from "../../src/index.ts";
+import { type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { mortalProcess } from "../support/mortal-process.ts";
 import { isFull } from "../support/sample.ts";
 
 const MINUTE_MS = 60_000;
@@ -51,18 +51,11 @@ const anyCase = fc.record({
 });
 type Case = typeof anyCase extends fc.Arbitrary<infer T> ? T : never;
 
-/** One process of the run, which may die at a boundary: nothing of it goes on then. */
+/** One process of the run, which may die at a boundary. */
 async function live(world: FakeShow, { how, dieAt }: Omit<Case["lives"][number], "restMinutes">, of: Case["parts"]) {
-  const { paidService, journal, clock, mediaDir, outDir } = world;
-  const injector = new CrashInjector(dieAt);
-  let isDead = false;
-  const show = await openShowrunner({
-    client: paidService.client(injector.boundary),
-    journal: injector.store(journal),
-    mediaDir,
-    clock: { now: () => clock.now(), setTimer: (ms, fire) => clock.setTimer(ms, () => isDead || fire()) },
-    notify: false,
-  });
+  const { journal, clock, outDir } = world;
+  const process = await mortalProcess(world, dieAt);
+  const { show } = process;
   const work = async () => {
     if ((await journal.run("x")) === null) await show.start(both, of, { id: "x", outDir });
     if (how === "slices") {
@@ -74,13 +67,10 @@ async function live(world: FakeShow, { how, dieAt }: Omit<Case["lives"][number],
       return;
     }
     const handle = await show.resume("x");
-    if (how === "stop") clock.setTimer(dieAt * MINUTE_MS, () => isDead || void handle.stop());
+    if (how === "stop") process.setTimer(dieAt * MINUTE_MS, () => void handle.stop());
     await handle.result();
   };
-  const outcome = work();
-  outcome.catch(() => {});
-  await during(clock, Promise.race([outcome, injector.died]), 20_000);
-  isDead = true;
+  await process.live(work(), 20_000);
 }
 
 async function prove({ takes, fails, parts, lives }: Case): Promise<void> {
