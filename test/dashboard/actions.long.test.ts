@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { pipeline } from "showrunner";
 import { type LocalService, startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -72,6 +72,15 @@ afterAll(async () => {
 
 const pill = (text: string) => page.locator(".title .pill", { hasText: text }).waitFor();
 const dialog = () => page.getByRole("dialog");
+
+/** Keeps the answer to the next request of this address until it is released. */
+async function heldAnswer(address: string) {
+  const asked = Promise.withResolvers<Route>();
+  await page.route(address, (route) => asked.resolve(route), { times: 1 });
+  // The page may have given it up by then.
+  const release = async () => (await asked.promise).continue().catch(() => {});
+  return { asked: asked.promise, release };
+}
 
 /** A fox that waits for somebody to choose. */
 async function waitingFox(id: string): Promise<void> {
@@ -196,15 +205,37 @@ test("a yes to a price that is no longer the price is refused with the new quote
   await pill("succeeded");
 });
 
+test("a price that could not be had is asked for again on a click", async () => {
+  const run = await served.show.run(plain, {}, { id: "unpriced", budget: "2", outDir: join(outDir, "unpriced") });
+  await run.result();
+  await seen.go("/runs/unpriced?step=still");
+  await page.route("**/resume-preview", (route) => route.abort(), { times: 1 });
+  await page.getByRole("button", { name: "Rerun…" }).click();
+  await dialog().getByText("does not answer").waitFor();
+  const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });
+  expect(await rerun.isDisabled()).toBe(true);
+  await dialog().getByRole("button", { name: "Ask again" }).click();
+  await dialog().getByText("1 step to make").waitFor();
+  expect(await dialog().getByText("does not answer").count()).toBe(0);
+  expect(await rerun.isEnabled()).toBe(true);
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+});
+
 test("a step's input is edited as a form, priced as it is then, and made again; the history says why", async () => {
   const run = await served.show.run(plain, {}, { id: "edited", budget: "2", outDir: join(outDir, "edited"), source });
   await run.result();
   code = plain;
   await seen.go("/runs/edited?step=still");
+  // However late the first answer is: what is asked since then is shown.
+  const late = await heldAnswer("**/resume-preview");
   await page.getByRole("button", { name: "Rerun…" }).click();
+  await late.asked;
   await dialog().getByLabel("prompt").fill("");
-  await dialog().getByText("1 step to make").waitFor();
+  await dialog().getByText("needs at least one visible character").waitFor();
+  expect(await dialog().getByText("to make:").count()).toBe(0);
+  await late.release();
   await dialog().getByLabel("prompt").fill("a lighthouse at dawn");
+  await dialog().getByText("1 step to make").waitFor();
   await dialog().getByLabel("aspect_ratio").selectOption("16:9");
   await dialog().getByLabel("Why").fill("the client wants dawn");
   const rerun = dialog().getByRole("button", { name: "Rerun", exact: true });

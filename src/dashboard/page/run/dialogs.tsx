@@ -66,7 +66,7 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
         ? { edit: { [first!]: fields }, ...choice }
         : { rerun, requestId };
   const asked = useThrottled(JSON.stringify(wanted), 500);
-  /** Counted up where a yes was refused: what it costs is asked for, and shown, again. */
+  /** Counted up where a yes was refused, or no answer came: what it costs is asked for, and shown, again. */
   const [turn, setTurn] = useState(0);
   const preview = useLoaded(
     async (signal) => ({
@@ -124,7 +124,14 @@ export function ResumeDialog({ head, rerun = [], isEditable = false, redo, onRes
       )}
       {redo !== undefined && known !== null && <Revised edited={known.edited} />}
       {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
-      {preview.state === "failed" && <p class="note bad">{preview.error.message}</p>}
+      {preview.state === "failed" && (
+        <p class="note bad">
+          {preview.error.message}{" "}
+          <button type="button" class="link" onClick={() => setTurn(turn + 1)}>
+            Ask again
+          </button>
+        </p>
+      )}
       {known?.drift != null && !isRemade && <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />}
       {isNoted && known?.drift != null && isMoreChanged(known.drift, known.edited) && (
         <AlsoChanged drift={known.drift} />
@@ -244,9 +251,11 @@ function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
   const isOver = budgetMicros !== null && committedMicros + rerunScope.expectedMicros > budgetMicros;
   return (
     <div class="remade">
-      <p>
-        <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} to make:
-      </p>
+      {(staleCount > 0 || problems.length === 0) && (
+        <p>
+          <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} to make:
+        </p>
+      )}
       <ul class="plain">
         {prices.slice(0, 8).map(({ step, costMicros }) => (
           <li key={step}>
