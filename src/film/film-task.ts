@@ -5,7 +5,7 @@ import { markFile } from "../marks/index.ts";
 import type { Foresee } from "../plan/draft.ts";
 import { type Letters, lettersDrawn } from "./captions/letters.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
-import { readingAtMost } from "./ffmpeg/probe.ts";
+import { MOST_SECONDS, readingAtMost } from "./ffmpeg/probe.ts";
 import { ffmpegWith, type Need } from "./ffmpeg/requirement.ts";
 
 /** The method of `build` that adds local functions: every step of a film is one. */
@@ -74,9 +74,26 @@ export function filmTask<I, V, F extends TaskFiles>(
     files,
     version,
     requires: letters === undefined ? ffmpegWith(...needs) : lettersDrawn(letters),
-    foresee,
+    foresee: warningOfLong(foresee, mostSeconds ?? MOST_SECONDS),
   };
   return task(name, input, run, options) as unknown as TaskHandle<V, F>;
+}
+
+/** What a step foresees, and that it will refuse what is too long by its clock, before anything else is paid for it. */
+function warningOfLong(foresee: Foresee | undefined, most: number): Foresee {
+  return (input, secondsOf) => {
+    const foreseen = foresee?.(input, secondsOf) ?? { seconds: null };
+    const longest = Math.max(0, ...[...mediaIn(input)].map((media) => secondsOf(media) ?? 0));
+    if (longest <= most) return foreseen;
+    const long = `what it is given is ${Math.round(longest)} s long, and the step will refuse more than ${most} s`;
+    return { ...foreseen, warning: `${long}; where that is right, give it mostSeconds` };
+  };
+}
+
+function* mediaIn(input: unknown): Generator<unknown> {
+  if (typeof input !== "object" || input === null) return;
+  if (!("$ref" in input)) for (const inner of Object.values(input)) yield* mediaIn(inner);
+  else if ((input.$ref as { readonly output?: unknown }).output !== "value") yield input;
 }
 
 /** How errors call the files of a list, by the handles that it was given. */

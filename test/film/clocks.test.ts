@@ -2,7 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
 import { audiogram, caption, join, mix, overlay, reframe, thumbnail, trim } from "../../src/film/index.ts";
+import { pipeline } from "../../src/index.ts";
+import { localShow } from "../support/local-show.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 
@@ -66,4 +70,32 @@ test("one picture is shown for two minutes at most, or as long as the author say
   );
   await expect(make(folder, (task) => thumbnail(task, "x", minutes, { mostSeconds: 10_000 }))).resolves.toBeDefined();
   await expect(make(folder, (task) => thumbnail(task, "x", film("short.mkv"), { mostSeconds: 1 }))).rejects.toThrow();
+});
+
+const world = localShow();
+
+/** A film that somebody gives, beside one that is paid for. */
+const withGiven = (mostSeconds?: number) =>
+  pipeline("with-given", {
+    input: z.object({ film: z.string() }),
+    build({ input, job, task, upload }) {
+      const paid = job("paid", models.video, {
+        ...{ prompt: "rain", aspect_ratio: "16:9", resolution: "720p", duration_ms: 4000, generate_audio: false },
+      });
+      const film = join(task, "film", [upload("given", input.film), paid], { mostSeconds });
+      return { square: reframe(task, "square", film, { to: ["1:1"] })["1:1"] };
+    },
+  });
+
+test("a plan warns of a film that a step will refuse by its clock, before anything beside it is paid [film frames]", async () => {
+  const warned = async (film: string, mostSeconds?: number) =>
+    (await world.show.quote(withGiven(mostSeconds), { film: path(film) })).warnings.map(({ step, message }) => [
+      step,
+      message,
+    ]);
+  expect(await warned("day.mkv", 200_000)).toEqual([
+    ["square-1x1", expect.stringMatching(/is \d{5,6} s long, and the step will refuse more than 7200 s/)],
+  ]);
+  expect((await warned("day.mkv")).map(([step]) => step)).toEqual(["film", "square-1x1"]);
+  expect(await warned("short.mkv")).toEqual([]);
 });

@@ -96,3 +96,18 @@ test("a plan warns where the speech will be longer than the pictures by what is 
   expect((await warned(SPEECH.repeat(3), "pictures"))[0]!.message).toMatch(/its last .* are cut/);
   expect(await warned("Fresh bread.")).toEqual([]);
 });
+
+test("a plan warns where a sound that is given is longer than the film that is given, by the files themselves", async () => {
+  const given = pipeline("given", {
+    input: z.object({}),
+    build: ({ task, upload }) => ({
+      film: mix(task, "film", upload("pictures", path("film.mp4")), {
+        voice: upload("voice", path("6.41.wav")),
+      }),
+    }),
+  });
+  const { warnings } = await world.show.quote(given, {});
+  expect(warnings.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/the sound lasts 6\.4 s and the pictures 3 s: the last picture is held for 3\.4 s/),
+  ]);
+});

@@ -3,6 +3,7 @@ import type { LocalFunction } from "../../plan/draft.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
+import { measureMedia } from "../media/measure-media.ts";
 import type { PlanWarning } from "./totals.ts";
 
 type StepAt = (path: string) => PlanStep | undefined;
@@ -61,10 +62,13 @@ export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs 
   });
 }
 
-/** What the functions of a plan say of what they will make, by what is expected of what they are given. */
-export function foreseenLengths(plan: Plan, functions: ReadonlyMap<string, LocalFunction>): readonly PlanWarning[] {
+/** What the functions of a plan say of what they will make, by what is expected of what they are given, and by the uploads themselves. */
+export async function foreseenLengths(
+  plan: Plan,
+  functions: ReadonlyMap<string, LocalFunction>,
+): Promise<readonly PlanWarning[]> {
   const stepAt = (path: string) => stepNamed(plan, path);
-  const known = new Map<string, number | null>();
+  const known = new Map(await uploadedSeconds(plan, functions));
   const warnings: PlanWarning[] = [];
   const secondsOf = (media: unknown): number | null => {
     const { $ref } = (media ?? {}) as { readonly $ref?: { readonly step: string } };
@@ -87,6 +91,23 @@ export function foreseenLengths(plan: Plan, functions: ReadonlyMap<string, Local
   };
   for (const step of plan.steps) if (step.kind === "task") secondsOfStep(step);
   return warnings;
+}
+
+/** How long the films and sounds are that a plan uploads and whose length its functions look at, seconds; null where they do not show it. */
+function uploadedSeconds(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
+  const foreseeing = plan.steps.filter(({ path }) => {
+    const code = functions.get(path);
+    return code?.kind === "task" && code.foresee !== undefined;
+  });
+  const looked = new Set(foreseeing.flatMap(({ needs }) => needs));
+  const uploads = plan.steps.filter((step) => step.kind === "upload").filter(({ path }) => looked.has(path));
+  return Promise.all(
+    uploads.map(async ({ path, yields, file }): Promise<readonly [string, number | null]> => {
+      if (yields === "image") return [path, null];
+      const facts = await measureMedia(file.path, yields);
+      return [path, "durationMs" in facts && facts.durationMs !== null ? facts.durationMs / 1000 : null];
+    }),
+  );
 }
 
 /** How long it is at most, where it is there or somebody said how long it will be; Infinity where that is reckoned or guessed. */

@@ -142,7 +142,7 @@ export class Planner {
           ...produced,
           warnings: [
             ...produced.warnings,
-            ...foreseenLengths(produced.plan, drafted.draft.functions),
+            ...(await foreseenLengths(produced.plan, drafted.draft.functions)),
             ...textsTwice(drafted.draft.steps),
           ],
           draft: drafted.draft,

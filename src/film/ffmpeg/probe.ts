@@ -8,7 +8,7 @@ import { runProgram } from "./run-program.ts";
 const TIMEOUT_MS = 30_000;
 
 /** Seconds of a film or sound that is read, unless its step says more. */
-const MOST_SECONDS = 7200;
+export const MOST_SECONDS = 7200;
 
 const bounds = new AsyncLocalStorage<number>();
 
