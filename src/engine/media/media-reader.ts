@@ -63,17 +63,20 @@ const MOST_REMEMBERED = 1_000;
 /** Of files up to this size an answer is remembered by content, bytes. */
 const HASHED_BYTES = 64 * 1024;
 
-const owners = new AsyncLocalStorage<string>();
+/** Whose turns files are read in. Callers come side by side, so that each of them finds a thread that has its libraries. */
+type Owner = `${"caller" | "run"} ${string}`;
 
-/** Does work whose files are read in the turns of this owner, a run or a caller; an owner that is set already stays. */
-export function readingFor<T>(owner: string, work: () => T): T {
+const owners = new AsyncLocalStorage<Owner>();
+
+/** Does work whose files are read in the turns of this owner; an owner that is set already stays. */
+export function readingFor<T>(owner: Owner, work: () => T): T {
   return owners.getStore() === undefined ? owners.run(owner, work) : work();
 }
 
 /**
  * Reads foreign media in worker threads. Turns go round between owners; what an owner's unreadable files cost is bounded, and the same
- * small file is read once, however often and under whatever name it comes. Threads start with the first files and keep no
- * process alive.
+ * small file is read once, however often and under whatever name it comes. Threads start with the first files, all of them with the first
+ * of a caller, and keep no process alive.
  */
 export class MediaReader {
   readonly #limits: ReaderLimits;
@@ -122,9 +125,11 @@ export class MediaReader {
     for (const thread of this.#threads) {
       if (thread.owner !== null) continue;
       const next = this.#takeTurn();
-      if (next === null) return;
+      if (next === null) break;
       void this.#serve(thread, next);
     }
+    const isForCaller = this.#threads.some(({ owner }) => owner?.startsWith("caller "));
+    if (isForCaller) for (const thread of this.#threads) thread.warm();
   }
 
   /** The first file of the owner whose turn it is, who goes to the end of the line. */
@@ -198,6 +203,14 @@ class ReadingThread {
     });
     this.owner = null;
     return { answered, tookMs: performance.now() - startedAt };
+  }
+
+  /** Loads the libraries before the first file comes. */
+  warm(): void {
+    if (this.#thread !== null) return;
+    this.#thread = this.#start();
+    this.#thread.postMessage("load");
+    this.#thread.unref();
   }
 
   #start(): Worker {

@@ -6,9 +6,10 @@ if (port === null) throw new Error("this file is the entry of a worker thread; i
 
 const reply = (message: Reply) => port.postMessage(message);
 
-port.on("message", async (question: Question) => {
+port.on("message", async (question: Question | "load") => {
   const read = await import("./read-media.ts");
-  await read.load(question);
+  if (question === "load") return read.load("facts");
+  await read.load(question.name);
   reply({ type: "reading" });
   const answer = await read.answerTo(question).catch((error: unknown): Answered => {
     return { fault: `it cannot be read (${error instanceof Error ? error.message : String(error)})` };

@@ -15,7 +15,7 @@ const NONE = { width: null, height: null, durationMs: null, fps: null } as const
 type Facts = Answered<"facts">;
 
 /** Loads the libraries that a question takes. */
-export async function load({ name }: Question): Promise<void> {
+export async function load(name: Question["name"]): Promise<void> {
   await import("file-type");
   if (name !== "type") await Promise.all([import("image-size"), import("./read-timed.ts")]);
 }

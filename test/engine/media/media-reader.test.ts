@@ -70,20 +70,20 @@ test("whoever sends files that cannot be read keeps nobody else waiting, and is 
   const films = await hostileFilms(8);
   const ends: string[] = [];
   const hostile = films.map(async (path) => {
-    const answered = await readingFor("a", () => reader.ask({ name: "facts", path, kind: "video" }));
+    const answered = await readingFor("caller a", () => reader.ask({ name: "facts", path, kind: "video" }));
     ends.push("a");
     return answered;
   });
   const pixel = await written("small.png", PIXEL);
-  const other = await readingFor("b", () => reader.ask({ name: "facts", path: pixel, kind: "image" }));
+  const other = await readingFor("caller b", () => reader.ask({ name: "facts", path: pixel, kind: "image" }));
   expect(other).toEqual({ is: expect.objectContaining({ width: 1 }) });
   // One of the others may have ended meanwhile, never the line of them.
   expect(ends.length).toBeLessThan(5);
   const answers = await Promise.all(hostile);
   expect(answers.every((answered) => "isUnread" in answered)).toBe(true);
-  const later = await readingFor("a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
+  const later = await readingFor("caller a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
   expect(later).toMatchObject({ fault: expect.stringContaining("too many files before it") });
-  const others = await readingFor("b", () => reader.ask({ name: "type", path: pixel }));
+  const others = await readingFor("caller b", () => reader.ask({ name: "type", path: pixel }));
   expect(others).toEqual({ is: "image/png" });
 });
 
@@ -101,8 +101,26 @@ test("the files of a run that a caller started are read in the caller's turns", 
   const reader = new MediaReader({ deadlineMs: 300, wasteMs: 300 });
   const [film] = (await hostileFilms(1)) as [string];
   const pixel = await written("owned.png", PIXEL);
-  await readingFor("caller", () => reader.ask({ name: "facts", path: film, kind: "video" }));
-  const within = readingFor("caller", () => readingFor("run", () => reader.ask({ name: "type", path: pixel })));
+  await readingFor("caller a", () => reader.ask({ name: "facts", path: film, kind: "video" }));
+  const within = readingFor("caller a", () => readingFor("run 1", () => reader.ask({ name: "type", path: pixel })));
   expect(await within).toMatchObject({ isUnread: true });
-  expect(await readingFor("run", () => reader.ask({ name: "facts", path: pixel, kind: "image" }))).toHaveProperty("is");
+  expect(await readingFor("run 1", () => reader.ask({ name: "facts", path: pixel, kind: "image" }))).toHaveProperty(
+    "is",
+  );
+});
+
+test("the thread of the next caller is there before its first file, and nobody else pays for one that they do not use [shares of media reading]", async () => {
+  const threads: unknown[] = [];
+  const count = (thread: unknown) => threads.push(thread);
+  process.on("worker", count);
+  const reader = new MediaReader();
+  const pixel = await written("counted.png", PIXEL);
+  await readingFor("run 1", () => reader.ask({ name: "type", path: pixel }));
+  await reader.ask({ name: "facts", path: pixel, kind: "image" });
+  expect(threads).toHaveLength(1);
+  await readingFor("caller a", () => reader.ask({ name: "facts", path: pixel, kind: "audio" }));
+  expect(threads).toHaveLength(2);
+  await readingFor("caller b", () => reader.ask({ name: "facts", path: pixel, kind: "video" }));
+  expect(threads).toHaveLength(2);
+  process.off("worker", count);
 });
