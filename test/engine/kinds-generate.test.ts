@@ -106,6 +106,7 @@ test("a film is started, then asked for until it is done; what a gateway says of
 describe("what an error proves", () => {
   const never = [
     ["a refusal", apiCallError(422, "the prompt is not allowed")],
+    ["a key that is refused", apiCallError(401, "no access")],
     ["a missing key", Object.assign(new Error("set FAL_API_KEY"), { name: "AI_LoadAPIKeyError" })],
   ] as const;
   test.each(never)("after %s nothing is held, and the step fails", async (_, throws) => {
@@ -141,6 +142,8 @@ describe("what an error proves", () => {
     ["a lost connection", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })],
     ["an error of the provider's own", apiCallError(500, "internal error")],
     ["a refusal of a later request, such as a download", apiCallError(404, "not found", {})],
+    ["a key that is refused to a later request", apiCallError(401, "no access", {})],
+    ["a key that is refused to nobody knows which request", Object.assign(new Error("no access"), { statusCode: 401 })],
     ["a poll that is refused, and has a body", apiCallError(429, "slow down", { operationName: "operations/1" })],
   ] as const;
   test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again", async (_, throws) => {
