@@ -114,11 +114,16 @@ describe("A question that fails is no failure of the work", () => {
   test("one that never ends is left to a person after a day, with its hold", async () => {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", html);
-    const result = await during(
-      world.clock,
-      (await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir })).result(),
-      600_000,
-    );
+    const from = world.clock.now();
+    const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
+    for (const hours of [1, 22]) {
+      await world.clock.advance(10 * 60_000);
+      world.clock.suspend(hours * 3_600_000);
+    }
+    await world.clock.advance(10 * 60_000);
+    expect(await world.journal.run("x")).toMatchObject({ status: "running" });
+    const result = await during(world.clock, handle.result(), 600_000);
+    expect(world.clock.now() - from).toBeGreaterThan(24 * 3_600_000);
     expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
     expect(model.starts).toBe(1);
   });
@@ -212,6 +217,7 @@ describe("A status that can never be read", () => {
   async function stopped(minutes: number) {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", unread);
+    const from = world.clock.now();
     const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
     for (let passed = 0; passed < minutes * 60_000; passed += 1_000) {
       await settle();
@@ -248,6 +254,7 @@ describe("A status that can never be read", () => {
   test("while the run goes on, too", async () => {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", unread);
+    const from = world.clock.now();
     const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
     for (let passed = 0; passed < 180; passed += 1) {
       await settle();

@@ -259,25 +259,32 @@ describe("driven in slices", () => {
   }
 
   test("a paused run goes on by itself once its job is there", async () => {
-    const world = await slow({ a: 45 });
+    const world = await slow({ a: 15 });
     await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
-    expect(await driven(world, 60 * MINUTE_MS)).toEqual(["running", "paused", "running", "succeeded"]);
+    expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "paused", "running", "succeeded"]);
     expect(await timesOf(world, "run.paused")).toBe(1);
     expect(world.paidService.jobs.size).toBe(3);
   });
 
   test("a run that ended takes its late job in by itself, and asks no longer than a day", async () => {
-    const world = await slow({ a: 45 });
+    const world = await slow({ a: 15 });
     await world.show.start(either, {}, { id: "x", outDir: world.outDir });
-    expect(await driven(world, 60 * MINUTE_MS)).toEqual(["running", "succeeded"]);
+    expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "succeeded"]);
     const report = await world.show.show("x");
     expect(report.held).toBe("0.00");
     expect(report.message).toContain("face/1 came late");
     const never = await slow({ a: Number.POSITIVE_INFINITY });
     await never.show.start(either, {}, { id: "x", outDir: never.outDir });
+    await driven(never, 12 * MINUTE_MS);
+    for (const hours of [11, 12]) {
+      await never.clock.advance(hours * 60 * MINUTE_MS);
+      await driven(never, MINUTE_MS);
+      expect((await never.journal.run("x"))?.wakeAt).not.toBeNull();
+    }
     await driven(never, Number.POSITIVE_INFINITY);
+    expect((await never.journal.run("x"))?.wakeAt).toBeNull();
     expect(await timesOf(never, "run.finished")).toBe(1);
-    expect(never.clock.now()).toBeGreaterThan(world.clock.now() + 12 * 60 * MINUTE_MS);
+    expect(never.clock.now()).toBeLessThan(world.clock.now() + 25 * 60 * MINUTE_MS);
   });
 
   test("keeps nobody who follows the run waiting: at rest, it is over for them", async () => {
@@ -288,7 +295,7 @@ describe("driven in slices", () => {
     for (const [of, status] of cases) {
       const world = await slow({ a: Number.POSITIVE_INFINITY });
       await world.show.start(of, {}, { id: "x", outDir: world.outDir });
-      await driven(world, 30 * MINUTE_MS);
+      await driven(world, 12 * MINUTE_MS);
       expect((await world.journal.run("x"))?.wakeAt).not.toBeNull();
       const followed = await world.show.follow("x");
       expect((await during(world.clock, followed.result())).status).toBe(status);
@@ -305,11 +312,11 @@ describe("driven in slices", () => {
       },
     });
     await world.show.start(decided, {}, { id: "x", outDir: world.outDir });
-    expect((await driven(world, 30 * MINUTE_MS)).at(-1)).toBe("paused");
+    expect((await driven(world, 12 * MINUTE_MS)).at(-1)).toBe("paused");
     await world.show.approve("x", "ok");
     const handle = await world.show.follow("x");
     await settle();
-    expect((await driven(world, 30 * MINUTE_MS)).at(-1)).toBe("succeeded");
+    expect((await driven(world, 12 * MINUTE_MS)).at(-1)).toBe("succeeded");
     expect((await during(world.clock, handle.result())).status).toBe("succeeded");
   });
 
@@ -338,9 +345,9 @@ describe("driven in slices", () => {
   test.each(["poll", "result"])(
     "a worker that ends in the middle of a late %s leaves the job to the next",
     async (read) => {
-      const world = await slow({ a: 45 });
+      const world = await slow({ a: 15 });
       await world.show.start(either, {}, { id: "x", outDir: world.outDir });
-      await driven(world, 30 * MINUTE_MS);
+      await driven(world, 12 * MINUTE_MS);
       if (read === "result") await world.clock.advance(30 * MINUTE_MS);
       const stop = new AbortController();
       const client = world.paidService.client(async (at) => {
@@ -354,7 +361,7 @@ describe("driven in slices", () => {
       await clock.advance(Math.max(0, wakeAt! - clock.now()));
       await during(clock, other.engine.slice("x", { signal: stop.signal }), 5);
       expect(stop.signal.aborted).toBe(true);
-      await driven(world, 30 * MINUTE_MS);
+      await driven(world, 12 * MINUTE_MS);
       const report = await world.show.show("x");
       expect(report).toMatchObject({ status: "succeeded", held: "0.00" });
       expect(report.message).toContain("face/1 came late");
@@ -384,8 +391,8 @@ describe("driven in slices", () => {
       const world = await openFakeShow();
       await world.show.start(films, {}, { id: "x", outDir: world.outDir });
       const findPipeline = async () => films;
-      expect((await driven(world, 30 * MINUTE_MS, { findPipeline })).at(-1)).toBe("succeeded");
-      await world.clock.advance((23 * 60 + 25) * MINUTE_MS);
+      expect((await driven(world, 12 * MINUTE_MS, { findPipeline })).at(-1)).toBe("succeeded");
+      await world.clock.advance((23 * 60 + 43) * MINUTE_MS);
       const { asked } = first;
       first.status = status;
       expect(await driven(world, 60 * MINUTE_MS, { findPipeline })).toEqual(["succeeded"]);
@@ -408,18 +415,18 @@ describe("driven in slices", () => {
         ]),
       }),
     });
-    const world = await slow({ a: 45, p: 600 });
+    const world = await slow({ a: 15, p: 600 });
     await world.show.start(of, {}, { id: "x", outDir: world.outDir });
-    expect(await driven(world, 90 * MINUTE_MS)).toEqual(["running", "paused"]);
+    expect(await driven(world, 20 * MINUTE_MS)).toEqual(["running", "paused"]);
     const statuses = Object.fromEntries((await world.show.show("x")).steps.map(({ path, status }) => [path, status]));
     expect(statuses).toMatchObject({ p: "running", "face/1/a": "succeeded" });
     expect(await timesOf(world, "step.overdue")).toBe(2);
   });
 
   test("a webhook is enough", async () => {
-    const world = await slow({ a: 45 });
+    const world = await slow({ a: 15 });
     await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
-    await driven(world, 30 * MINUTE_MS);
+    await driven(world, 12 * MINUTE_MS);
     await world.clock.advance(30 * MINUTE_MS);
     const hint = { type: "hint", step: "a", attempt: 1, status: "COMPLETED" } as never;
     await world.journal.send("x", hint, world.clock.now());

@@ -49,6 +49,11 @@ export class SimulatedClock implements Clock {
     this.#now = until;
   }
 
+  /** The machine sleeps: time passes, and what falls due meanwhile fires with the next move of the clock. */
+  suspend(forMs: number): void {
+    this.#now += forMs;
+  }
+
   /** Jumps to the next timer and fires it; false when there is none. */
   async step(): Promise<boolean> {
     await settle();
