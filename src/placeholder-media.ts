@@ -23,26 +23,29 @@ export function pngChunk(type: string, data: Buffer): Buffer {
 }
 
 const RATE = 8000;
+const WAV_HEADER_BYTES = 44;
 
 /** Sound of that length, 16-bit mono PCM; silence when the amplitude is 0, else a tone of 180 Hz. */
 export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
   const count = Math.round((durationMs / 1000) * RATE);
-  const samples = Buffer.alloc(count * 2);
-  for (let at = 0; amplitude > 0 && at < count; at++)
-    samples.writeInt16LE(Math.round(amplitude * Math.sin((at * 2 * Math.PI * 180) / RATE)), at * 2);
-  const header = Buffer.alloc(44);
-  header.write("RIFF\0\0\0\0WAVEfmt ", "latin1");
-  header.writeUInt32LE(36 + samples.length, 4);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20); // PCM
-  header.writeUInt16LE(1, 22); // mono
-  header.writeUInt32LE(RATE, 24);
-  header.writeUInt32LE(RATE * 2, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([header, samples]);
+  const samplesBytes = count * 2;
+  const wav = Buffer.alloc(WAV_HEADER_BYTES + samplesBytes);
+  for (let at = 0; amplitude > 0 && at < count; at++) {
+    const sample = Math.round(amplitude * Math.sin((at * 2 * Math.PI * 180) / RATE));
+    wav.writeInt16LE(sample, WAV_HEADER_BYTES + at * 2);
+  }
+  wav.write("RIFF\0\0\0\0WAVEfmt ", "latin1");
+  wav.writeUInt32LE(36 + samplesBytes, 4);
+  wav.writeUInt32LE(16, 16);
+  wav.writeUInt16LE(1, 20); // PCM
+  wav.writeUInt16LE(1, 22); // mono
+  wav.writeUInt32LE(RATE, 24);
+  wav.writeUInt32LE(RATE * 2, 28);
+  wav.writeUInt16LE(2, 32);
+  wav.writeUInt16LE(16, 34);
+  wav.write("data", 36, "latin1");
+  wav.writeUInt32LE(samplesBytes, 40);
+  return wav;
 }
 
 /** One second of grey at 5 frames a second, H.264 in MP4, encoded once by the local service; base64. */

@@ -93,7 +93,7 @@ test("a run whose budget is what its quote says at most never pauses, whatever c
       expect(outcomes.filter((one) => one.status !== "succeeded")).toEqual([]);
       await show.close();
     }),
-    { numRuns: isFull ? 200 : 5 },
+    { numRuns: isFull ? 200 : 3 },
   );
 }, 3_600_000);
 
@@ -206,7 +206,7 @@ test("random batches, whose processes die: none stuck, nothing paid twice, never
       expect(lives.world.paidService.jobs.size).toBe(3 * given.rows);
       await rm(dir, { recursive: true, force: true });
     }),
-    { numRuns: isFull ? 1000 : 6 },
+    { numRuns: isFull ? 1000 : 3 },
   );
 }, 3_600_000);
 
@@ -275,6 +275,6 @@ test("rows of other batches, and those of none, draw on the one budget too", asy
         await show.close();
       },
     ),
-    { numRuns: isFull ? 1000 : 6 },
+    { numRuns: isFull ? 1000 : 3 },
   );
 }, 3_600_000);

@@ -55,7 +55,7 @@ describe("A rerun request is applied once", () => {
   test("killed at any moment and repeated, it submits no more jobs than requested", async () => {
     const calm = neverCrashing();
     await resumeWith(await finished("calm"), calm, { rerun: ["face"] });
-    for (const point of points(calm.count, 8)) {
+    for (const point of points(calm.count, 16)) {
       const world = await finished(`once-${point}`);
       const how = { rerun: ["face"] };
       const result = (await resumeWith(world, new CrashInjector(point), how)) ?? null;
@@ -83,7 +83,7 @@ describe("A rerun request is applied once", () => {
     const how = { rerun: ["face"], requestId: "retake-1" };
     const calm = neverCrashing();
     await resumeWith(await finished("named"), calm, how);
-    for (const point of points(calm.count, 9)) {
+    for (const point of points(calm.count, 18)) {
       const world = await finished(`named-${point}`);
       await resumeWith(world, new CrashInjector(point), how);
       for (let again = 0; again < 2; again++) {

@@ -20,6 +20,7 @@ import { type LocalService, startLocalService } from "../../src/local-service/in
 import { AGENT_TAG, AgentSession } from "../../src/mcp/index.ts";
 import { createServer } from "../../src/mcp/server.ts";
 import { boundedLines } from "../../src/mcp/stdio.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { isFull } from "../support/sample.ts";
 import { agreed } from "./support/agent.ts";
 
@@ -92,7 +93,7 @@ afterAll(async () => {
 const evilText = fc.oneof(
   fc.constantFrom(...FOREIGN, "ok", "still", "../../etc/passwd", "/etc/passwd", "\u0000", "__proto__", "constructor"),
   fc.constantFrom("http://127.0.0.1:1/x", "file:///etc/passwd", "showrunner://runs/mine", "agent-../mine", "mine%2f"),
-  fc.string({ maxLength: 60, unit: "binary" }),
+  fc.string({ maxLength: 60, unit: anyCharacter }),
   fc.integer({ min: 1, max: 200_000 }).map((length) => "A".repeat(length)),
 );
 const evil = fc.oneof(

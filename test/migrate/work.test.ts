@@ -11,7 +11,7 @@ import { id, migrateBodies } from "./support/migrate-one.ts";
 import { evaluate, planOf } from "./support/planned.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 
-const RUNS = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 150);
+const RUNS = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 50);
 const catalogs = { "the built-in models": builtInCatalog(), "models for every type": wideCatalog() };
 const film = { text_prompt: "waves", duration_ms: 5000, aspect_ratio: "16:9" };
 

@@ -200,12 +200,12 @@ describe("a scheduler that is told of every event", () => {
         run.decide();
       }
     };
-    fc.assert(fc.property(wide, things, play), runs(1000));
+    fc.assert(fc.property(wide, things, play), runs(1000, 80));
     const slowly = fc.array(fc.oneof({ weight: 1, arbitrary: happening }, { weight: 2, arbitrary: later }), {
       minLength: 20,
       maxLength: 80,
     });
-    fc.assert(fc.property(lateWorld, slowly, play), runs(1000));
+    fc.assert(fc.property(lateWorld, slowly, play), runs(1000, 80));
   });
 
   test("asks again for a bill that was given up, once the run is reopened", () => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
+import { anyCharacter } from "./any-character.ts";
 
 /* Malformed requests over bare sockets, for whatever serves HTTP here. */
 
@@ -23,7 +24,7 @@ export async function raw(port: number, bytes: string): Promise<RawReply> {
 }
 
 const token = (pattern: RegExp) => fc.stringMatching(pattern);
-const noise = fc.string({ unit: "binary", maxLength: 40 }).map((text) => text.replaceAll(/[\r\n]/g, "?"));
+const noise = fc.string({ unit: anyCharacter, maxLength: 40 }).map((text) => text.replaceAll(/[\r\n]/g, "?"));
 const escapes = fc.constantFrom(
   "%",
   "%E0%A4%A",

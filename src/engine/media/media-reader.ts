@@ -63,6 +63,11 @@ const MOST_REMEMBERED = 1_000;
 /** Of files up to this size an answer is remembered by content, bytes. */
 const HASHED_BYTES = 64 * 1024;
 
+const NOT_READ: Fault = {
+  fault: "it was not read, as too many files before it could not be; try again later",
+  isUnread: true,
+};
+
 /** Whose turns files are read in. Callers come side by side, so that each of them finds a thread that has its libraries. */
 type Owner = `${"caller" | "run"} ${string}`;
 
@@ -100,19 +105,16 @@ export class MediaReader {
     const known = this.#answers.get(key) ?? this.#read(question, size);
     this.#answers.set(key, known);
     const answered = await known;
-    // Later the machine may be less busy, and the owner's waste forgotten.
-    if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
+    // The bytes may be another owner's as well.
+    if (answered === NOT_READ) this.#answers.delete(key);
+    // Later the machine may be less busy.
+    else if ("isUnread" in answered) setTimeout(() => this.#answers.delete(key), WASTE_WINDOW_MS).unref();
     return answered as Answered<N>;
   }
 
   #read(question: Question, sizeBytes: number): Promise<Answered> {
     const owner = owners.getStore() ?? "";
-    if (this.#wasteOf(owner).ms >= this.#limits.wasteMs) {
-      return Promise.resolve({
-        fault: "it was not read, as too many files before it could not be; try again later",
-        isUnread: true,
-      });
-    }
+    if (this.#isWasteful(owner)) return Promise.resolve(NOT_READ);
     return new Promise((answer) => {
       const waiting = this.#waiting.get(owner) ?? [];
       waiting.push({ question, sizeBytes, owner, answer });
@@ -149,9 +151,20 @@ export class MediaReader {
     if ("isUnread" in answered) {
       const { ms, since } = this.#wasteOf(owner);
       this.#waste.set(owner, { ms: ms + tookMs, since });
+      if (this.#isWasteful(owner)) this.#refuseWaiting(owner);
     }
     answer(answered);
     this.#next();
+  }
+
+  #refuseWaiting(owner: string): void {
+    const waiting = this.#waiting.get(owner) ?? [];
+    this.#waiting.delete(owner);
+    for (const { answer } of waiting) answer(NOT_READ);
+  }
+
+  #isWasteful(owner: string): boolean {
+    return this.#wasteOf(owner).ms >= this.#limits.wasteMs;
   }
 
   #wasteOf(owner: string): { readonly ms: number; readonly since: number } {

@@ -1,0 +1,13 @@
+import fc from "fast-check";
+
+const [FIRST_SURROGATE, SURROGATES, LAST] = [0xd800, 0x800, 0x10ffff];
+
+/** Any character of Unicode, as a unit of texts: fast-check's own "binary" makes a table of a million first. */
+export const anyCharacter: fc.Arbitrary<string> = fc.nat(LAST - SURROGATES).map(
+  (at) => String.fromCodePoint(at < FIRST_SURROGATE ? at : at + SURROGATES),
+  (character) => {
+    const code = typeof character === "string" ? character.codePointAt(0) : undefined;
+    if (code === undefined || String.fromCodePoint(code) !== character) throw new Error("not one character");
+    return code < FIRST_SURROGATE ? code : code - SURROGATES;
+  },
+);
