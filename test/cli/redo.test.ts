@@ -108,6 +108,20 @@ describe("redo with a note, on the command line", () => {
     expect(service.stats().jobs_created).toBe(before + 2);
   });
 
+  test("made again beside changed code, it is agreed to by the quote of both", async () => {
+    await writeFile(join(folder, "cards.ts"), PIPELINE.replace('"a card"', '"a card", aspect_ratio: "16:9"'));
+    const redo = ["resume", "c", "--redo", "also", "--note", "warmer"];
+    const before = service.stats().jobs_created;
+    const refused = await asking(redo, () => here("resume", "c", "--rerun", "card", "--yes"));
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(refused.stderr).toMatch(/The quote of what it is now: quote_[0-9a-f]+, at most/);
+    expect(service.stats().jobs_created).toBe(before + 1);
+    const done = await asking(redo);
+    expect(done.code, done.stderr).toBe(3);
+    expect(done.stderr).toContain("To rerun: 4 steps");
+    expect(service.stats().jobs_created).toBe(before + 3);
+  });
+
   test.each([
     [["--redo", "fine"], "--redo needs a note"],
     [["--note", "warmer"], "--note says why something is made again"],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { ResumePreview } from "../../src/dashboard/views/action-wire.ts";
-import { pipeline } from "../../src/index.ts";
+import { type Pipeline, pipeline } from "../../src/index.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
 const pictures = pipeline("pictures", {
@@ -13,10 +13,21 @@ const pictures = pipeline("pictures", {
   }),
 });
 
+/** A picture that somebody looks at before a local function makes a note of it. */
+const noted = (prompt: string) =>
+  pipeline("noted", {
+    input: z.object({}),
+    build({ job, task, approve }) {
+      const fine = approve("fine", job("boat", models.image, { prompt }));
+      return { note: task("note", { fine }, () => prompt) };
+    },
+  });
+
 let served: Served;
+let code: Pipeline = pictures;
 let headers: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  served = await serveDashboard({ loadPipeline: async () => pictures });
+  served = await serveDashboard({ loadPipeline: async () => code });
   const { origin } = served.dashboard;
   const { headers: given } = await fetch(`${origin}/?token=${TOKEN}`, { redirect: "manual" });
   headers = { cookie: given.get("set-cookie")!.split(";")[0]!, origin, "content-type": "application/json" };
@@ -27,8 +38,8 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 /** As the page's dialogs post. */
-async function post(path: string, body: unknown) {
-  const to = `${served.dashboard.origin}/api/runs/x/${path}`;
+async function post(path: string, body: unknown, run = "x") {
+  const to = `${served.dashboard.origin}/api/runs/${run}/${path}`;
   const answer = await fetch(to, { method: "POST", headers, body: JSON.stringify(body) });
   const text = await answer.text();
   return { status: answer.status, text, preview: () => JSON.parse(text) as ResumePreview };
@@ -66,4 +77,21 @@ test("what the run has become since its price was shown is refused, and made at 
   expect((await post("resume", { ...wanted, quote: await quoteOf(wanted) })).status).toBe(200);
   await atRest();
   expect(served.paidService.jobs.size).toBe(before + 2);
+});
+
+test("what does not take up changed code goes on as it was planned", async () => {
+  const source = { file: "/noted.ts", exportName: "default" };
+  const run = await served.show.run(noted("a boat"), {}, { id: "noted", source });
+  await run.result();
+  code = noted("a ship");
+  const before = served.paidService.jobs.size;
+  const rerun = { rerun: ["boat"], requestId: "again" };
+  const { quote } = (await post("resume-preview", rerun, "noted")).preview().rerunScope!;
+  expect((await post("resume", { ...rerun, quote }, "noted")).status).toBe(200);
+  const ended = async () => (await served.show.follow("noted")).result();
+  expect((await ended()).pause?.reason).toBe("approval");
+  expect(served.paidService.jobs.size).toBe(before + 1);
+  await served.show.approve("noted", "fine");
+  expect((await post("resume", {}, "noted")).status).toBe(200);
+  expect((await ended()).status).toBe("succeeded");
 });

@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { DAY_MS } from "../../src/duration.ts";
-import { OverBudgetError, pipeline, QuoteRefusedError, type RunResult } from "../../src/index.ts";
+import { OverBudgetError, pipeline, QuoteRefusedError, type RunResult, type Showrunner } from "../../src/index.ts";
 import { formatUsd, parseUsd } from "../../src/money.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 
 /** So many pictures, each with its own prompt. */
 const pictures = pipeline("pictures", {
@@ -274,16 +275,24 @@ test("an edit is agreed to by the quote of it", async () => {
   expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
 });
 
-/** Takes, whose seeds are counted, of a line that a local function shows as well. */
-const shown = pipeline("shown", {
-  input: z.object({}),
-  build({ job, takes, task }) {
-    const look = takes("look", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
-    const speech = job("speech", models.speech, { text: "Fresh bread", voice_id: "voice_f9b70f7b" });
-    const captions = task("captions", { lines: ["Fresh bread"] }, (given) => given);
-    return { look, speech, captions };
-  },
-});
+/** Takes, whose seeds are counted, a line that a local function shows as well, and pictures for a list, where `breaks` says how that goes. */
+const mixed = ({ line = "Fresh bread", breaks }: { readonly line?: string; readonly breaks?: boolean }) =>
+  pipeline("shown", {
+    input: z.object({}),
+    build({ job, takes, task, expand }) {
+      const look = takes("look", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
+      const speech = job("speech", models.speech, { text: line, voice_id: "voice_f9b70f7b" });
+      const captions = task("captions", { lines: ["Fresh bread"] }, (given) => given);
+      if (breaks === undefined) return { look, speech, captions };
+      const words = task("words", { prompts: ["dawn"] }, ({ prompts }) => prompts);
+      const grow = (prompts: readonly string[], inner: { readonly job: typeof job }) => {
+        if (breaks) throw new Error("not yet");
+        return prompts.map((prompt, n) => inner.job(`shot${n}`, models.image, { prompt }));
+      };
+      return { look, speech, captions, shots: expand("shots", words, grow, { maxSteps: 2, maxCost: "0.20" }) };
+    },
+  });
+const shown = mixed({});
 
 test("a take that is made again with another seed is agreed to by the quote of it, each time by another", async () => {
   const fake = await world();
@@ -314,6 +323,61 @@ test("an edit that replaces a text everywhere is another than one that does not,
   expect(paidService.jobs.size).toBe(2);
   const done = await ended(show.resume("x", { ...how, everywhere: true, quote: all }));
   expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 3]);
+});
+
+test("what is asked for beside changed code is agreed to by the quote of both, and by no other", async () => {
+  const fake = await world();
+  const { show, clock, paidService, ended } = fake;
+  await ended(show.run(shown, {}, { id: "x" }));
+  const rerun = ["look/1"];
+  const changed = mixed({ line: "Warm bread" });
+  const of = async (how: Parameters<Showrunner["drift"]>[2]) =>
+    (await during(clock, show.drift("x", changed, how))).id!;
+  const how = { pipeline: changed, acceptChanges: true, rerun };
+  const alone = (await during(clock, show.rerunQuote("x", rerun))).id!;
+  for (const quote of [await of({}), alone, await of({ rerun: ["captions"] })])
+    expect((await refusal(fake, show.resume("x", { ...how, quote }))).why).toBe("plan");
+  expect(paidService.jobs.size).toBe(2);
+  const both = await during(clock, show.drift("x", changed, { rerun }));
+  expect([both.maximumUsd, both.seeds.map(({ step }) => step)]).toEqual(["0.30", rerun]);
+  const done = await ended(show.resume("x", { ...how, quote: both.id! }));
+  expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 4]);
+});
+
+test("a yes to what was just priced is always taken, whatever is asked for with whatever changed, and buys no more", async () => {
+  const asked = fc.record({
+    line: fc.constantFrom("Fresh bread", "Warm bread"),
+    breaks: fc.boolean(),
+    rerun: fc.subarray(["look/1", "speech", "captions"]),
+    edit: fc.boolean(),
+    takesUp: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ line, breaks, rerun, edit: isEdited, takesUp }) => {
+      const { show, clock, paidService, ended } = await world();
+      await ended(show.run(mixed({ breaks }), {}, { id: "x" }));
+      const before = paidService.chargedMicros;
+      const edit = isEdited ? { speech: { text: "Cold bread", voice_id: "voice_f9b70f7b" } } : undefined;
+      const now = mixed({ line, breaks: false });
+      const acceptChanges = takesUp || isEdited;
+      const how = { rerun, edit, everywhere: false };
+      const quote = await during(
+        clock,
+        acceptChanges ? show.drift("x", now, how) : show.rerunQuote("x", rerun, { pipeline: now, compare: false }),
+      );
+      fc.pre(quote.stale.length > 0);
+      expect(quote.problems).toEqual([]);
+      const code = { pipeline: now, compare: acceptChanges, acceptChanges };
+      await ended(show.resume("x", { ...code, ...(acceptChanges ? how : { rerun }), quote: quote.id! }));
+      expect(paidService.chargedMicros - before).toBeLessThanOrEqual(parseUsd(quote.maximumUsd!)!);
+      const { steps } = await show.show("x");
+      const made = steps.filter(({ path }) => quote.prices.some(({ step }) => step === path));
+      // A second take is only made where the first one fails.
+      for (const { status } of made) expect(status).toMatch(/succeeded|skipped/);
+      await show.close();
+    }),
+    { numRuns: isFull ? 300 : 3 },
+  );
 });
 
 test("nothing that was not agreed to is bought, however plans and prices move between quote and start", async () => {

@@ -3,7 +3,6 @@ import {
   type Drift,
   isRunFinal,
   type Pipeline,
-  type Quote,
   type RerunRequest,
   type RerunScope,
   type ResumeOptions,
@@ -67,10 +66,11 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     const { edit = edited, rerun = flags.rerun } = await redoFor(show, runId, flags, { context, loaded });
     const input = isCorrected ? await correction(flags, context, loaded!) : undefined;
     const given = loaded?.pipeline ?? null;
-    const agreed = await agreeToChanges(show, context, { runId, given, input, edit, rerun, flags });
+    const functions = given === null ? await ownFunctions(show, context, runId) : { pipeline: given };
+    const agreed = await agreeToChanges(show, context, { runId, given, functions, input, edit, rerun, flags });
     if ("refused" in agreed) return agreed.refused;
     return continueRun(show, context, runId, flags, {
-      ...(given === null ? await ownFunctions(show, context, runId) : { pipeline: given }),
+      ...functions,
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       acceptChanges: agreed.accepted,
       input,
@@ -183,7 +183,7 @@ export async function continueRun(
 }
 
 /** Without a file the run continues as it was planned: its own code supplies functions only, and what changed in it is said. */
-async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeOptions> {
+async function ownFunctions(show: Showrunner, context: Context, runId: string): Promise<ResumeRequest["functions"]> {
   const code = await codeOf(show, runId, context.io.cwd);
   if (code === null) return {};
   const { pipeline, isNeeded } = code;
@@ -201,6 +201,8 @@ async function ownFunctions(show: Showrunner, context: Context, runId: string): 
 interface ResumeRequest {
   readonly runId: string;
   readonly given: Pipeline | null;
+  /** The code that the run continues with. */
+  readonly functions: Pick<ResumeOptions, "pipeline" | "compare">;
   readonly input: ResumeOptions["input"];
   readonly edit: ResumeOptions["edit"];
   readonly rerun: ResumeOptions["rerun"];
@@ -213,9 +215,11 @@ type Agreed =
 
 /** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
-  const { runId, given, input, edit, rerun: named, flags } = requested;
+  const { runId, given, functions, input, edit, rerun: named, flags } = requested;
   const everywhere = given === null ? undefined : await decideElsewhere(show, context, { ...requested, given });
-  const drift = given === null ? null : await show.drift(runId, given, { input, edit, everywhere });
+  const { requestId, rerunFailed } = flags;
+  const again = { rerun: named, requestId, rerunFailed };
+  const drift = given === null ? null : await show.drift(runId, given, { input, edit, everywhere, ...again });
   const isChanged = drift !== null && !drift.isSame;
   let hasYes = false;
   if (isChanged) {
@@ -223,21 +227,19 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
     if (answer !== "agreed" && answer !== "by flag") return { refused: answer };
     hasYes = answer === "agreed";
   }
-  const goOn = { accepted: isChanged || flags.acceptChanges === true, sameSeed: flags.sameSeed === true, everywhere };
-  const { requestId, rerunFailed } = flags;
+  const accepted = isChanged || flags.acceptChanges === true;
+  const goOn = { accepted, sameSeed: flags.sameSeed === true, everywhere };
+  const isTakenUp = accepted || input !== undefined || edit !== undefined;
   const isRerun = named !== undefined || rerunFailed === true;
-  const rerun = isRerun ? await show.rerunQuote(runId, named ?? [], { requestId, rerunFailed }) : null;
-  for (const known of rerun?.inProgress ?? []) sayGoesOn(known, context);
-  const changedSteps = drift?.changed.map(({ path }) => path) ?? [];
-  const same = (rerun?.sameSeed ?? []).filter(({ step }) => !changedSteps.includes(step));
+  const rerun = () => show.rerunQuote(runId, named ?? [], { requestId, rerunFailed, ...functions });
+  const rerunScope = isTakenUp ? drift : isRerun ? await rerun() : null;
+  for (const known of rerunScope?.inProgress ?? []) sayGoesOn(known, context);
+  const same = rerunScope?.sameSeed ?? [];
   if (same.length > 0) await agreeToTheSame(same, context, requested);
-  const rerunScope = largest(drift, rerun);
   if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
   if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
   context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
-  // Changed code and steps to rerun are priced one by one: neither quote is of all that is made.
-  const isWhole = !isChanged || rerun === null || rerun.stale.length === 0;
-  const id = isWhole ? rerunScope.id : null;
+  const { id } = rerunScope;
   if (id !== null && flags.quote === undefined) context.output.say(`Quote ${id}: --quote agrees to just this.\n`);
   if (show.service.kind === "hosted") {
     await agree(rerunScope, context, requested);
@@ -324,13 +326,6 @@ function wantedBy({ input, edit, flags }: ResumeRequest): string {
   if (flags.redo !== undefined) return "--redo";
   if (edit !== undefined) return "--edit";
   return input === undefined ? "--file" : "-i";
-}
-
-type OfferedScope = RerunScope & Pick<Quote, "id">;
-
-function largest(drift: OfferedScope | null, rerun: OfferedScope | null): OfferedScope | null {
-  if (drift === null || rerun === null) return rerun ?? drift;
-  return rerun.stale.length >= drift.stale.length ? rerun : drift;
 }
 
 /** Real money needs a yes: from the flag, or from a person. */

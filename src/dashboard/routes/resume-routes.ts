@@ -135,9 +135,10 @@ async function goOn(context: DashboardContext, runId: string, options: ResumeOpt
   const {
     view: { state },
   } = await context.cache.get(runId);
-  const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
+  const pipeline = options.acceptChanges === true ? await codeOf(context, state) : null;
+  const code = pipeline === null ? await asPlanned(context, state) : { pipeline };
   const { seq } = state;
-  const handle = await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) });
+  const handle = await context.show.resume(runId, { ...options, ...code });
   await context.drivers.follow(handle, (signal) => context.journal.waitForChange(runId, seq, signal));
 }
 
@@ -151,10 +152,19 @@ export async function goOnWhereParked(context: DashboardContext, runId: string):
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
 /** The code of a run with local functions, which it needs to continue; null for any other run. */
-export async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
+async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   return isNeeded ? codeOf(context, state) : null;
+}
+
+/** The code of a run that continues as it was planned, whatever became of the code since. */
+async function asPlanned(
+  context: DashboardContext,
+  state: RunState,
+): Promise<Pick<ResumeOptions, "pipeline" | "compare">> {
+  const pipeline = await neededCode(context, state);
+  return pipeline === null ? {} : { pipeline, compare: false };
 }
 
 /** The code that a run was planned with, as it is now; null where it is not found. */
@@ -172,12 +182,8 @@ export async function resumePreview(
   const { show } = context;
   const { runId } = state;
   if (edit === undefined && rerun.length > 0) {
-    return {
-      drift: null,
-      rerunScope: rerunView(await show.rerunQuote(runId, rerun, { requestId })),
-      edited: [],
-      sameText: [],
-    };
+    const quote = await show.rerunQuote(runId, rerun, { requestId, ...(await asPlanned(context, state)) });
+    return { drift: null, rerunScope: rerunView(quote), edited: [], sameText: [] };
   }
   const code = await codeOf(context, state);
   if (code === null && edit !== undefined) throw badRequest(NEEDS_CODE);

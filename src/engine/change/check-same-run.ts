@@ -1,14 +1,14 @@
 import type { Pipeline } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import { tagTexts } from "../../journal/tags.ts";
-import { changesBetween, type FieldChange } from "../../plan/index.ts";
+import { changesBetween, type FieldChange, type PlanDiff } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
 import { shellWord } from "../../shell-word.ts";
 import { PlanProblemsError, RunDiffersError } from "../errors.ts";
 import type { RunOptions } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
-import { type Drift, driftFrom } from "./drift.ts";
+import { isSamePlan } from "./drift.ts";
 import { replanRun } from "./replanning.ts";
 
 /** Throws {@link RunDiffersError} unless plan and input of the run are identical, so that it can be continued. */
@@ -32,9 +32,8 @@ export async function checkSameRun(
   const again = await replanRun(state, pipeline, planner, { whole: input });
   if (!again.ok) throw new PlanProblemsError(again.problems);
   const fields = changesBetween(planned.input, again.input);
-  const drift = await driftFrom(state, again, planner);
-  if (drift.isSame && fields.length === 0) return;
-  const what = [...fields.map(fieldSaid), ...stepsSaid(drift)];
+  if (fields.length === 0 && isSamePlan(planned.plan, again.plan, again.diff)) return;
+  const what = [...fields.map(fieldSaid), ...stepsSaid(again.diff)];
   throw differs(what, takeUp(state, again.input, fields, options));
 }
 
@@ -50,7 +49,7 @@ function said(value: Json | undefined): string {
   return text.length <= MOST ? text : `${text.slice(0, MOST)}…`;
 }
 
-function stepsSaid({ changed, added, removed, renamed }: Drift): readonly string[] {
+function stepsSaid({ changed, added, removed, renamed }: PlanDiff): readonly string[] {
   return [
     ...changed.map(({ path, fields }) => `${path} changed (${fields.map(({ field }) => field).join(", ")})`),
     ...added.map((path) => `${path} is new`),

@@ -6,7 +6,7 @@ import { canonicalJson, fingerprint, type PlanDiff, type SameText, traitsOf } fr
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
-import type { NewSeed } from "../../run/seeds.ts";
+import { type NewSeed, rerunSeeds } from "../../run/seeds.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
 import { isLeftToNext } from "../price/moderated-options.ts";
@@ -55,8 +55,8 @@ export interface RerunQuote extends RerunScope {
   readonly inProgress: readonly RerunRequest[];
 }
 
-/** How the code's plan differs from the plan that the run began with. */
-export interface Drift extends PlanDiff, RerunScope {
+/** How the code's plan differs from the plan that the run began with, and what taking it up would run again. */
+export interface Drift extends PlanDiff, RerunQuote {
   /** Paths of the steps that would run again, with all that use them, in plan order. */
   readonly stale: readonly string[];
   /** True when the code's requests and returns are unchanged. */
@@ -68,26 +68,56 @@ export interface Drift extends PlanDiff, RerunScope {
   readonly sameText: readonly SameText[];
 }
 
-export interface DriftOptions extends Pick<ResumeOptions, "input" | "edit" | "everywhere"> {
+export interface DriftOptions
+  extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
   /** Also for a run of another account, by the catalog and prices of the service at hand. Default false: it throws. */
   readonly anyAccount?: boolean | undefined;
 }
 
-/** Steps with reasons, and the plan that they are of. */
-export interface RerunQuery {
-  readonly plan: Plan;
-  readonly roots: RerunRoots;
+/** What is made again beside what changed in the code. */
+export interface Asked {
+  /** Steps whose rerun is requested. */
+  readonly steps: readonly string[];
+  /** Expansions that failed, and whose function was mended. */
+  readonly fixed: readonly string[];
+  readonly inProgress: readonly RerunRequest[];
   /** For want of the run's own: what one job without a quote may cost, micro-dollars. */
-  readonly maxUnquotedMicros?: number | null | undefined;
+  readonly maxUnquotedMicros: number | null;
 }
 
-/** The steps that run again because of these, with prices. */
-export async function computeRerunScope(
+/** All that runs again together, with prices. */
+export interface Remade {
+  readonly roots: RerunRoots;
+  /** With the new seeds of takes. */
+  readonly plan: Plan;
+  readonly scope: RerunQuote;
+}
+
+/** What changed, what is asked for and what these stopped, in the plan that the run has from then on; `diff` null: its own. */
+export async function remade(
   state: RunState,
-  { plan, roots, ...own }: RerunQuery,
+  { target, diff, asked }: { readonly target: Plan; readonly diff: PlanDiff | null; readonly asked: Asked },
   planner: Planner,
-): Promise<RerunScope> {
-  const stale = staleSteps(state, plan, roots);
+): Promise<Remade> {
+  const { steps, fixed, inProgress, maxUnquotedMicros } = asked;
+  const changed: RerunRoots = diff === null ? new Map() : changedRoots(diff);
+  const mended = fixed.map((path) => [path, "its function was fixed"] as const);
+  const named = steps.map((path) => [path, "asked for"] as const);
+  const roots = withLeftOut(state, target, new Map([...changed, ...mended, ...named]));
+  const stale = staleSteps(state, target, roots);
+  const unchanged = steps.filter((path) => !changed.has(path));
+  const { plan, seeds, sameSeed } = rerunSeeds(state, target, unchanged, stale);
+  const scope = await priced(state, { plan, stale, maxUnquotedMicros }, planner);
+  return { roots, plan, scope: { ...scope, seeds, sameSeed, inProgress } };
+}
+
+interface Priced extends Pick<Asked, "maxUnquotedMicros"> {
+  readonly plan: Plan;
+  readonly stale: readonly string[];
+}
+
+/** These steps of a plan with their prices. */
+async function priced(state: RunState, { plan, stale, ...own }: Priced, planner: Planner) {
   const isOpen = (path: string) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path]);
   const isStale = new Set(stale);
   const only = plan.steps.filter((step) => isStale.has(step.path) && !isUploaded(state, step));
@@ -116,8 +146,6 @@ export async function computeRerunScope(
     expectedMicros: quote.expectedMicros,
     committedMicros: committedMicros(state),
     budgetMicros: state.budgetMicros,
-    seeds: [],
-    sameSeed: [],
     seenThroughFirst: stale.filter(isOpen),
     unanswered: unansweredOf(state, stale.filter(isOpen)),
   };
@@ -154,7 +182,7 @@ function committedWithin({ steps }: RunState, prefix: string): number {
 }
 
 /** If the failure that stopped a run is rerun, the steps that it stopped run as well. */
-export function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
+function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
   const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
   return new Map([...roots, ...left.map((path) => [path, "the run continues"] as const)]);
@@ -185,26 +213,32 @@ export function madeAgain(state: RunState, { plan, input, scope, maxUnquotedMicr
   };
 }
 
-/** Compares a run with its code. */
-export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {
+/** Compares a run with its code, with what is asked for besides. */
+export async function driftFrom(
+  state: RunState,
+  { again, asked }: { readonly again: Replanning; readonly asked: Asked },
+  planner: Planner,
+): Promise<Drift> {
   if (!again.ok) {
     const { plan } = state.planned;
-    const none = await computeRerunScope(state, { plan, roots: new Map() }, planner);
-    return { ...noDiff(plan), ...none, isSame: false, sameText: [], problems: again.problems };
+    const nothing = { ...asked, steps: [], fixed: [] };
+    const { scope } = await remade(state, { target: plan, diff: null, asked: nothing }, planner);
+    return { ...noDiff(plan), ...scope, isSame: false, sameText: [], problems: again.problems };
   }
   const { plan, diff } = again;
-  const roots = withLeftOut(state, plan, changedRoots(diff));
-  const rerunScope = await computeRerunScope(state, { plan, roots }, planner);
-  const problems = [...nameProblems(state, plan, diff), ...rerunScope.problems];
+  // One that is gone is among what changed.
+  const steps = asked.steps.filter((path) => plan.steps.some((step) => step.path === path));
+  const { scope } = await remade(state, { target: plan, diff, asked: { ...asked, steps } }, planner);
+  const problems = [...nameProblems(state, plan, diff), ...scope.problems];
   const leaving = diff.removed.filter((path) => !hasNoOpenJobs(state.steps[path]!));
-  const seenThroughFirst = [...rerunScope.seenThroughFirst, ...leaving];
+  const seenThroughFirst = [...scope.seenThroughFirst, ...leaving];
   const isSame = isSamePlan(state.planned.plan, plan, diff);
   const unanswered = unansweredOf(state, seenThroughFirst);
-  return { ...diff, ...rerunScope, problems, seenThroughFirst, unanswered, isSame, sameText: again.sameText };
+  return { ...diff, ...scope, problems, seenThroughFirst, unanswered, isSame, sameText: again.sameText };
 }
 
 /** Changed and new steps, with why they run again. */
-export function changedRoots({ changed, added }: PlanDiff): RerunRoots {
+function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   const why = ({ path, fields }: PlanDiff["changed"][number]) =>
     [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);

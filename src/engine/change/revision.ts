@@ -1,29 +1,31 @@
 import type { Pipeline } from "../../define/index.ts";
 import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
-import { canonicalJson, type SameText, traitsOf } from "../../plan/index.ts";
-import type { Plan, PlanStep } from "../../plan/plan.ts";
+import { canonicalJson, type SameText, traitsOf, withSeeds } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { committedMicros } from "../../run/headroom.ts";
 import { readiness } from "../../run/readiness.ts";
-import { blockingFailure, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
+import { blockingFailure, hasNoOpenJobs, staleSteps } from "../../run/rerun.ts";
 import { type Revised, revisionEvents } from "../../run/revise.ts";
-import { type RerunSeeds, rerunSeeds, seedsByStep } from "../../run/seeds.ts";
+import { type RerunSeeds, seedsByStep } from "../../run/seeds.ts";
 import { shellWord } from "../../shell-word.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
 import {
-  changedRoots,
-  computeRerunScope,
+  type Asked,
   type Drift,
+  type DriftOptions,
   driftFrom,
+  isSamePlan,
   madeAgain,
   planId,
+  type Remade,
   type RerunQuote,
   type RerunScope,
-  withLeftOut,
+  remade,
 } from "./drift.ts";
 import { editsOf } from "./edits.ts";
 import { noDiff, type Replanning, replanRun } from "./replanning.ts";
@@ -104,32 +106,27 @@ export async function revise(
   again: Replanning | null,
   planner: Planner,
 ): Promise<Revision | null> {
-  const { pipeline, acceptChanges = false, input, edit } = how;
-  const drift = again === null ? null : await driftFrom(state, again, planner);
+  const { acceptChanges = false, input, edit } = how;
+  const { request, ...asked } = await askedFor(state, how, planner);
+  const drift = again === null ? null : await driftFrom(state, { again, asked }, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift, agreed: null };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const shown = how.everywhere === undefined ? (drift?.sameText ?? []).filter(({ isLocal }) => isLocal) : [];
   if (shown.length > 0) throw standsElsewhere(state, shown);
-  const before = state.planned.plan;
   // Here the requests are unchanged, or the changes were accepted.
   const isTakenUp =
     (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
-  const replanned = isTakenUp ? again : again?.ok ? withWaits(state, again) : null;
-  const { request } = resolveRerunRequest(state, how);
-  const target = replanned?.plan ?? before;
-  const requested = checkedRoots(state, target, request?.steps ?? []);
-  const fixed = pipeline === undefined ? [] : await fixedExpansions(state, pipeline, planner);
-  const named = new Map([...fixed.map((path) => [path, "its function was fixed"] as const), ...requested]);
-  if (replanned === null && named.size === 0) return null;
-  const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
-  const roots = withLeftOut(state, target, new Map([...changed, ...named]));
-  if (named.size > 0) checkGoesOn(state, target, roots);
-  const unchanged = [...requested.keys()].filter((path) => !changed.has(path));
-  const { plan, seeds, sameSeed } = rerunSeeds(state, target, unchanged, staleSteps(state, target, roots));
+  const replanned = isTakenUp ? again : sameWithWaits(state, again);
+  const target = replanned?.plan ?? state.planned.plan;
+  checkRequested(state, target, asked);
+  if (replanned === null && asked.steps.length + asked.fixed.length === 0) return null;
+  const diff = replanned?.diff ?? null;
+  const { roots, plan, scope: rerunScope } = await remade(state, { target, diff, asked }, planner);
+  checkGoesOn(state, target, { roots, asked });
+  const { seeds, sameSeed } = rerunScope;
   if (sameSeed.length > 0 && how.sameSeed !== true) throw asksForTheSame(state, sameSeed);
-  const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
-  const rerunScope = await computeRerunScope(state, { plan, roots, maxUnquotedMicros }, planner);
   if (rerunScope.problems.length > 0) throw new PlanProblemsError(rerunScope.problems);
+  const { maxUnquotedMicros } = asked;
   const inputNow = replanned?.input ?? state.planned.input;
   const offered = madeAgain(state, { plan, input: inputNow, scope: rerunScope, maxUnquotedMicros });
   const agreed = how.quote === undefined ? null : await planner.offers.agreed(how.quote, offered);
@@ -167,6 +164,11 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
   return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
 }
 
+/** The run's own plan where the code asks for the same, with how long that waits; null where that has not changed either. */
+function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
+  return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
+}
+
 /** The run's own plan with how long its steps are waited for in the code; null where that has not changed. It requests nothing else. */
 function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
   const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
@@ -202,15 +204,51 @@ function replannedOf(
   };
 }
 
+/** As {@link Showrunner.rerunQuote} takes them, with the steps. */
+export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
+
+/** What would be made again, of which plan and input. */
+export interface Quoted<S extends RerunQuote> {
+  readonly scope: S;
+  readonly plan: Plan;
+  readonly input: Json;
+}
+
+/** What of a run's plan is not the code's yet, and what `resume` makes again where it takes that up. */
+export async function driftQuote(
+  state: RunState,
+  how: DriftOptions & Pick<ResumeOptions, "pipeline">,
+  planner: Planner,
+): Promise<Quoted<Drift>> {
+  const again = (await replanFor(state, how, planner))!;
+  const asked = await askedFor(state, how, planner);
+  const { plan, input } = again.ok ? again : state.planned;
+  checkRequested(state, plan, asked);
+  const scope = await driftFrom(state, { again, asked }, planner);
+  return { scope, plan: withSeeds(plan, seedsByStep(scope.seeds)), input };
+}
+
 /** The steps that `resume` with `rerun` would run again. */
-export async function rerunQuote(state: RunState, how: RerunOptions, planner: Planner): Promise<RerunQuote> {
-  const { plan: before } = state.planned;
+export async function rerunQuote(
+  state: RunState,
+  how: RerunQuoteOptions,
+  planner: Planner,
+): Promise<Quoted<RerunQuote>> {
+  const again = await replanFor(state, how, planner);
+  const asked = await askedFor(state, how, planner);
+  const target = sameWithWaits(state, again)?.plan ?? state.planned.plan;
+  checkRequested(state, target, asked);
+  const { roots, plan, scope } = await remade(state, { target, diff: null, asked }, planner);
+  checkGoesOn(state, target, { roots, asked });
+  return { scope, plan, input: state.planned.input };
+}
+
+/** What is made again beside what changed: the request for it, and what {@link Asked} says of it. */
+async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
   const { request, inProgress } = resolveRerunRequest(state, how);
-  const steps = request?.steps ?? [];
-  const roots = withLeftOut(state, before, checkedRoots(state, before, steps));
-  if (roots.size > 0) checkGoesOn(state, before, roots);
-  const { plan, seeds, sameSeed } = rerunSeeds(state, before, steps, staleSteps(state, before, roots));
-  return { ...(await computeRerunScope(state, { plan, roots }, planner)), seeds, sameSeed, inProgress };
+  const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
+  const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
+  return { request, inProgress, fixed, steps: request?.steps ?? [], maxUnquotedMicros };
 }
 
 function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
@@ -228,8 +266,8 @@ function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sam
   return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
 }
 
-/** The named steps; each of them must exist and have finished. */
-function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Map<string, string> {
+/** Each of the steps must exist and have finished. */
+function checkRequested(state: RunState, plan: Plan, { steps }: Asked): void {
   const paths = plan.steps.map(({ path }) => path);
   for (const path of steps) {
     const step = paths.includes(path) ? state.steps[path] : undefined;
@@ -245,10 +283,14 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
     if (step.status === "unresolved") throw refuse(unresolved(state, path));
     if (!isStepFinal(step.status)) throw refuse(`${path} is in progress; wait until it has finished.`);
   }
-  return new Map(steps.map((path) => [path, "asked for"]));
 }
 
-function checkGoesOn(state: RunState, plan: Plan, roots: RerunRoots): void {
+function checkGoesOn(
+  state: RunState,
+  plan: Plan,
+  { roots, asked }: Pick<Remade, "roots"> & { readonly asked: Asked },
+): void {
+  if (asked.steps.length + asked.fixed.length === 0) return;
   const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
   if (stop === null) return;
   const why = `${stop.path} failed and stops the run (failFast): rerun it too.`;

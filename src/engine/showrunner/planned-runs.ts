@@ -4,22 +4,11 @@ import type { Families } from "../../families/index.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import { withSeeds } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
-import { seedsByStep } from "../../run/seeds.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
-import {
-  type Drift,
-  type DriftOptions,
-  driftFrom,
-  madeAgain,
-  type RerunQuote,
-  type RerunScope,
-} from "../change/drift.ts";
-import { editsOf } from "../change/edits.ts";
+import { type Drift, type DriftOptions, madeAgain, type RerunQuote } from "../change/drift.ts";
 import { type Redo, redoOf } from "../change/redo.ts";
-import { replanRun } from "../change/replanning.ts";
-import { rerunQuote } from "../change/revision.ts";
+import { driftQuote, type Quoted, type RerunQuoteOptions, rerunQuote } from "../change/revision.ts";
 import type { Offer } from "../errors.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -33,7 +22,6 @@ import {
   type OpenOptions,
   type PlanOptions,
   type QuoteOptions,
-  type ResumeOptions,
   usdOption,
 } from "../options/options.ts";
 import { ExpectedDurations } from "../price/expected-durations.ts";
@@ -154,11 +142,8 @@ export abstract class PlannedRuns extends StoredRuns {
   async drift(runId: string, pipeline: Pipeline, options: DriftOptions = {}): Promise<Drift & Offer> {
     const { state } = await this.foreseen(runId);
     if (options.anyAccount !== true) this.repository.checkAccount(state);
-    const changes = { changes: options.input, edits: editsOf(state, options.edit), everywhere: options.everywhere };
-    const again = await replanRun(state, pipeline, this.planner, changes);
-    const drift = await driftFrom(state, again, this.planner);
-    const { plan, input } = again.ok ? again : state.planned;
-    return { ...drift, ...(await this.#offer(state, { plan, input, scope: drift })) };
+    const quoted = await driftQuote(state, { ...options, pipeline }, this.planner);
+    return { ...quoted.scope, ...(await this.#offer(state, quoted)) };
   }
 
   async redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo> {
@@ -168,19 +153,15 @@ export abstract class PlannedRuns extends StoredRuns {
   async rerunQuote(
     runId: string,
     steps: readonly string[],
-    options: Pick<ResumeOptions, "requestId" | "rerunFailed"> = {},
+    options: Omit<RerunQuoteOptions, "rerun"> = {},
   ): Promise<RerunQuote & Offer> {
     const state = await this.foreseenOurs(runId);
-    const scope = await rerunQuote(state, { ...options, rerun: steps }, this.planner);
-    const plan = withSeeds(state.planned.plan, seedsByStep(scope.seeds));
-    return { ...scope, ...(await this.#offer(state, { plan, input: state.planned.input, scope })) };
+    const quoted = await rerunQuote(state, { ...options, rerun: steps }, this.planner);
+    return { ...quoted.scope, ...(await this.#offer(state, quoted)) };
   }
 
   /** Nothing is issued where nothing can, or need, be agreed to. */
-  async #offer(
-    state: RunState,
-    made: { readonly plan: Plan; readonly input: Json; readonly scope: RerunScope },
-  ): Promise<Offer> {
+  async #offer(state: RunState, made: Quoted<RerunQuote>): Promise<Offer> {
     const { stale, problems } = made.scope;
     const isOffered = stale.length > 0 && problems.length === 0 && this.repository.isOurs(state);
     return isOffered ? this.planner.offers.issue(madeAgain(state, { ...made, maxUnquotedMicros: null })) : NO_OFFER;

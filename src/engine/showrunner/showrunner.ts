@@ -135,8 +135,9 @@ export interface Showrunner {
   ): Promise<{ readonly id: string }>;
   /**
    * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected, or
-   * with inputs of steps edited: which steps are unchanged, changed, new, gone or renamed, which are to be rerun, and for
-   * how much. Spends nothing and changes nothing.
+   * with inputs of steps edited: which steps are unchanged, changed, new, gone or renamed, which are to be rerun, with those
+   * of `rerun`, and for how much. Its quote is that of `resume` with the same options and `acceptChanges`. Spends nothing and
+   * changes nothing.
    */
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   /**
@@ -146,13 +147,13 @@ export interface Showrunner {
    */
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
   /**
-   * What `resume` with `rerun: steps` (and `rerunFailed`) would make again, and for how much. Spends nothing and changes
-   * nothing.
+   * What `resume` with `rerun: steps` (and `rerunFailed`) would make again without the changes of its code, and for how much.
+   * With the `pipeline` that `resume` is given, that includes expansions whose function was mended. Spends nothing and changes nothing.
    */
   rerunQuote(
     runId: string,
     steps: readonly string[],
-    options?: Pick<ResumeOptions, "requestId" | "rerunFailed">,
+    options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">,
   ): Promise<RerunQuote & Offer>;
   /**
    * How long the step is expected to take by what its model took, milliseconds; null before that has

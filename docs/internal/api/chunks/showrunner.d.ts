@@ -1675,12 +1675,12 @@ interface RerunScope {
 interface RerunQuote extends RerunScope {
   readonly inProgress: readonly RerunRequest[];
 }
-interface Drift extends PlanDiff, RerunScope {
+interface Drift extends PlanDiff, RerunQuote {
   readonly stale: readonly string[];
   readonly isSame: boolean;
   readonly sameText: readonly SameText[];
 }
-interface DriftOptions extends Pick<ResumeOptions, "input" | "edit" | "everywhere"> {
+interface DriftOptions extends Pick<ResumeOptions, "input" | "edit" | "everywhere" | "rerun" | "rerunFailed" | "requestId"> {
   readonly anyAccount?: boolean | undefined;
 }
 interface Redo {
@@ -1880,7 +1880,7 @@ interface Showrunner {
   }>;
   drift(runId: string, pipeline: Pipeline, options?: DriftOptions): Promise<Drift & Offer>;
   redo(runId: string, step: string, note: string, pipeline?: Pipeline): Promise<Redo>;
-  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed">): Promise<RerunQuote & Offer>;
+  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId" | "rerunFailed" | "pipeline" | "compare">): Promise<RerunQuote & Offer>;
   expectedMs(step: PlanStep): number | null;
   runs(query?: RunsQuery): Promise<readonly RunRow[]>;
   due(): Promise<readonly RunRow[]>;
