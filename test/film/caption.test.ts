@@ -115,6 +115,9 @@ test("files of captions are as their players read them", () => {
   const cues = [{ start: 3661.5, end: 3663.0004, text: "a < b & c\nd", words: [] }];
   expect(srt(cues)).toBe("1\n01:01:01,500 --> 01:01:03,000\na < b & c\nd\n");
   expect(vtt(cues)).toBe("WEBVTT\n\n01:01:01.500 --> 01:01:03.000\na &lt; b &amp; c\nd\n");
+  const timing = { ...cues[0]!, text: "00:00:01,000 --> 09:00:00,000" };
+  expect(srt([timing]).match(/-->/g)).toHaveLength(1);
+  expect(vtt([timing]).match(/-->/g)).toHaveLength(1);
   expect(assText("a\rDialogue: b\r\nc\0d")).toBe("a\\NDialogue: b\\Nc\\Nd");
   expect(assText("{\\b1}\n\\N")).not.toMatch(/(?<!\\)\{|\\[bN](?!$)(?!\\)/);
 });

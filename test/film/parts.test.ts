@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
+import { fitFilter } from "../../src/film/graph/fit.ts";
 import { rateOf } from "../../src/film/graph/rate.ts";
 import { pixelsOf } from "../../src/film/graph/size.ts";
 import { audiogram, named, overlay, reframe, slideshow, thumbnail } from "../../src/film/index.ts";
@@ -104,6 +105,17 @@ test("sizes are even, and in the shape that was asked for", () => {
   expect(pixelsOf("1080p", "4:5", first)).toEqual({ width: 1080, height: 1350 });
   expect(pixelsOf(undefined, "9:16", first)).toEqual({ width: 720, height: 1278 });
   expect(() => pixelsOf("9000x10", undefined, first)).toThrow("9000x10 is no size");
+});
+
+test("a picture of a few bytes that would be drawn at any size is refused", () => {
+  for (const first of [
+    { width: 9000, height: 100 },
+    { width: 8000, height: 8000 },
+  ])
+    expect(() => pixelsOf(undefined, undefined, first)).toThrow("is no size: give 16 to 8192 pixels a side");
+  const frame = { width: 1080, height: 1080 };
+  for (const fit of ["crop", "blur"] as const)
+    expect(() => fitFilter({ width: 2, height: 80_000 }, frame, { fit, label: "x" })).toThrow("cut it before");
 });
 
 test("rates are those of players", () => {

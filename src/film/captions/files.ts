@@ -3,8 +3,10 @@ import type { Cue } from "./cues.ts";
 
 /** The cues as SubRip. */
 export function srt(cues: readonly Cue[]): string {
+  // The arrow in a text would begin a cue of its own.
+  const escaped = (text: string) => text.replaceAll("-->", "--\u2060>");
   return cues
-    .map(({ start, end, text }, index) => `${index + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${text}\n`)
+    .map(({ start, end, text }, i) => `${i + 1}\n${stamp(start, ",")} --> ${stamp(end, ",")}\n${escaped(text)}\n`)
     .join("\n");
 }
 

@@ -98,10 +98,8 @@ export async function probe(
   const { exitCode, stdout, stderr } = await runProgram(probePath, args, { timeoutMs: TIMEOUT_MS, signal });
   const damaged = (why: string) => new FilmError("CLIP_DAMAGED", `${name} is damaged: ${why}`);
   if (exitCode !== 0) throw damaged(plainError(stderr, path));
-  const said = JSON.parse(stdout) as {
-    streams?: readonly Stream[];
-    format?: { duration?: string; start_time?: string; format_name?: string };
-  };
+  const said = shownIn(stdout);
+  if (said === null) throw damaged("it has more streams than any film");
   const streams = said.streams ?? [];
   const pictures = streams.find(
     ({ codec_type, disposition }) => codec_type === "video" && disposition?.attached_pic !== 1,
@@ -121,6 +119,20 @@ export async function probe(
   const longest = Math.max(seconds, audio?.seconds ?? 0);
   if (isForeign && longest > mostSeconds()) throw tooLong(name, `is ${Math.round(longest)} s long`);
   return { path, seconds, begins: Number(said.format?.start_time ?? 0) || 0, video, audio };
+}
+
+interface Shown {
+  readonly streams?: readonly Stream[];
+  readonly format?: { readonly duration?: string; readonly start_time?: string; readonly format_name?: string };
+}
+
+/** Null where it is so much that its beginning was not kept. */
+function shownIn(stdout: string): Shown | null {
+  try {
+    return JSON.parse(stdout) as Shown;
+  } catch {
+    return null;
+  }
 }
 
 /** The last thing that the program said, without addresses in memory and paths. */

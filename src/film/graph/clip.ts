@@ -3,6 +3,7 @@ import { FilmError } from "../ffmpeg/film-error.ts";
 import { inputArgs } from "../ffmpeg/input-args.ts";
 import { mostSeconds, type Probed, type ProbedVideo, plainError, probe, tooLong } from "../ffmpeg/probe.ts";
 import { runProgram } from "../ffmpeg/run-program.ts";
+import { sizeFault } from "./size.ts";
 
 /** A clip with pictures; `seconds` is where its last frame ends, by the frames and not by the header. */
 export interface Clip extends Probed {
@@ -24,6 +25,8 @@ export async function openClip(path: string, name: string, signal?: AbortSignal)
   const { video } = probed;
   if (video === null) throw new FilmError("CLIP_DAMAGED", `${name} holds no pictures`);
   if (video.isStill) return { ...probed, name, video };
+  const fault = sizeFault(video);
+  if (fault !== null) throw new FilmError("CLIP_DAMAGED", `${name} is a film of ${fault}`);
   const seconds = await pictureSeconds(probed, name, signal);
   if (seconds < probed.seconds - MOST_APART) {
     const said = `its pictures end at ${seconds.toFixed(1)} s of ${probed.seconds.toFixed(1)} s`;

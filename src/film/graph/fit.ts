@@ -1,4 +1,4 @@
-import { even, type Pixels } from "./size.ts";
+import { even, type Pixels, scaleFilter } from "./size.ts";
 
 /**
  * How pictures of another shape fill the frame: `crop` cuts what is beyond it, `pad` leaves bars, `blur` fills these with
@@ -23,13 +23,13 @@ export function fitFilter(
   if (Math.abs(is / shall - 1) < ALIKE) return `scale=${frame},setsar=1`;
   const inside = scaled(from, Math.min(to.width / from.width, to.height / from.height), to);
   const around = scaled(from, Math.max(to.width / from.width, to.height / from.height), null);
-  if (fit === "crop") return `scale=${around.width}:${around.height},crop=${frame},setsar=1`;
-  const small = `scale=${inside.width}:${inside.height},setsar=1`;
+  if (fit === "crop") return `${scaleFilter(around)},crop=${frame},setsar=1`;
+  const small = `${scaleFilter(inside)},setsar=1`;
   if (fit === "pad") return `${small},pad=${frame}:(ow-iw)/2:(oh-ih)/2`;
   // Blurred at an eighth of the size, which looks the same and takes a fraction of the time.
   const [wide, high] = [even(to.width / 8), even(to.height / 8)];
   const back = scaled(from, Math.max(wide / from.width, high / from.height), null);
-  const blurred = `scale=${back.width}:${back.height},crop=${wide}:${high},gblur=sigma=5,lutyuv=y=val*0.85,scale=${frame},setsar=1`;
+  const blurred = `${scaleFilter(back)},crop=${wide}:${high},gblur=sigma=5,lutyuv=y=val*0.85,scale=${frame},setsar=1`;
   const [a, b, c, d] = ["a", "b", "c", "d"].map((one) => `[${label}${one}]`);
   return `split${a}${b};${a}${blurred}${c};${b}${small}${d};${c}${d}overlay=(W-w)/2:(H-h)/2`;
 }

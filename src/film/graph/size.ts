@@ -1,4 +1,5 @@
 import { FilmError } from "../ffmpeg/film-error.ts";
+import { MOST_PIXELS as MOST_DRAWN } from "../ffmpeg/input-args.ts";
 
 /** Shapes of a film. */
 export type Format = "16:9" | "9:16" | "1:1" | "4:5";
@@ -12,17 +13,29 @@ export interface Pixels {
 
 /** Encoders take whole pairs of pixels. */
 export function even(length: number): number {
-  return Math.max(2, 2 * Math.round(length / 2));
+  return Math.max(LEAST, 2 * Math.round(length / 2));
 }
+
+const LEAST = 2;
 
 /** Of a side. */
 export const MOST_PIXELS = 8192;
+/** Of a picture of a film that is written, a little more than 8K: encoders keep dozens of them in memory. */
+const MOST_FILM_PIXELS = 36_000_000;
+
+/** What is wrong with the size of a film, for the end of a sentence; null: nothing. */
+export function sizeFault({ width, height }: Pixels): string | null {
+  const isFine = Math.max(width, height) <= MOST_PIXELS && width * height <= MOST_FILM_PIXELS;
+  if (isFine) return null;
+  return `${width}x${height} pixels: more than ${MOST_PIXELS} a side or ${MOST_FILM_PIXELS / 1e6} million in all`;
+}
 
 /** Size of a picture: as it was asked for, else that of the first clip. */
 export function pixelsOf(size: Size | undefined, format: Format | undefined, first: Pixels): Pixels {
   const exact = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? "");
   if (exact !== null) return checked({ width: even(Number(exact[1])), height: even(Number(exact[2])) });
-  if (size === undefined && format === undefined) return { width: even(first.width), height: even(first.height) };
+  if (size === undefined && format === undefined)
+    return checked({ width: even(first.width), height: even(first.height) }, LEAST);
   const short = size === undefined ? Math.min(first.width, first.height) : Number(size.replace("p", ""));
   const [wide = 16, high = 9] = (format ?? "16:9").split(":").map(Number);
   return checked(
@@ -32,13 +45,20 @@ export function pixelsOf(size: Size | undefined, format: Format | undefined, fir
   );
 }
 
-function checked(pixels: Pixels): Pixels {
-  const isFine = [pixels.width, pixels.height].every((one) => Number.isFinite(one) && one >= 16 && one <= MOST_PIXELS);
-  if (isFine) return pixels;
+function checked(pixels: Pixels, least = 16): Pixels {
+  const isFine = [pixels.width, pixels.height].every((one) => Number.isFinite(one) && one >= least);
+  if (isFine && sizeFault(pixels) === null) return pixels;
   throw new FilmError(
     "FILM_INPUT",
-    `${pixels.width}x${pixels.height} is no size: give 16 to ${MOST_PIXELS} pixels a side`,
+    `${pixels.width}x${pixels.height} is no size: give 16 to ${MOST_PIXELS} pixels a side, ${MOST_FILM_PIXELS / 1e6} million in all`,
   );
+}
+
+/** The filter that scales pictures. @throws FilmError where a shape that is all width or height would take any memory */
+export function scaleFilter({ width, height }: Pixels): string {
+  if (width * height <= MOST_DRAWN) return `scale=${width}:${height}`;
+  const why = "a picture is much too long for the shape that it is to fill";
+  throw new FilmError("FILM_INPUT", `${why}: it would be drawn at ${width}x${height}; cut it before`);
 }
 
 /** The ratio as it stands in the name of a file. */

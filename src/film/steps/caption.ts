@@ -63,7 +63,7 @@ export function caption(task: Task, name: string, film: Media<"video">, options:
     { film, ...own, lines },
     {
       files: { film: "video", "captions.srt": "text", "captions.vtt": "text" },
-      version: "2",
+      version: "3",
       ...(own.burn === false
         ? {}
         : { letters: { texts: knownTexts(lines as readonly SpokenLine[]), style: own.style ?? {} } }),

@@ -24,6 +24,7 @@ import { type Fit, fitFilter } from "../graph/fit.ts";
 import { type Box, type Corner, logoBox } from "../graph/layout.ts";
 import { filmArgs, PLAIN_SOUND, SAMPLE_RATE, SOUND_ARGS } from "../graph/output.ts";
 import { EARLY, rateOf } from "../graph/rate.ts";
+import { scaleFilter } from "../graph/size.ts";
 
 export interface Logo {
   readonly picture: Media<"image">;
@@ -183,7 +184,7 @@ async function withLogo(
   const { corner, width, opacity = 1 } = logo;
   const box = logoBox(clip.video, { corner, width, picture: video, lowerThird });
   const chains = [
-    `[${graph.inputs.length}:V:0]format=rgba,scale=${box.width}:${box.height},colorchannelmixer=aa=${opacity}[logo]`,
+    `[${graph.inputs.length}:V:0]format=rgba,${scaleFilter(box)},colorchannelmixer=aa=${opacity}[logo]`,
     `[${graph.last}][logo]overlay=${box.x}:${box.y}[branded]`,
   ];
   const inputs = [...graph.inputs, { path: logo.picture.path, name: "the logo" }];

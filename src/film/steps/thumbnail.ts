@@ -25,7 +25,7 @@ export function thumbnail(task: Task, name: string, film: Media<"video">, option
     { film, ...own },
     {
       files: { picture: "image" },
-      version: "1",
+      version: "2",
       step,
       make: (given, context) => pictureFile(given as unknown as Given, context),
     },
@@ -41,6 +41,9 @@ interface Given {
 }
 
 const LOOKED_AT = 10;
+/** Frames that are compared at most, and their pixels: the filter keeps all of them in memory. */
+const MOST_FRAMES = 300;
+const MOST_KEPT_PIXELS = MOST_FRAMES * 1920 * 1080;
 
 async function pictureFile(given: Given, { signal, file }: TaskContext): Promise<Pixels> {
   const { film, at, size, format, fit = "crop" } = given;
@@ -49,7 +52,11 @@ async function pictureFile(given: Given, { signal, file }: TaskContext): Promise
   // The last frame begins a little before the end.
   const start = at === undefined ? 0 : Math.max(0, Math.min(at, clip.seconds - 1.5 / (clip.video.fps || 30)));
   const frames = Math.max(1, Math.floor(Math.min(LOOKED_AT, clip.seconds) * clip.video.fps));
-  const best = at === undefined ? `thumbnail=n=${Math.min(frames, 300)},` : "";
+  const looked = Math.min(frames, MOST_FRAMES);
+  const most = Math.max(1, Math.floor(MOST_KEPT_PIXELS / (clip.video.width * clip.video.height)));
+  const step = Math.ceil(looked / most);
+  const fewer = step > 1 ? `framestep=${step},` : "";
+  const best = at === undefined ? `${fewer}thumbnail=n=${Math.ceil(looked / step)},` : "";
   await runFfmpeg({
     inputs: [{ ...clip, args: start > 0 ? ["-ss", String(start)] : [] }],
     args: [
