@@ -1,9 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Beyond what a webhook may have, so that its receiver is the one to refuse it. */
-const MOST_BODY_BYTES = 16 * 1024 * 1024;
-/** Of all bodies that are held at once: nobody is known to be genuine before the whole body is there. */
-const MOST_BYTES_HELD = 64 * 1024 * 1024;
+export interface BodyLimits {
+  /** Of one body: beyond what a webhook may have, so that its receiver is the one to refuse it. */
+  readonly mostBytes: number;
+  /** Of all bodies that are held at once: nobody is known to be genuine before the whole body is there. */
+  readonly mostBytesHeld: number;
+}
+
+const MIB = 1024 * 1024;
+export const BODY_LIMITS: BodyLimits = { mostBytes: 16 * MIB, mostBytesHeld: 64 * MIB };
 /** The longest that one body may take, milliseconds. */
 const BODY_MS = 10_000;
 /** A sender reads the refusal only while nobody hangs up on what it still sends, milliseconds. */
@@ -17,9 +22,16 @@ const HANG_UP_AFTER_MS = 1_000;
 export function nodeHandler(
   handle: (request: Request) => Promise<Response>,
 ): (incoming: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return boundedNodeHandler(handle, BODY_LIMITS);
+}
+
+export function boundedNodeHandler(
+  handle: (request: Request) => Promise<Response>,
+  limits: BodyLimits,
+): (incoming: IncomingMessage, response: ServerResponse) => Promise<void> {
   const held = new Set<Body>();
   return async (incoming, response) => {
-    const body = new Body(incoming, held);
+    const body = new Body(incoming, held, limits);
     try {
       const answer = await answerTo(handle, incoming, body);
       const text = await answer.text();
@@ -67,18 +79,20 @@ class Body {
   readonly refused: Promise<Response>;
   readonly #incoming: IncomingMessage;
   readonly #held: Set<Body>;
+  readonly #limits: BodyLimits;
   #timer: NodeJS.Timeout | undefined;
   #isWhole = false;
   #refuse: (answer: Response) => void = () => {};
   #fail: (error: Error) => void = () => {};
 
-  constructor(incoming: IncomingMessage, held: Set<Body>) {
+  constructor(incoming: IncomingMessage, held: Set<Body>, limits: BodyLimits) {
     this.sender = incoming.socket.remoteAddress ?? "";
     this.refused = new Promise((resolve) => {
       this.#refuse = resolve;
     });
     this.#incoming = incoming;
     this.#held = held;
+    this.#limits = limits;
   }
 
   get isWhole(): boolean {
@@ -118,10 +132,10 @@ class Body {
   }
 
   #take(bytes: number): boolean {
+    const { mostBytes, mostBytesHeld } = this.#limits;
     this.bytes += bytes;
-    if (this.bytes > MOST_BODY_BYTES) this.#end(refusal(413, "the body is too large"));
-    else
-      while (sumOf(this.#held) > MOST_BYTES_HELD) oldestOfGreediest(this.#held).#end(refusal(503, "too much at once"));
+    if (this.bytes > mostBytes) this.#end(refusal(413, "the body is too large"));
+    else while (sumOf(this.#held) > mostBytesHeld) oldestOfGreediest(this.#held).#end(refusal(503, "too much at once"));
     return this.#held.has(this);
   }
 

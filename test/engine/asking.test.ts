@@ -217,7 +217,6 @@ describe("A status that can never be read", () => {
   async function stopped(minutes: number) {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", unread);
-    const from = world.clock.now();
     const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
     for (let passed = 0; passed < minutes * 60_000; passed += 1_000) {
       await settle();
@@ -254,7 +253,6 @@ describe("A status that can never be read", () => {
   test("while the run goes on, too", async () => {
     const world = await openFakeShow();
     const model = new HidingModel("fal.video", unread);
-    const from = world.clock.now();
     const handle = await world.show.run(boat(model), {}, { id: "x", outDir: world.outDir });
     for (let passed = 0; passed < 180; passed += 1) {
       await settle();

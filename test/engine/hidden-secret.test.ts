@@ -16,6 +16,7 @@ import { serve, textUntil } from "../handler/support/served.ts";
 import { fakeService, json } from "../support/fake-service.ts";
 import { apiCallError, MockProvider } from "../support/mock-models.ts";
 import { type PassingAnswer, startProxy } from "../support/proxy.ts";
+import { isFull } from "../support/sample.ts";
 import { leaksIn, providerKeys, secretForms } from "../support/secret-forms.ts";
 
 const secret = "Zq3-kW9_vT7.hidden+part/of=the&key";
@@ -85,7 +86,14 @@ test.each(Object.entries(secretForms))(
   },
 );
 
-describe.each(Object.entries(secretForms))("a service that repeats the key %s", (_form, write) => {
+const inEveryForm = (secret: string) =>
+  Object.values(secretForms)
+    .map((write) => write(secret))
+    .join(" ");
+// A full check has a run for each form alone, too.
+const told = [["in every form", inEveryForm] as const, ...(isFull ? Object.entries(secretForms) : [])] as const;
+
+describe.each(told)("a service that repeats the key %s", (_form, write) => {
   test.each(["goes well", "is refused"])(
     "leaves nothing of it in journal, events, report, manifests, logs or results of a run that %s",
     async (how) => {

@@ -60,7 +60,11 @@ test("a model is looked at for its key when its work ends or cannot be asked for
     build: ({ generate }) => ({ a: generate("a", model, { prompt: "a film" }, { maxCost: "0.05" }) }),
   });
   const world = await openFakeShow();
-  const result = await during(world.clock, (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result());
+  const result = await during(
+    world.clock,
+    (await world.show.run(show, {}, { id: "x", budget: "1.00" })).result(),
+    5_000,
+  );
   expect(result.status).toBe("succeeded");
   expect(provider.asked).toBeGreaterThan(10);
   // Before it is sent, and at its end.

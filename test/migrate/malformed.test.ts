@@ -238,10 +238,10 @@ describe("sizes", () => {
   });
 
   test("JSON Lines of more bytes than a document may have are read line by line, and a line that is too long is named", async () => {
-    const line = JSON.stringify({ ...good, text_prompt: "x".repeat(100_000) });
-    const lines = Array.from({ length: 350 }, (_, index) => (index === 300 ? `${line}${" ".repeat(5_000_000)}` : line));
+    const line = JSON.stringify({ ...good, text_prompt: "x".repeat(10_000) });
+    const lines = Array.from({ length: 350 }, (_, index) => (index === 300 ? `${line}${" ".repeat(500_000)}` : line));
     const path = file("large.jsonl", lines.join("\n"));
-    const read = await readV2File(path);
+    const read = await readV2File(path, { maxBytes: 3_000_000, maxLineBytes: 400_000 });
     expect(read.sources.length).toBe(349);
     expect(read.problems).toMatchObject([{ code: "too-large", line: 301, column: 1 }]);
   });

@@ -3,17 +3,20 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { createWebhookHandler } from "../../src/api/index.ts";
-import { nodeHandler } from "../../src/worker/index.ts";
+import { BODY_LIMITS, boundedNodeHandler } from "../../src/worker/node-handler.ts";
+import { isFull } from "../support/sample.ts";
 import { signedHeaders, signingKey } from "../support/signed-webhook.ts";
 
-const MIB = 1024 * 1024;
+/** A full check sends bodies of the real size. */
+const MIB = isFull ? 1024 * 1024 : 64 * 1024;
+const SMALL_LIMITS = { mostBytes: 16 * MIB, mostBytesHeld: 64 * MIB };
 const ends: (() => void)[] = [];
 afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-async function serve(handle: (request: Request) => Promise<Response>): Promise<number> {
-  const handler = nodeHandler(handle);
+async function serve(handle: (request: Request) => Promise<Response>, limits = SMALL_LIMITS): Promise<number> {
+  const handler = boundedNodeHandler(handle, limits);
   const server = createServer((incoming, response) => void handler(incoming, response)).listen(0, "127.0.0.1");
   await once(server, "listening");
   ends.push(() => {
@@ -63,6 +66,10 @@ test("a body beyond 16 MiB is refused before all of it came", async () => {
   expect(await status).toBe(413);
 });
 
+test("a body may have 16 MiB, and all that are held at once 64 MiB", () => {
+  expect(BODY_LIMITS).toEqual({ mostBytes: 16 * 1024 ** 2, mostBytesHeld: 64 * 1024 ** 2 });
+});
+
 test("unfinished bodies hold 64 MiB at most: one more is refused for now, and room comes back", async () => {
   const port = await serve(echo);
   const posts = Array.from({ length: 5 }, () => begin(port));
@@ -88,10 +95,10 @@ test("a handler that refuses by the headers is answered for before the body has 
 
 test("a handler that stops reading in the middle has its answer sent, and the server goes on", async () => {
   const { privateKey, publicKey } = signingKey();
-  const port = await serve(createWebhookHandler({ publicKey }));
+  const port = await serve(createWebhookHandler({ publicKey }), BODY_LIMITS);
   const headers = signedHeaders({ privateKey, body: "x", signedAt: Date.now() });
   const { sending, status } = begin(port, headers);
-  for (let piece = 0; piece < 5; piece += 1) sending.write(Buffer.alloc(MIB));
+  for (let piece = 0; piece < 5; piece += 1) sending.write(Buffer.alloc(1024 ** 2));
   expect(await status).toBe(413);
   sending.end();
   expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(405);

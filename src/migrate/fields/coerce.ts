@@ -1,4 +1,5 @@
-import { readPattern } from "../../catalog/validate/pattern.ts";
+import { BoundedMap } from "../../api/bounded-map.ts";
+import { type ReadPattern, readPattern } from "../../catalog/validate/pattern.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
@@ -126,12 +127,16 @@ function fitText(field: FieldView, value: string): Coerced {
   return { fits: true, value, why: null };
 }
 
+/** Read once for many bodies. */
+const patterns = new BoundedMap<string, ReadPattern>(100);
+
 /**
  * The pattern is untrusted; one that is invalid, or may not terminate, accepts everything: the plan validates it later.
  */
 function matches(pattern: string, value: string): boolean {
   try {
-    const { matcher, isLinear } = readPattern(pattern);
+    const { matcher, isLinear } = patterns.get(pattern) ?? readPattern(pattern);
+    patterns.set(pattern, { matcher, isLinear });
     return !isLinear || matcher.test(value);
   } catch {
     return true;

@@ -43,6 +43,7 @@ export class SampleRun {
   readonly id: string;
   readonly events: StoredEvent[] = [];
   now = start;
+  readonly #submits = new Map<string, number>();
 
   constructor(
     steps: readonly PlanStep[],
@@ -95,6 +96,7 @@ export class SampleRun {
 
   submit(step: string, attempt = 1): this {
     const jobId = `job_${step}_${attempt}`;
+    this.#submits.set(step, this.lastAttempt(step) + 1);
     return this.intend(step, attempt).add({
       type: "job.submitted",
       step,
@@ -111,8 +113,7 @@ export class SampleRun {
   }
 
   lastAttempt(step: string): number {
-    const own = this.events.filter(({ event }) => event.type === "job.submitted" && event.step === step);
-    return own.length;
+    return this.#submits.get(step) ?? 0;
   }
 
   begin(step: string, attempt = 1): this {
