@@ -226,7 +226,7 @@ test("whatever comes first, every log is told once and in order, then the termin
         expect(pending.size).toBe(0);
       },
     ),
-    { numRuns: isFull ? 4000 : 150 },
+    { numRuns: isFull ? 4000 : 100 },
   );
   // The property would be empty if streams seldom had to be made anew, or seldom came to a whole connection.
   expect(reached.mended).toBeGreaterThan(40);

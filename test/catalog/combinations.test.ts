@@ -12,7 +12,7 @@ import { catalogWith, entryOf } from "../families/support.ts";
 import { ask, start } from "../local-service/support/service.ts";
 import { tableText } from "../support/large-catalog/index.ts";
 
-const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 300);
+const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 100);
 const HEADING = "Accepted field combinations (one per input mode):";
 const picture = {
   type: "object",

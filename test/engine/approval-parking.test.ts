@@ -7,6 +7,7 @@ import { fastFolder } from "../../src/testing/surroundings.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
@@ -156,6 +157,6 @@ test("so are all three in any order", async () => {
   });
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule) => check(await explore(schedule))),
-    { numRuns: 100 },
+    { numRuns: isFull ? 100 : 30 },
   );
 });

@@ -164,6 +164,6 @@ test("Killed at any two boundaries, no request is paid for twice, and none of a 
       );
       expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
     }),
-    { numRuns: isFull ? 400 : 15 },
+    { numRuns: isFull ? 400 : 8 },
   );
 }, 120_000);

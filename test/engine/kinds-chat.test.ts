@@ -306,7 +306,7 @@ test("whatever becomes of each request, the question ends, every answer is on th
       expect(result.cost.micros).toBeLessThanOrEqual(attempts * (2_500 + 1_000));
       expect(result.status === "succeeded").toBe(happened.at(-1) === "good");
     }),
-    { numRuns: isFull ? 500 : 50 },
+    { numRuns: isFull ? 500 : 20 },
   );
 });
 

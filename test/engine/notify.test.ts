@@ -278,7 +278,7 @@ test("each notice is told at least once, in whatever order processes die, fail a
       expect(told.size).toBe(count);
       expect(await journal.notices()).toEqual([]);
     }),
-    { numRuns: isFull ? 2000 : 60 },
+    { numRuns: isFull ? 2000 : 25 },
   );
 });
 

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Pipeline, pipeline, type ResumeOptions, text } from "../../src/index.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
+import { isFull } from "../support/sample.ts";
 
 const LINE = "Fresh bread from six in the morning";
 const OTHER = "Hallo";
@@ -159,6 +160,6 @@ test("after any edits no step says an old text, unless somebody chose so", async
         });
       }
     }),
-    { numRuns: 8 },
+    { numRuns: isFull ? 100 : 4 },
   );
 });

@@ -158,6 +158,6 @@ test("no sequence of reruns and edits asks for the same take twice", async () =>
       }
       expect(bodies().length).toBeGreaterThanOrEqual(count);
     }),
-    { numRuns: isFull ? 150 : 8 },
+    { numRuns: isFull ? 150 : 4 },
   );
 });

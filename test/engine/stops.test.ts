@@ -90,7 +90,7 @@ describe("A stop is meant once", () => {
         }
         expect((await world.show.show("x")).status).toBe("succeeded");
       }),
-      { numRuns: isFull ? 60 : 12 },
+      { numRuns: isFull ? 60 : 6 },
     );
   }, 60_000);
 

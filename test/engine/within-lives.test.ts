@@ -135,7 +135,7 @@ async function prove({ takes, fails, parts, lives }: Case): Promise<void> {
 test(
   "killed, stopped, driven and resumed at any moment, every late job is bought once, counted and collected",
   async () => {
-    await fc.assert(fc.asyncProperty(anyCase, prove), { numRuns: isFull ? 1_000 : 15, endOnFailure: true });
+    await fc.assert(fc.asyncProperty(anyCase, prove), { numRuns: isFull ? 1_000 : 8, endOnFailure: true });
   },
   isFull ? 900_000 : 60_000,
 );

@@ -12,7 +12,7 @@ import type { Json } from "../../src/plan/plan.ts";
 import { ask, start } from "../local-service/support/service.ts";
 import { catalogWith, entryOf, film, WORDS_ONLY } from "./support.ts";
 
-const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 120);
+const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 50);
 const picture = { source: "asset", asset_id: "asset_00000000-0000-4000-8000-000000000000" };
 
 /** What a plan says of an input: step, field and message of each problem. */

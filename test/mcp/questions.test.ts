@@ -1,6 +1,7 @@
 import { CallToolResultSchema, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { isFull } from "../support/sample.ts";
 import { clientOf, decide, rawClient, type SessionWorld, sessionWorld } from "./support/in-memory.ts";
 
 let world: SessionWorld;
@@ -155,7 +156,7 @@ test("whatever is answered to parallel questions, in whatever order: one decisio
       });
       expect((await world.show.show(run)).cost).toBe(isApproved ? "0.045" : "0.02");
     }),
-    { numRuns: 12 },
+    { numRuns: isFull ? 100 : 5 },
   );
 });
 

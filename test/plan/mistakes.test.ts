@@ -19,7 +19,7 @@ import { builtInCatalog } from "../support/built-in-catalog.ts";
 const catalog = builtInCatalog();
 const facts = { path: "/a.png", sha256: "a".repeat(64), sizeBytes: 9, contentType: "image/png" };
 const files = new Map([["a.png", facts]]);
-const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 100 * Number(process.env.SHOWRUNNER_TEST_SHARE ?? 1));
+const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 100 * Number(process.env.SHOWRUNNER_TEST_SHARE ?? 0.4));
 
 const story = z.object({ title: z.string(), count: z.int(), scenes: z.array(z.object({ prompt: z.string() })) });
 

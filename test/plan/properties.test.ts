@@ -6,7 +6,7 @@ import { diffPlans } from "../../src/plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../src/plan/plan.ts";
 import { expanded, planned } from "./support/planned.ts";
 
-const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 100 * Number(process.env.SHOWRUNNER_TEST_SHARE ?? 1));
+const runs = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 100 * Number(process.env.SHOWRUNNER_TEST_SHARE ?? 0.4));
 const schema = z.object({ title: z.string(), lines: z.array(z.string()) });
 
 /** One step of some kind, what it asks for, how it is run, and which steps before it it uses. */

@@ -6,6 +6,7 @@ import { OverBudgetError, RunDiffersError, WalletShortError } from "../../src/in
 import { CallerError, InvalidOptionError, PlanProblemsError, type Problem, type RunState } from "../../src/internal.ts";
 import { RunUnknownError } from "../../src/journal/errors.ts";
 import { type Audience, problemFor, refusalFor, runText, Unplannable } from "../../src/served/index.ts";
+import { isFull } from "../support/sample.ts";
 
 /** What no caller may read, as errors say it. */
 const SECRETS = [
@@ -83,7 +84,7 @@ test("whatever is thrown, callers read none of its words; the log has what needs
       if (reference !== null && status !== 402) expect(message).toContain(reference);
       if (status >= 500) expect(log).toHaveLength(1);
     }),
-    { numRuns: 500 },
+    { numRuns: isFull ? 500 : 100 },
   );
 });
 

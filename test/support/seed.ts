@@ -2,7 +2,8 @@ import { configureGlobal } from "fast-check";
 import { afterAll, expect, vi } from "vitest";
 
 // A check of every change draws the same examples each time; a full check draws new ones, and says their seed on a failure.
-if (process.env.SHOWRUNNER_TEST_RUNS === undefined) configureGlobal({ seed: 20_261_122 });
+const isQuick = process.env.SHOWRUNNER_TEST_RUNS === undefined;
+if (isQuick) configureGlobal({ seed: 20_261_122, numRuns: process.env.SHOWRUNNER_TEST_SHARE === undefined ? 40 : 100 });
 
 // Test files share processes: a server or a loop that one leaves behind slows, or stops, all that follow.
 const before = leftovers();

@@ -14,6 +14,7 @@ import {
   NEW_DELIVERY,
   replay,
 } from "../../../src/local-service/webhooks/deliveries.ts";
+import { isFull } from "../../support/sample.ts";
 
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   PENDING: ["DELIVERING"],
@@ -59,7 +60,7 @@ test("in any sequence of outcomes, kills and replays, a delivery moves only alon
         expect(MOVES[states[index]!.status]).toContain(state.status);
       });
     }),
-    { numRuns: 1000 },
+    { numRuns: isFull ? 1000 : 200 },
   );
 });
 
@@ -76,7 +77,7 @@ test("in any sequence, attempts and replays never fall, a cycle has at most 12, 
         expect(state.attempts > 0).toBe(state.lastAttemptAt !== null);
       });
     }),
-    { numRuns: 1000 },
+    { numRuns: isFull ? 1000 : 200 },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { isFull } from "../../support/sample.ts";
 import { announced, deliveryOf, ended, eventOf, redeliver } from "../support/deliveries.ts";
 import { receiver } from "../support/receiver.ts";
 import { ask, type Body, get, key, start } from "../support/service.ts";
@@ -211,6 +212,6 @@ test("over real sockets, any sequence of answers and replays keeps to the chart 
         return isOver ? ended(service, jobId, now.attempts + 1) : deliveryOf(service, jobId);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: isFull ? 100 : 5 },
   );
 });
