@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { HOUR_MS } from "../duration.ts";
 import { discardUnnamed, isRunId, type Showrunner } from "../internal.ts";
 import { keepFile, type Refusal, Shares } from "../served/index.ts";
@@ -30,34 +31,31 @@ export interface SentBytes {
 /** What a file is kept for: a request, a quote that ends then (epoch milliseconds), a run. */
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
+/** Before a file is removed, a mark says so: who sends it meanwhile waits for the end of that. With its process it ends so late, milliseconds. */
+const REMOVAL_MS = 60_000;
+const REMOVAL_POLL_MS = 20;
+
 /** What the marks beside a file say. */
 interface Kept {
   readonly isUsed: boolean;
+  /** Whether the media store may have it too. */
+  readonly isCopied: boolean;
   readonly runs: readonly string[];
   /** When the file went, epoch milliseconds: its copy in the media store may be there. */
   readonly endedAt: number | null;
   readonly sizeBytes: number;
 }
 
-/** Files of one caller, as this process knows them. */
-interface Place {
-  /** Bytes that count, by hash. */
-  readonly sizes: Map<string, number>;
-  /** Hashes that requests have just let go of, and whether there may be copies. */
-  readonly freed: Map<string, boolean>;
-  receiving: number;
-  /** Null: nothing is being removed. */
-  removing: Promise<void> | null;
-}
-
 /**
  * Files that callers sent. Those of a quote end with it, those of a request that led to neither a quote nor a run at once, and those of a run
  * with the run; so do their copies in the media store. Bytes that belong to no run are bounded by caller and in all.
+ * Processes may share the folder: who uses a file marks it and then looks whether it is being removed, who removes it does both the other way round.
  */
 export class SentFiles {
   readonly #parts: Parts;
   readonly #shares: Shares;
-  readonly #places = new Map<string, Place>();
+  /** Bytes that count, by owner and hash, as this process knows them. */
+  readonly #sizes = new Map<string, Map<string, number>>();
   #counted: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -79,23 +77,20 @@ export class SentFiles {
   async receive({ owner, id }: RequestFiles, { bytes, ...how }: SentBytes): Promise<string> {
     this.#counted ??= this.#begin();
     await this.#counted;
-    const place = this.#place(owner);
-    place.receiving += 1;
     let came = 0;
     const take = (sizeBytes: number) => {
       this.#shares.take(owner, sizeBytes);
       came += sizeBytes;
     };
     try {
-      await place.removing;
-      const { path } = await keepFile(passing(bytes, take), { ...how, folder: join(this.#parts.folder, owner) });
+      const folder = join(this.#parts.folder, owner);
+      const { path } = await keepFile(passing(bytes, take), { ...how, folder, makeOwn: (own) => use(own, id) });
       this.#shares.free(owner, came);
       came = 0;
-      await this.mark(owner, shaOf(path), { request: id });
+      await this.#count(owner, shaOf(path));
       return path;
     } finally {
       this.#shares.free(owner, came);
-      place.receiving -= 1;
     }
   }
 
@@ -116,35 +111,14 @@ export class SentFiles {
     await this.#count(owner, sha256);
   }
 
-  /** The request is answered: files that nothing else uses go, also those that an earlier one left while this one sent its own. */
+  /** The request is answered: files that nothing else uses go. */
   async release({ owner, id, mayBeCopied }: RequestFiles, hashes: readonly string[]): Promise<void> {
-    if (hashes.length === 0 && !this.#places.has(owner)) return;
     for (const sha256 of hashes) {
-      await rm(join(this.#folderOf(owner, sha256), `.request-${id}`), { force: true });
-      const { freed } = this.#place(owner);
-      freed.set(sha256, mayBeCopied || freed.get(sha256) === true);
+      const folder = this.#folderOf(owner, sha256);
+      if (mayBeCopied) await writeFile(join(folder, ".copied-1"), "").catch(unlessMissing);
+      await rm(join(folder, `.request-${id}`), { force: true });
+      await this.#endUnused(owner, sha256);
     }
-    await this.#remove(owner, async ({ freed }) => {
-      const hashesFreed = [...freed];
-      freed.clear();
-      for (const [sha256, isCopied] of hashesFreed) await this.#endUnused(owner, sha256, isCopied);
-    });
-  }
-
-  /** Removes files of an owner, unless one is on its way, which may be the same again: its request is released later. */
-  async #remove(owner: string, remove: (place: Place) => Promise<void>): Promise<void> {
-    const place = this.#place(owner);
-    const removed = (place.removing ?? Promise.resolve()).then(async () => {
-      if (place.receiving === 0) await remove(place);
-    });
-    const removing = removed
-      .catch(() => {})
-      .then(() => {
-        if (place.removing === removing) place.removing = null;
-        this.#forgetEmpty(owner);
-      });
-    place.removing = removing;
-    await removed;
   }
 
   /** Removes what has ended: files of quotes and runs, copies of them, and what killed processes left. */
@@ -154,31 +128,43 @@ export class SentFiles {
     for await (const { owner, sha256, ageMs } of this.#all()) {
       const { endedAt } = await this.#kept(owner, sha256);
       if (endedAt === null) {
-        if (ageMs > SWEEP_MS) await this.#remove(owner, () => this.#endUnused(owner, sha256, true));
+        if (ageMs > SWEEP_MS) await this.#endUnused(owner, sha256, { mayBeCopied: true });
       } else if (endedAt + COPIES_MS <= now()) gone.push({ owner, sha256 });
     }
     if (gone.length === 0) return;
     await discardUnnamed(show.journal, show.media, new Set(gone.map(({ sha256 }) => sha256)));
     for (const { owner, sha256 } of gone) {
-      await this.#remove(owner, async () => {
-        if ((await this.#kept(owner, sha256)).endedAt === null) return;
-        await rm(this.#folderOf(owner, sha256), { recursive: true, force: true });
-        await this.#count(owner, sha256);
-      });
+      await this.#remove(owner, sha256, ({ isUsed, endedAt }) => (isUsed || endedAt === null ? null : {}));
     }
   }
 
-  async #endUnused(owner: string, sha256: string, mayBeCopied: boolean): Promise<void> {
-    const { isUsed, runs, endedAt, sizeBytes } = await this.#kept(owner, sha256);
-    if (isUsed || endedAt !== null) return;
-    for (const run of runs) if ((await this.#parts.show.journal.run(run)) !== null) return;
+  async #endUnused(owner: string, sha256: string, { mayBeCopied = false } = {}): Promise<void> {
+    await this.#remove(owner, sha256, async ({ isUsed, isCopied, runs, endedAt, sizeBytes }) => {
+      if (isUsed || endedAt !== null) return null;
+      for (const run of runs) if ((await this.#parts.show.journal.run(run)) !== null) return null;
+      return mayBeCopied || isCopied ? { mark: `.ended-${this.#parts.now()}-${sizeBytes}` } : {};
+    });
+  }
+
+  /** Removes a file with its marks, or leaves one in their place. `decide`: null where the file stays. */
+  async #remove(
+    owner: string,
+    sha256: string,
+    decide: (kept: Kept) => Promise<{ readonly mark?: string } | null> | { readonly mark?: string } | null,
+  ): Promise<void> {
     const folder = this.#folderOf(owner, sha256);
-    if (mayBeCopied) {
+    const removal = `.removing-${randomUUID()}`;
+    if ((await decide(await this.#kept(owner, sha256))) !== null) {
+      await writeFile(join(folder, removal), "").catch(unlessMissing);
+      const decided = await decide(await this.#kept(owner, sha256));
       // Before the file goes: should this process die in between, a sweep begins anew.
-      const mark = `.ended-${this.#parts.now()}-${sizeBytes}`;
-      await writeFile(join(folder, mark), "");
-      for (const name of await namesIn(folder)) if (name !== mark) await rm(join(folder, name), { force: true });
-    } else await rm(folder, { recursive: true, force: true });
+      if (decided?.mark !== undefined) await writeFile(join(folder, decided.mark), "").catch(unlessMissing);
+      for (const name of decided === null ? [] : await namesIn(folder))
+        if (name !== decided?.mark && name !== removal) await rm(join(folder, name), { force: true });
+      await rm(join(folder, removal), { force: true });
+      // Whoever sent it again has a mark there by now.
+      await rmdir(folder).catch(() => {});
+    }
     await this.#count(owner, sha256);
   }
 
@@ -204,47 +190,35 @@ export class SentFiles {
 
   async #kept(owner: string, sha256: string): Promise<Kept> {
     const { folder, now } = { folder: this.#folderOf(owner, sha256), now: this.#parts.now() };
-    let [isUsed, sizeBytes, endedBytes] = [false, 0, 0];
+    let [isUsed, isCopied, sizeBytes, endedBytes] = [false, false, 0, 0];
     let endedAt: number | null = null;
     const runs: string[] = [];
     for (const name of await namesIn(folder)) {
-      const [, kind, value = ""] = /^\.(request|until|run|ended)-(.+)$/.exec(name) ?? [];
+      const [, kind, value = ""] = /^\.(request|until|run|ended|copied|removing)-(.+)$/.exec(name) ?? [];
       const found = kind === undefined || kind === "request" ? await stat(join(folder, name)).catch(() => null) : null;
       if (kind === undefined) sizeBytes += found?.size ?? 0;
       // A request that takes longer has ended with its process.
       else if (kind === "request") isUsed ||= found !== null && now - found.mtimeMs < SWEEP_MS;
       else if (kind === "until") isUsed ||= Number(value) > now;
       else if (kind === "ended") [endedAt = 0, endedBytes = 0] = value.split("-").map(Number);
-      else if (isRunId(value)) runs.push(value);
+      else if (kind === "copied") isCopied = true;
+      else if (kind === "run" && isRunId(value)) runs.push(value);
     }
     const isGone = sizeBytes === 0 && endedAt !== null;
-    return { isUsed, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
+    return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
   async #count(owner: string, sha256: string): Promise<void> {
     const { runs, sizeBytes } = await this.#kept(owner, sha256);
-    const { sizes } = this.#place(owner);
+    const sizes = this.#sizes.get(owner) ?? new Map<string, number>();
     this.#shares.free(owner, sizes.get(sha256) ?? 0);
     sizes.delete(sha256);
-    if (runs.length > 0 || sizeBytes === 0) return this.#forgetEmpty(owner);
-    sizes.set(sha256, sizeBytes);
-    this.#shares.add(owner, sizeBytes);
-  }
-
-  #place(owner: string): Place {
-    const place = this.#places.get(owner) ?? {
-      sizes: new Map(),
-      freed: new Map(),
-      receiving: 0,
-      removing: null,
-    };
-    this.#places.set(owner, place);
-    return place;
-  }
-
-  #forgetEmpty(owner: string): void {
-    const { sizes, freed, receiving, removing } = this.#place(owner);
-    if (sizes.size + freed.size + receiving === 0 && removing === null) this.#places.delete(owner);
+    if (runs.length === 0 && sizeBytes > 0) {
+      sizes.set(sha256, sizeBytes);
+      this.#shares.add(owner, sizeBytes);
+    }
+    if (sizes.size > 0) this.#sizes.set(owner, sizes);
+    else this.#sizes.delete(owner);
   }
 
   #folderOf(owner: string, sha256: string): string {
@@ -300,6 +274,27 @@ export class RequestFiles {
     this.#isAnswered = true;
     await this.#files.release(this, [...this.#paths].map(shaOf));
   }
+}
+
+/** Marks a file for a request, before it is there. */
+async function use(folder: string, request: string): Promise<void> {
+  for (;;) {
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
+    await writeFile(join(folder, `.request-${request}`), "").catch(unlessMissing);
+    const names = await namesIn(folder);
+    const removals = names.filter((name) => name.startsWith(".removing-"));
+    if (removals.length === 0 && names.includes(`.request-${request}`)) return;
+    for (const name of removals) {
+      const found = await stat(join(folder, name)).catch(() => null);
+      if (found !== null && Date.now() - found.mtimeMs > REMOVAL_MS) await rm(join(folder, name), { force: true });
+    }
+    await sleep(REMOVAL_POLL_MS);
+  }
+}
+
+/** The folder was removed meanwhile. */
+function unlessMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
 }
 
 const shaOf = (path: string) => dirname(path).slice(-64);

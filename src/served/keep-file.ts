@@ -13,6 +13,8 @@ interface Kept {
   readonly mostBytes: number;
   /** What to say to more than that. */
   tooLarge(): Refusal;
+  /** Makes the folder of the file's own, before it is put there. */
+  makeOwn?(own: string): Promise<unknown>;
 }
 
 /**
@@ -21,10 +23,10 @@ interface Kept {
  */
 export async function keepFile(
   bytes: AsyncIterable<Uint8Array>,
-  { folder, name: given, mostBytes, tooLarge }: Kept,
+  { folder, name: given, mostBytes, tooLarge, makeOwn = makeFolder }: Kept,
 ): Promise<{ readonly path: string; readonly sizeBytes: number }> {
   const name = safeName(given);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   const part = join(folder, `${randomUUID()}.part`);
   const hash = createHash("sha256");
   let sizeBytes = 0;
@@ -39,7 +41,7 @@ export async function keepFile(
     await pipeline(bytes, counted, createWriteStream(part, { flags: "wx", mode: 0o600 }));
     if (sizeBytes === 0) throw badRequest(`The file ${name} is empty.`);
     const own = join(folder, hash.digest("hex"));
-    await mkdir(own, { recursive: true, mode: 0o700 });
+    await makeOwn(own);
     const path = join(own, name);
     await rename(part, path);
     return { path, sizeBytes };
@@ -47,6 +49,8 @@ export async function keepFile(
     await rm(part, { force: true });
   }
 }
+
+const makeFolder = (path: string) => mkdir(path, { recursive: true, mode: 0o700 });
 
 /** The name that people know the file by, as one plain part of a path. @throws Refusal 400 */
 function safeName(given: string): string {

@@ -260,8 +260,6 @@ test("a file that is sent again while it is swept is there for its request [shar
   const again = files.request("acme");
   const keeping = again.keep({ bytes: later(promise), ...how });
   await files.sweep();
-  // It may be about to be put there.
-  expect(existsSync(dirname(path))).toBe(true);
   resolve(Buffer.from("a file"));
   expect(existsSync(await keeping)).toBe(true);
   await again.release();
@@ -269,6 +267,62 @@ test("a file that is sent again while it is swept is there for its request [shar
   await files.sweep();
   expect(existsSync(dirname(path))).toBe(false);
   files.close();
+  await rm(folder, { recursive: true });
+});
+
+test("a file that is sent again to one process while another one removes it is there for its request [shares of disk]", async () => {
+  const folder = await fastFolder("two-processes-");
+  const media = await openMediaStore(join(folder, "media"));
+  const [looked, marked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // Asked once it is known that no request uses the file.
+  const run = async () => {
+    looked.resolve();
+    await marked.promise;
+    return null;
+  };
+  const parts = { folder: join(folder, "sent"), most: { each: 100, all: 200 }, now: Date.now };
+  const open = (journal: object) => new SentFiles({ ...parts, show: { journal: journal as never, media } });
+  const [first, second] = [open({ run }), open(createMemoryJournal())];
+  const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  const ending = first.request("acme");
+  const path = await ending.keep({ bytes: pieces(Buffer.from("a file")), ...how });
+  await ending.keepFor({ run: "never-started" });
+  const released = ending.release();
+  await looked.promise;
+  const again = second.request("acme");
+  const keeping = again.keep({ bytes: pieces(Buffer.from("a file")), ...how });
+  while (globSync("*/*/.request-*", { cwd: parts.folder }).length === 0) await new Promise(setImmediate);
+  marked.resolve();
+  await released;
+  expect(await keeping).toBe(path);
+  expect(filesIn(parts.folder)).toHaveLength(1);
+  await again.release();
+  expect(existsSync(dirname(path))).toBe(false);
+  for (const files of [first, second]) files.close();
+  await rm(folder, { recursive: true });
+});
+
+test("two processes that keep, let go of and sweep the same few files take none from a request that uses it [shares of disk]", async () => {
+  const folder = await fastFolder("many-requests-");
+  const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
+  const parts = { folder: join(folder, "sent"), show, most: { each: 1_000, all: 2_000 }, now: Date.now };
+  const both = [new SentFiles(parts), new SentFiles(parts)];
+  const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+  let lost = 0;
+  const asking = async (files: SentFiles, index: number) => {
+    for (let round = 0; round < 15; round += 1) {
+      const request = files.request("acme");
+      const path = await request.keep({ bytes: pieces(Buffer.from(`file ${round % 2}`)), ...how });
+      request.mayBeCopied = (round + index) % 3 === 0;
+      if (round % 5 === 0) await files.sweep();
+      if (!existsSync(path)) lost += 1;
+      await request.release();
+    }
+  };
+  await Promise.all([0, 1, 2, 3].map((index) => asking(both[index % 2]!, index)));
+  expect(lost).toBe(0);
+  expect(filesIn(parts.folder)).toEqual([]);
+  for (const files of both) files.close();
   await rm(folder, { recursive: true });
 });
 
