@@ -1,5 +1,5 @@
-import { access, realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve } from "node:path";
+import { realpath } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import { cleanText } from "../clean-text.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -11,9 +11,10 @@ const MOST_LEVELS = 100;
 const MOST_TEXTS = 20_000;
 
 /**
- * Refuses an input with a text in it that names an existing file outside of the folder: code of the pipeline could read it.
- * Uploads need no such look, as the Showrunner opens nothing else for them. An agent that follows foreign instructions could
- * otherwise send any file of this machine to the service.
+ * Refuses an input with a text in it that leads outside of the folder: code of the pipeline could read what lies there. One that is
+ * absolute or climbs by `..` is refused whether there is such a file or not, so that nobody learns that of this machine. Any other may be
+ * plain words, and is refused where the working folder has a file of that name elsewhere. Uploads need no such look, as the Showrunner
+ * opens nothing else for them. An agent that follows foreign instructions could otherwise send any file of this machine to the service.
  * @throws ToolError
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
@@ -24,11 +25,13 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
       throw new ToolError(`The input holds more than ${MOST_TEXTS} texts`, "send less at once, in several runs");
     if (text.trim() === "" || text.includes("\0")) continue;
     const path = resolve(text);
-    const exists = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (exists) await refuseOutside(path, text, folder);
+    const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("..");
+    if (climbs && !isWithin(folder, path) && !isWithin(await realpath(folder), path)) throw outside(text, folder);
+    // Where a folder is a link, `..` leads from where it leads.
+    for (const one of climbs ? [path, text] : [path]) {
+      const place = await realpath(one).catch(() => null);
+      if (place !== null && !isWithin(await realpath(folder), place)) throw outside(text, folder);
+    }
   }
 }
 
@@ -40,10 +43,13 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
     for (const inner of Object.values(value)) yield* textsIn(inner, level + 1);
 }
 
-async function refuseOutside(path: string, given: string, folder: string): Promise<void> {
-  const inside = relative(await realpath(folder), await realpath(path));
-  if (!inside.startsWith("..") && !isAbsolute(inside)) return;
-  throw new ToolError(
+function isWithin(folder: string, path: string): boolean {
+  const inner = relative(folder, path);
+  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
+}
+
+function outside(given: string, folder: string): ToolError {
+  return new ToolError(
     `The file ${JSON.stringify(cleanText(given, MOST_CHARACTERS))} lies outside of the folder that inputs may name files of, ${folder}`,
     "ask the person who started this server to copy it there, or to name another folder with --files",
   );
