@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { cleanText } from "../clean-text.ts";
+import { DAY_MS } from "../duration.ts";
 import { InvalidOptionError, isPipeline, isRunId, readingFor, type Showrunner } from "../internal.ts";
 import {
   BusyRefusal,
@@ -86,7 +87,7 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
       now: Date.now,
     }),
     memory: new Shares({ all: MOST_IN_MEMORY, what: "requests of yours", retryAfterS: 5 }),
-    quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes of yours", retryAfterS: 3600 }),
+    quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes of yours", retryAfterS: 3600, lentMs: DAY_MS }),
     mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
     mistakes: new Map(),
     report: options.onDefect ?? ((error, reference) => log(`${reference}: ${String(error)}`)),

@@ -1,5 +1,4 @@
 import type { QuoteView } from "../browser/index.ts";
-import { DAY_MS } from "../duration.ts";
 import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError } from "../internal.ts";
 import { badRequest, inputChanges, notFound, optionalText, Refusal, reported, unplannable } from "../served/index.ts";
 import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
@@ -29,8 +28,7 @@ async function priced(call: Call): Promise<Priced> {
   const { input, body } = await readInput(call, endpoint);
   const filesFrom = [...(endpoint.files ?? []), ...files.paths];
   const { maxUnquoted } = endpoint;
-  context.quotes.take(files.owner, 1);
-  setTimeout(() => context.quotes.free(files.owner, 1), DAY_MS).unref();
+  context.quotes.lend(files.owner, Date.now());
   files.mayBeCopied = true;
   const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted, filesFrom });
   if (!quoted.ok) throw unplannable(quoted.problems, { audience: "customer", report: context.report });

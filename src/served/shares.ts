@@ -9,6 +9,8 @@ interface Limits {
   readonly retryAfterS: number;
   /** What is too much, for the refusal: `files of yours`. */
   readonly what: string;
+  /** What is lent comes back after so long, milliseconds. */
+  readonly lentMs?: number;
 }
 
 /**
@@ -18,6 +20,8 @@ interface Limits {
 export class Shares {
   readonly #limits: Limits;
   readonly #held = new Map<string, number>();
+  /** In the order in which it comes back. */
+  readonly #lent = new Set<{ readonly owner: string; readonly until: number }>();
   #sum = 0;
 
   constructor(limits: Limits) {
@@ -36,6 +40,17 @@ export class Shares {
       throw new BusyRefusal(503, "This server has too much to do. Try again later.", retryAfterS);
     }
     this.add(owner, amount);
+  }
+
+  /** Takes one, which comes back by itself after `lentMs`: looked at here, as nobody else asks. @throws Refusal as `take` */
+  lend(owner: string, now: number): void {
+    for (const loan of this.#lent) {
+      if (loan.until > now) break;
+      this.#lent.delete(loan);
+      this.free(loan.owner, 1);
+    }
+    this.take(owner, 1);
+    this.#lent.add({ owner, until: now + (this.#limits.lentMs ?? 0) });
   }
 
   /** Counts what is there already, whatever the limits. */

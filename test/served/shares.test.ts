@@ -58,3 +58,23 @@ test("an owner has no more than its own most [shares]", () => {
   expect([1, 1, 1, 1].map((amount) => refusalOf(shares, "a", amount))).toEqual([null, null, null, 429]);
   expect(refusalOf(shares, "b", 3)).toBe(null);
 });
+
+test("what is lent comes back after its time, to whoever asks next [shares of quotes]", () => {
+  const shares = new Shares({ each: 2, all: 3, what: "things of yours", retryAfterS: 7, lentMs: 100 });
+  const lent = (owner: string, now: number) => {
+    try {
+      shares.lend(owner, now);
+      return null;
+    } catch (error) {
+      return (error as BusyRefusal).status;
+    }
+  };
+  expect([lent("a", 0), lent("b", 10), lent("c", 20), lent("d", 99)]).toEqual([null, null, null, 503]);
+  expect([lent("d", 100), lent("a", 109), lent("a", 110), lent("b", 119), lent("c", 120)]).toEqual([
+    null,
+    503,
+    null,
+    503,
+    null,
+  ]);
+});
