@@ -26,10 +26,10 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^showrunner$/, replacement: at("./src/index.ts") },
-      { find: /^showrunner\/client$/, replacement: at("./src/api/index.ts") },
+      { find: /^showrunner\/client$/, replacement: at("./src/core/api/index.ts") },
       { find: /^showrunner\/film$/, replacement: at("./src/film/index.ts") },
       { find: /^showrunner\/migrate$/, replacement: at("./src/migrate/index.ts") },
-      { find: /^showrunner\/statecharts$/, replacement: at("./src/statecharts/index.ts") },
+      { find: /^showrunner\/statecharts$/, replacement: at("./src/core/statecharts/index.ts") },
       { find: /^showrunner\/testing$/, replacement: at("./src/testing/index.ts") },
       { find: /^showrunner-local$/, replacement: at("./src/local-service/index.ts") },
     ],

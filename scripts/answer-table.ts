@@ -1,4 +1,4 @@
-/** Writes the table of answers into docs/internal/guarantees.md. Run it after src/answers was changed. */
+/** Writes the table of answers into docs/internal/guarantees.md. Run it after src/core/answers was changed. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -11,7 +11,7 @@ import {
   type SentBefore,
   type VerdictName,
   verdicts,
-} from "../src/answers/index.ts";
+} from "../src/core/answers/index.ts";
 
 const page = join(import.meta.dirname, "..", "docs", "internal", "guarantees.md");
 const [begin, end] = ["<!-- answers: begin, by scripts/answer-table.ts -->", "<!-- answers: end -->"];

@@ -30,7 +30,7 @@ const basics: readonly Step[] = [
 
 /** What a browser, an unused export or a package may have wrong, which no test of the second command would see. */
 const packages: readonly Step[] = [
-  { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/dashboard/page"] },
+  { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/studio/dashboard/page"] },
   { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },
   { name: "build", command: process.execPath, args: ["scripts/build.ts"] },
   ...[".", "dist/local"].flatMap((folder) => [

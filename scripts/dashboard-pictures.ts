@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { createCanvas, loadImage } from "@napi-rs/canvas";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
-import { startDashboard } from "../src/dashboard/index.ts";
 import { openMediaStore, openShowrunner, openSqliteJournal } from "../src/internal.ts";
 import { startLocalService } from "../src/local-service/index.ts";
+import { startDashboard } from "../src/studio/dashboard/index.ts";
 
 const root = join(import.meta.dirname, "..");
 const pictures = join(root, "docs", "pictures");

@@ -13,11 +13,11 @@ import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
 import { createOutput } from "../src/cli/output.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
-import { writeReport } from "../src/dashboard/index.ts";
+import { dollars } from "../src/core/kit/money.ts";
+import { ownVersion } from "../src/core/kit/own-version.ts";
 import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
-import { dollars } from "../src/money.ts";
-import { ownVersion } from "../src/own-version.ts";
+import { writeReport } from "../src/studio/dashboard/index.ts";
 
 const root = join(import.meta.dirname, "..");
 const { values: flags } = parseArgs({

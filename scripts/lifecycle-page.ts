@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
-import { mermaid } from "../src/lifecycle/diagram.ts";
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../src/lifecycle/index.ts";
+import { mermaid } from "../src/core/lifecycle/diagram.ts";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../src/core/lifecycle/index.ts";
 
 const charts: readonly [string, AnyStateMachine, string][] = [
   [

@@ -1,7 +1,7 @@
 /** Writes docs/llms.txt, a list of the pages for language models, from the pages themselves; `--check` only says whether it is current. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { GROUPS } from "../site/pages.ts";
+import { GROUPS } from "../docs/site/pages.ts";
 import { root } from "./published.ts";
 
 const path = join(root, "docs", "llms.txt");

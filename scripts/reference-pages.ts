@@ -4,8 +4,8 @@
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EVENT_VERSION } from "../src/journal/events.ts";
-import { FIRST_VERSION, migrations } from "../src/journal/sqlite/schema.ts";
+import { EVENT_VERSION } from "../src/core/journal/events.ts";
+import { FIRST_VERSION, migrations } from "../src/core/journal/sqlite/schema.ts";
 import { CLI_ERRORS, CURES } from "./error-cures.ts";
 import { root } from "./published.ts";
 import { ENVIRONMENT } from "./settings.ts";
@@ -133,7 +133,7 @@ function eventsPage(): string {
   });
   return `# Events
 
-${generated("the unions in src/journal/events")}
+${generated("the unions in src/core/journal/events")}
 Everything that can happen to a run, as stored in the journal, printed by \`showrunner events RUN --json\` and yielded by \`show.events(id)\`
 and by \`handle.events()\` of what \`show.run\` and \`show.follow(id)\` give:
 \`{runId, seq, at, version, event}\`, where \`seq\` counts from 1 within a run without gaps, \`at\` is epoch milliseconds and \`version\`
@@ -225,7 +225,7 @@ function schemaPage(): string {
   );
   return `# The journal's schema
 
-${generated("src/journal/sqlite/schema.ts")}
+${generated("src/core/journal/sqlite/schema.ts")}
 Each version is the one before it with these statements. \`application_id\` is \`0x53687732\` and \`user_version\` the version of the schema.
 
 ${parts.join("\n")}`;

@@ -20,29 +20,29 @@ export const WINGS: Readonly<Record<string, Wing>> = {
   core: {
     folders: "answers catalog define families journal lifecycle plan providers run statecharts".split(" "),
     on: [],
-    installs: ["test/providers"],
+    installs: ["test/core/providers"],
   },
   migrate: { folders: ["migrate"], on: ["core"] },
-  media: { folders: ["film", "marks"], on: ["core"], installs: ["test/marks/c2pa"] },
+  media: { folders: ["film", "marks"], on: ["core"], installs: ["test/core/marks/c2pa"] },
   "local-service": { folders: ["local-service", "generated-clients"], on: ["core"] },
   engine: {
     folders: ["api", "engine", "network", "recording", "telemetry", "testing"],
     on: ["core", "media", "local-service"],
   },
-  workers: { folders: ["worker", "pg-boss", "restate"], on: ["engine"], installs: ["test/worker/restate"] },
+  workers: { folders: ["worker", "pg-boss", "restate"], on: ["engine"], installs: ["test/fleet/worker/restate"] },
   dashboard: { folders: ["dashboard", "report", "served"], on: ["engine"] },
   servers: { folders: ["browser", "handler", "mcp"], on: ["engine", "dashboard"] },
   cli: {
     folders: ["cli", "demo"],
     paths: ["bin/", "skills/"],
     on: ["media", "migrate", "workers", "servers"],
-    installs: ["test/worker/restate"],
+    installs: ["test/fleet/worker/restate"],
   },
   package: {
     folders: ["architecture", "bench", "docs", "mutation", "package", "recipes"],
     paths: ["bench/", "docs/", "recipes/", "scripts/", "README.md"],
     on: ["cli"],
-    installs: ["test/worker/restate"],
+    installs: ["test/fleet/worker/restate"],
   },
 };
 
@@ -50,12 +50,12 @@ export const WINGS: Readonly<Record<string, Wing>> = {
 export const OUTSIDE: Readonly<Record<string, string>> = {
   "a kill": "test/cli/interrupted.long.test.ts",
   "a terminal": "test/cli/terminal.long.test.ts",
-  "a walk in a browser, by axe too": "test/dashboard/screens.long.test.ts",
-  "the contract of the store, on PostgreSQL": "test/journal/postgres-store.long.test.ts",
-  "the engine on pg-boss": "test/worker/pg-boss.long.test.ts",
+  "a walk in a browser, by axe too": "test/studio/dashboard/screens.long.test.ts",
+  "the contract of the store, on PostgreSQL": "test/core/journal/postgres-store.long.test.ts",
+  "the engine on pg-boss": "test/fleet/worker/pg-boss.long.test.ts",
   "an install from the tarballs in an empty folder": "test/package/package.long.test.ts",
-  "MCP over stdio": "test/mcp/tools.long.test.ts",
-  "a client of the handler": "test/handler/typed-client.long.test.ts",
+  "MCP over stdio": "test/studio/mcp/tools.long.test.ts",
+  "a client of the handler": "test/studio/handler/typed-client.long.test.ts",
   "a recipe": "test/recipes/servers.long.test.ts",
   "the demo, played in a browser": "test/demo/demo.long.test.ts",
 };

@@ -1,8 +1,8 @@
 // The names that programs import. What only our own folders need is in `internal.ts`.
 
-export { answerTable } from "./answers/index.ts";
-export { type Client, createClient } from "./api/index.ts";
-export { type Catalog, fetchCatalog } from "./catalog/index.ts";
+export { answerTable } from "./core/answers/index.ts";
+export { type Client, createClient } from "./core/api/index.ts";
+export { type Catalog, fetchCatalog } from "./core/catalog/index.ts";
 export {
   type AssetHandle,
   type AudioResult,
@@ -52,29 +52,29 @@ export {
   type Voice,
   type VoiceResult,
   type When,
-} from "./define/index.ts";
-export { quoteEach } from "./engine/bulk/quote-each.ts";
-export { runEach } from "./engine/bulk/run-each.ts";
-export type { Drift } from "./engine/change/drift.ts";
-export type { RunHandle, RunHandleOf, RunResult } from "./engine/drive/run-result.ts";
+} from "./core/define/index.ts";
+export { quoteEach } from "./core/engine/bulk/quote-each.ts";
+export { runEach } from "./core/engine/bulk/run-each.ts";
+export type { Drift } from "./core/engine/change/drift.ts";
+export type { RunHandle, RunHandleOf, RunResult } from "./core/engine/drive/run-result.ts";
 export {
   OverBudgetError,
   PlanProblemsError,
   QuoteRefusedError,
   RunDiffersError,
   WalletShortError,
-} from "./engine/errors.ts";
-export type { OpenOptions, ResumeOptions, RunOptions } from "./engine/options/options.ts";
-export type { Quote } from "./engine/price/quote.ts";
-export { type Manifest, manifestSchema } from "./engine/provenance/provenance-schema.ts";
-export { runSchedules, type Schedule } from "./engine/schedule/run-schedules.ts";
-export { openShowrunner } from "./engine/showrunner/open-showrunner.ts";
-export type { Showrunner } from "./engine/showrunner/showrunner.ts";
-export { CallerError, isShowrunnerError, ShowrunnerError } from "./errors.ts";
-export { FamiliesError, type Family, type FamilyInput, readFamilies } from "./families/index.ts";
-export type { RunEvent, StoredEvent } from "./journal/events.ts";
-export { createMemoryJournal } from "./journal/memory.ts";
-export { openJournal } from "./journal/open.ts";
-export type { JournalStore } from "./journal/store.ts";
-export type { Json, Plan, PlanStep, Problem } from "./plan/plan.ts";
-export type { RunReport } from "./run/view/report.ts";
+} from "./core/engine/errors.ts";
+export type { OpenOptions, ResumeOptions, RunOptions } from "./core/engine/options/options.ts";
+export type { Quote } from "./core/engine/price/quote.ts";
+export { type Manifest, manifestSchema } from "./core/engine/provenance/provenance-schema.ts";
+export { runSchedules, type Schedule } from "./core/engine/schedule/run-schedules.ts";
+export { openShowrunner } from "./core/engine/showrunner/open-showrunner.ts";
+export type { Showrunner } from "./core/engine/showrunner/showrunner.ts";
+export { FamiliesError, type Family, type FamilyInput, readFamilies } from "./core/families/index.ts";
+export type { RunEvent, StoredEvent } from "./core/journal/events.ts";
+export { createMemoryJournal } from "./core/journal/memory.ts";
+export { openJournal } from "./core/journal/open.ts";
+export type { JournalStore } from "./core/journal/store.ts";
+export { CallerError, isShowrunnerError, ShowrunnerError } from "./core/kit/errors.ts";
+export type { Json, Plan, PlanStep, Problem } from "./core/plan/plan.ts";
+export type { RunReport } from "./core/run/view/report.ts";

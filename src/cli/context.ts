@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
-import type { ServiceName } from "../deployments.ts";
+import type { ServiceName } from "../core/kit/deployments.ts";
+import { folderOfJournal, isPostgresUrl } from "../core/kit/journal-location.ts";
 import type { OpenOptions, Showrunner } from "../internal.ts";
-import { folderOfJournal, isPostgresUrl } from "../journal-location.ts";
 import { CliError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit, turnsOf } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
+import { isPostgresUrl } from "../core/kit/journal-location.ts";
+import type { RestateEngineOptions } from "../fleet/restate/index.ts";
+import type { Engine } from "../fleet/worker/index.ts";
 import type { SliceOptions } from "../internal.ts";
-import { isPostgresUrl } from "../journal-location.ts";
-import type { RestateEngineOptions } from "../restate/index.ts";
-import type { Engine } from "../worker/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "./context.ts";
 import { loadPipeline } from "./load/pipeline-file.ts";
@@ -21,12 +21,12 @@ export async function openEngine({ io, output }: Context, flags: EngineFlags): P
     output.say(`${visible(what)}: ${visibleError(error)} (tried again)`);
   const engineUrl = flags.engineUrl ?? io.env.SHOWRUNNER_ENGINE_URL;
   if (flags.engine === "restate") {
-    const { createRestateEngine } = await import("../restate/index.ts");
+    const { createRestateEngine } = await import("../fleet/restate/index.ts");
     const options = restateOptions(engineUrl ?? "http://127.0.0.1:8080");
     return createRestateEngine({ ...options, token: io.env.SHOWRUNNER_ENGINE_TOKEN, onError });
   }
   if (flags.engine !== "pg-boss") {
-    const { createTimersEngine } = await import("../worker/index.ts");
+    const { createTimersEngine } = await import("../fleet/worker/index.ts");
     return createTimersEngine({ onError });
   }
   const connectionString = engineUrl ?? journalOf(io, flags);
@@ -35,7 +35,7 @@ export async function openEngine({ io, output }: Context, flags: EngineFlags): P
       next: "set SHOWRUNNER_JOURNAL=postgres://…, which then holds both; or name one with --engine-url",
     });
   }
-  const { createPgBossEngine } = await import("../pg-boss/index.ts");
+  const { createPgBossEngine } = await import("../fleet/pg-boss/index.ts");
   return createPgBossEngine({ connectionString, onError });
 }
 

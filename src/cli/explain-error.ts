@@ -1,6 +1,6 @@
-import { redactUrls } from "../clean-text.ts";
-import { formatUsd } from "../money.ts";
-import { own } from "../own.ts";
+import { redactUrls } from "../core/kit/clean-text.ts";
+import { formatUsd } from "../core/kit/money.ts";
+import { own } from "../core/kit/own.ts";
 import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { visible, visibleLines } from "./text/escape.ts";

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { withLauncher } from "../launcher.ts";
+import { withLauncher } from "../core/kit/launcher.ts";
 import type { Io, TextOutput } from "./io.ts";
 import { withoutControl } from "./text/escape.ts";
 import { nextLines } from "./text/next-line.ts";

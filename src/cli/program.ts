@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
-import { withLauncher } from "../launcher.ts";
-import { ownVersion } from "../own-version.ts";
+import { withLauncher } from "../core/kit/launcher.ts";
+import { ownVersion } from "../core/kit/own-version.ts";
 import { ExitCode } from "./cli-error.ts";
 import type { Context } from "./context.ts";
 import { explainError } from "./explain-error.ts";

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
+import { type Measured, measureJournal } from "../fleet/telemetry/index.ts";
+import { createWebhookReceiver, type Engine, nodeHandler } from "../fleet/worker/index.ts";
 import { openJournal, type Showrunner } from "../internal.ts";
-import { type Measured, measureJournal } from "../telemetry/index.ts";
-import { createWebhookReceiver, type Engine, nodeHandler } from "../worker/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "./context.ts";
 import { visible } from "./text/escape.ts";

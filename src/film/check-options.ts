@@ -1,5 +1,5 @@
-import { pointerOf } from "../define/handle-value.ts";
-import { didYouMean } from "../plan/suggest.ts";
+import { pointerOf } from "../core/define/handle-value.ts";
+import { didYouMean } from "../core/plan/suggest.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_PIXELS } from "./graph/size.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type FolderLock, holderOf, lockFolder } from "../folder-lock.ts";
+import { type FolderLock, holderOf, lockFolder } from "../core/kit/folder-lock.ts";
 import { LocalServiceError, systemCode } from "./errors.ts";
 
 /** Two hex digits of a random id: shards files into 256 folders. */

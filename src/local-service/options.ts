@@ -1,8 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { HOUR_MS } from "../duration.ts";
-import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../families/index.ts";
+import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../core/families/index.ts";
+import { HOUR_MS } from "../core/kit/duration.ts";
 import type { RateLimit } from "./access/authenticate.ts";
 import { isScope, type Scope } from "./access/principal.ts";
 import { LocalServiceError } from "./errors.ts";

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
-import type { FolderLock } from "../folder-lock.ts";
+import type { FolderLock } from "../core/kit/folder-lock.ts";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { chatEndpoints } from "./chat/endpoints.ts";

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { GREY_MP4, HEARD_MP4 } from "../placeholder-media.ts";
+import { GREY_MP4, HEARD_MP4 } from "../core/kit/placeholder-media.ts";
 import type { Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
 
 const SIDE_PX = 64;

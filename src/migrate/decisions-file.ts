@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ShowrunnerError } from "../errors.ts";
+import { ShowrunnerError } from "../core/kit/errors.ts";
 
 /** A person's decisions about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {

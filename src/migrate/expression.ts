@@ -1,4 +1,4 @@
-import type { Json, MediaKind } from "../plan/plan.ts";
+import type { Json, MediaKind } from "../core/plan/plan.ts";
 
 /** A value in a migrated job's input: rendered as TypeScript in the source, and as handles in the pipeline. */
 export type Expression =

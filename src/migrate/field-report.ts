@@ -1,4 +1,4 @@
-import type { Json } from "../plan/plan.ts";
+import type { Json } from "../core/plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
 

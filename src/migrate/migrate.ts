@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type Catalog, generateModels } from "../catalog/index.ts";
-import { writeDurably } from "../durable-file.ts";
+import { type Catalog, generateModels } from "../core/catalog/index.ts";
+import { writeDurably } from "../core/kit/durable-file.ts";
 import { assetReport, bodyReport, refusedReports } from "./body-reports.ts";
 import { type Checked, check, type Mistake, problemsOf } from "./check.ts";
 import { isRecord, pathText } from "./json-path.ts";

@@ -1,5 +1,5 @@
-import type { Catalog } from "../plan/index.ts";
-import type { MediaKind } from "../plan/plan.ts";
+import type { Catalog } from "../core/plan/index.ts";
+import type { MediaKind } from "../core/plan/plan.ts";
 import type { Body, ConvertedBody, ConvertedJob } from "./body.ts";
 import { type Expression, type InputKind, inputsIn, type PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";

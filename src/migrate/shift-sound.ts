@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { ShowrunnerError } from "../errors.ts";
+import { ShowrunnerError } from "../core/kit/errors.ts";
 
 /** A sound could not be shifted: it is neither WAV nor MP3, is damaged, or nothing of it would remain. */
 export class ShiftSoundError extends ShowrunnerError {

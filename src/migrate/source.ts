@@ -1,5 +1,5 @@
-import { valueNames } from "../catalog/codegen/names.ts";
-import type { Json } from "../plan/plan.ts";
+import { valueNames } from "../core/catalog/codegen/names.ts";
+import type { Json } from "../core/plan/plan.ts";
 import type { ConvertedJob, Shift, Variation } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import { jobsOf, type MigrationContext, returnedSteps } from "./migration-context.ts";

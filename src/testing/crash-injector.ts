@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Clock } from "../api/index.ts";
+import type { Clock } from "../core/api/index.ts";
 import type { JournalStore } from "../internal.ts";
 
 type Controller = Dispatcher.DispatchController;

@@ -1,5 +1,5 @@
 import type { FaultRule, LocalServiceOptions } from "showrunner-local";
-import type { ChatRequest } from "../api/index.ts";
+import type { ChatRequest } from "../core/api/index.ts";
 import type { OpenOptions } from "../internal.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { LocalService } from "showrunner-local";
 import type { Dispatcher } from "undici";
-import { type ChatRequest, type Clock, createClient } from "../api/index.ts";
+import { type ChatRequest, type Clock, createClient } from "../core/api/index.ts";
 import {
   type FamiliesOption,
   type JournalStore,

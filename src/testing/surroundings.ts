@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ClockControl, LocalService } from "showrunner-local";
 import { Agent } from "undici";
-import { type Clock, systemClock } from "../api/index.ts";
-import { loadLocalService } from "../load-local-service.ts";
+import { type Clock, systemClock } from "../core/api/index.ts";
+import { loadLocalService } from "../core/kit/load-local-service.ts";
 import { type StudioOptions, serviceOptions } from "./options.ts";
 import type { Surroundings } from "./process.ts";
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/core/kit/duration.ts";
 
 const src = resolve(import.meta.dirname, "../../src");
 const files = globSync("**/*.{ts,tsx}", { cwd: src }).map((path) => ({

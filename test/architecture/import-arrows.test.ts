@@ -41,7 +41,7 @@ describe("no circle", () => {
 
 describe.each([
   { heading: "Folder of `src/`", base: "" },
-  { heading: "Folder of `src/engine/`", base: "engine/" },
+  { heading: "Folder of `src/core/engine/`", base: "engine/" },
 ])("the table of docs/internal/architecture.md, $heading", ({ heading, base }) => {
   const table = rowsOf(readFileSync(join(root, "docs/internal/architecture.md"), "utf8"), heading);
   const names = table.map(({ name }) => name);

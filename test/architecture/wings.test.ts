@@ -33,10 +33,13 @@ test("a change of a folder touches the wing of every folder that imports it", ()
 });
 
 test("a change is looked at in its wing and in what is built on it; a test, in its wing; what all share, in all", () => {
-  expect(wingsOf(["test/cli/text.test.ts", "test/mcp/a.test.ts"])).toEqual({ changed: ["cli", "servers"], built: [] });
-  expect(wingsOf(["src/mcp/a.ts", "docs/cli.md"])).toEqual({ changed: ["servers", "package"], built: ["cli"] });
+  expect(wingsOf(["test/cli/text.test.ts", "test/studio/mcp/a.test.ts"])).toEqual({
+    changed: ["cli", "servers"],
+    built: [],
+  });
+  expect(wingsOf(["src/studio/mcp/a.ts", "docs/cli.md"])).toEqual({ changed: ["servers", "package"], built: ["cli"] });
   expect(wingsOf(["CHANGELOG.md", "docs/internal/decisions.md"])).toEqual({ changed: [], built: [] });
-  for (const shared of ["package-lock.json", "src/money.ts", "test/support/listen.ts"])
+  for (const shared of ["package-lock.json", "src/core/kit/money.ts", "test/support/listen.ts"])
     expect(wingsOf([shared]).changed).toEqual(Object.keys(WINGS));
 });
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { filled } from "../../bench/page.ts";
-import { generated, summarized } from "../../bench/write-page.ts";
+import { filled } from "./page.ts";
+import { generated, summarized } from "./write-page.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 

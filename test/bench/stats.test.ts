@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatBar, formatNumber, growthExponent, losses, median, meets, ratios } from "../../bench/stats.ts";
+import { formatBar, formatNumber, growthExponent, losses, median, meets, ratios } from "./stats.ts";
 
 describe("median", () => {
   test("is the middle one, whatever the order", () => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { readReport } from "../report/support/read-report.ts";
+import { readReport } from "../studio/report/support/read-report.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { startInBackground } from "../../src/cli/background.ts";
-import { ownVersion } from "../../src/own-version.ts";
+import { ownVersion } from "../../src/core/kit/own-version.ts";
 import { ownCommand } from "../support/own-command.ts";
 
 const [, script] = process.argv;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createClient } from "../../src/index.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
-import { startRecorder } from "../../src/recording/index.ts";
+import { startRecorder } from "../../src/local-service/recording/index.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 
 const KEY = "key_hosted:canary-5f0e9c71d2ab";

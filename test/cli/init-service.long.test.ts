@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Catalog, pullCatalog } from "../../src/catalog/index.ts";
 import { filesOf, listRecipes } from "../../src/cli/commands/init-recipe.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { castFrom } from "../../src/cli/project/cast.ts";
 import { chooseStarter, LOCAL_STARTER, starterSource } from "../../src/cli/project/starter.ts";
+import { type Catalog, pullCatalog } from "../../src/core/catalog/index.ts";
 import { createMemoryJournal, model, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
 import { type LocalServiceOptions, startLocalService } from "../../src/local-service/index.ts";
 import { largeCatalog } from "../support/large-catalog/index.ts";

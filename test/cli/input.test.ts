@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseConcurrency } from "../../src/cli/input/quote-options.ts";
 import { readInput } from "../../src/cli/input/read-input.ts";
-import { parseJson } from "../../src/json-text.ts";
+import { parseJson } from "../../src/core/kit/json-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-input-"));
 const here = { cwd: folder, ask: null };

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { JournalStore, LeaseHolder } from "../../src/core/journal/store.ts";
+import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 import type { RunReport } from "../../src/index.ts";
-import type { JournalStore, LeaseHolder } from "../../src/journal/store.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { greyPng } from "../../src/placeholder-media.ts";
 import { chaosProxy, type HttpProxy, type Trouble } from "../support/proxy.ts";
 import { isFull } from "../support/sample.ts";
 import { cli, emptyFolder, root, startCli } from "./support/cli.ts";

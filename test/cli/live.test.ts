@@ -1,15 +1,15 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { ownText } from "../../src/clean-text.ts";
 import { LiveRun } from "../../src/cli/live/live-run.ts";
 import { type Held, sayLimitWaits } from "../../src/cli/live/say-limit.ts";
 import { remainingOf, renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
 import { type CommandOutput, createOutput } from "../../src/cli/output.ts";
 import { whileWorking } from "../../src/cli/service/calls.ts";
-import type { RunEvent } from "../../src/journal/events.ts";
-import type { PlanStep } from "../../src/plan/plan.ts";
+import type { RunEvent } from "../../src/core/journal/events.ts";
+import { ownText } from "../../src/core/kit/clean-text.ts";
+import type { PlanStep } from "../../src/core/plan/plan.ts";
 import { fakeIo } from "./support/fake-io.ts";
 
 const upload: PlanStep = {

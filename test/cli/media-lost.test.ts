@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { greyPng } from "../../src/placeholder-media.ts";
+import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { startService } from "./support/service.ts";
 

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { changeWindow, fieldLines } from "../../src/cli/report/comparison.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
-import { PipelineDefinitionError } from "../../src/define/index.ts";
-import { inputMistake } from "../../src/define/steps/include.ts";
+import { PipelineDefinitionError } from "../../src/core/define/index.ts";
+import { inputMistake } from "../../src/core/define/steps/include.ts";
+import { COMMANDS, withLauncher } from "../../src/core/kit/launcher.ts";
 import { pipeline } from "../../src/index.ts";
-import { COMMANDS, withLauncher } from "../../src/launcher.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifyNotification } from "../../src/api/index.ts";
+import { verifyNotification } from "../../src/core/api/index.ts";
 import { jsonOf, type Receiver, startReceiver } from "../support/receiver.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { gateFolder } from "./support/gate.ts";

@@ -1,8 +1,8 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openSqliteJournal } from "../../src/journal/sqlite.ts";
-import { planned } from "../journal/samples.ts";
+import { openSqliteJournal } from "../../src/core/journal/sqlite.ts";
+import { planned } from "../core/journal/samples.ts";
 import { emptyFolder, startCli } from "./support/cli.ts";
 
 /** Modes of files count for everybody but root. */

@@ -262,7 +262,7 @@ function makeDatabase(file: string, sql: string): void {
 }
 
 async function newerJournal(file: string): Promise<void> {
-  const { openSqliteJournal } = await import("../../src/journal/sqlite.ts");
+  const { openSqliteJournal } = await import("../../src/core/journal/sqlite.ts");
   await (await openSqliteJournal(file)).close();
   makeDatabase(file, "PRAGMA user_version = 999");
   expect(existsSync(file)).toBe(true);

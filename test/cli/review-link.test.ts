@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { linkOfToken } from "../../src/dashboard/links/review-link.ts";
 import { openSqliteJournal } from "../../src/internal.ts";
-import { planned } from "../journal/samples.ts";
+import { linkOfToken } from "../../src/studio/dashboard/links/review-link.ts";
+import { planned } from "../core/journal/samples.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 
 const PUBLIC = "https://review.example.test";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
-import { createClient } from "../../src/api/index.ts";
+import { createClient } from "../../src/core/api/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type Service, startService } from "./support/service.ts";

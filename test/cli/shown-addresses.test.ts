@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../src/api/index.ts";
 import { explainError } from "../../src/cli/explain-error.ts";
 import { listText, oneText, wireForm } from "../../src/cli/service/present.ts";
+import { ApiError } from "../../src/core/api/index.ts";
 
 const SIGNED = "https://s3.test/a.png?X-Amz-Signature=hidden#part-hidden";
 const NAMED = "https://me:hidden@s3.test/b";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { readInput } from "../../src/cli/input/read-input.ts";
 import { readRows, withKnownIds } from "../../src/cli/input/rows-file.ts";
 import { parseTable, readTextFile } from "../../src/cli/input/table-file.ts";
-import { checkRunId } from "../../src/engine/options/options.ts";
+import { checkRunId } from "../../src/core/engine/options/options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-tables-"));
 const io = { cwd: folder, ask: null };

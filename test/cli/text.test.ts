@@ -5,9 +5,9 @@ import { createOutput } from "../../src/cli/output.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
 import { shorten, table } from "../../src/cli/text/table.ts";
-import { parseDuration } from "../../src/duration.ts";
-import { COMMANDS } from "../../src/launcher.ts";
-import { dollars } from "../../src/money.ts";
+import { parseDuration } from "../../src/core/kit/duration.ts";
+import { COMMANDS } from "../../src/core/kit/launcher.ts";
+import { dollars } from "../../src/core/kit/money.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { fakeIo } from "./support/fake-io.ts";
 

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { ENTRIES, GROUPS, namesByTask } from "../../docs/site/pages.ts";
 import { llms } from "../../scripts/llms.ts";
-import { ENTRIES, GROUPS, namesByTask } from "../../site/pages.ts";
 import { root } from "./support/code-blocks.ts";
 
 test("every page of docs has its place in the site's sidebar", () => {

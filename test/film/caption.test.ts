@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { TaskOptions } from "../../src/define/index.ts";
+import type { TaskOptions } from "../../src/core/define/index.ts";
 import { alignLines, alignWords } from "../../src/film/captions/align.ts";
 import { assText } from "../../src/film/captions/ass.ts";
 import { cuesOf } from "../../src/film/captions/cues.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { record } from "../../src/define/pipeline.ts";
+import { record } from "../../src/core/define/pipeline.ts";
 import type { Task } from "../../src/film/film-task.ts";
 import {
   audiogram,

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 import { type Checks, inspect, inspector } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
-import { greyPng } from "../../src/placeholder-media.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 

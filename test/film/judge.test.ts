@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import type { ChatRequest } from "../../src/api/index.ts";
-import { draft, type StepMethods } from "../../src/define/index.ts";
+import type { ChatRequest } from "../../src/core/api/index.ts";
+import { draft, type StepMethods } from "../../src/core/define/index.ts";
+import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 import { type Checks, inspect, inspector, type JudgedChecks, type LanguageJudge } from "../../src/film/index.ts";
 import { pipeline } from "../../src/index.ts";
-import { greyPng } from "../../src/placeholder-media.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { ffmpeg } from "./support/ffmpeg.ts";
 

@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join as at } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { damageOf, measureMedia } from "../../src/engine/media/measure-media.ts";
+import { damageOf, measureMedia } from "../../src/core/engine/media/measure-media.ts";
+import { previewMark } from "../../src/core/marks/index.ts";
 import { findFlaws } from "../../src/film/checks/find-flaws.ts";
 import { probe } from "../../src/film/ffmpeg/probe.ts";
 import { audiogram, caption, mix } from "../../src/film/index.ts";
-import { previewMark } from "../../src/marks/index.ts";
 import { drawClip, ffmpeg } from "./support/ffmpeg.ts";
 import { fileOf, make } from "./support/film-step.ts";
 

@@ -1,7 +1,7 @@
 /** `serve --strict`: what a hosted service answers, timings aside. */
 import { expect, test } from "vitest";
-import { createClient } from "../../src/api/index.ts";
-import { OURS } from "../../src/families/index.ts";
+import { createClient } from "../../src/core/api/index.ts";
+import { OURS } from "../../src/core/families/index.ts";
 import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
 import { PICTURE } from "../../src/local-service/stub.ts";
 import { skippingClock } from "../support/simulated-clock.ts";

@@ -1,6 +1,6 @@
 /** Where answers once differed from what typed clients of the API expect. */
 import { expect, test } from "vitest";
-import { createClient } from "../../src/api/index.ts";
+import { createClient } from "../../src/core/api/index.ts";
 import { drainNow, drainUntil, lines, drain as makeDrain, SECRET } from "./support/drains.ts";
 import { receiver } from "./support/receiver.ts";
 import { ask, frames, get, made, start } from "./support/service.ts";
@@ -27,7 +27,7 @@ test.each([
   [{ scopes: [] }, []],
   [{ scopes: ["jobs:read"] }, ["jobs:read"]],
 ])("our client reads scopes of %j as %j: what is not said is not full access", async (said, scopes) => {
-  const { createdKey } = await import("../../src/api/endpoints/account.ts");
+  const { createdKey } = await import("../../src/core/api/endpoints/account.ts");
   expect(createdKey.parse({ key_id: "k", credential: "k:s", ...said }).scopes).toEqual(scopes);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Catalog, type CatalogModel, catalogOf } from "../../src/catalog/index.ts";
+import { type Catalog, type CatalogModel, catalogOf } from "../../src/core/catalog/index.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 

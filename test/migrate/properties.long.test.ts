@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { generateModels } from "../../src/catalog/index.ts";
+import { generateModels } from "../../src/core/catalog/index.ts";
 import { type Migration, migrateV2, migrationFiles } from "../../src/migrate/index.ts";
 import { V2_TYPES } from "../../src/migrate/v2-types.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";

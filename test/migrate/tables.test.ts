@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { described } from "../../src/catalog/catalog.ts";
-import { type Catalog, catalogOf } from "../../src/catalog/index.ts";
+import { described } from "../../src/core/catalog/catalog.ts";
+import { type Catalog, catalogOf } from "../../src/core/catalog/index.ts";
 import { largeCatalog } from "../support/large-catalog/index.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { PlanStep } from "../../src/core/plan/plan.ts";
 import { languageCode } from "../../src/migrate/bodies/speech.ts";
 import { migrateV2, migrationFiles } from "../../src/migrate/index.ts";
 import { workDifferences } from "../../src/migrate/proof/verify.ts";
 import type { BodyReport } from "../../src/migrate/report/report.ts";
-import type { PlanStep } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { anyDocument } from "./support/arbitraries.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ClientOptions, createClient } from "../../src/api/index.ts";
+import { type ClientOptions, createClient } from "../../src/core/api/index.ts";
 import { createMemoryJournal, openShowrunner } from "../../src/index.ts";
 import { AnsweringService, ORIGIN } from "./answering-service.ts";
 import { skippingClock } from "./simulated-clock.ts";

@@ -1,4 +1,4 @@
-import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../src/catalog/index.ts";
+import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../src/core/catalog/index.ts";
 import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.ts";
 
 /** The local service's own models as the planner sees them, without a service. */

@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import { type Client, type ClientOptions, createClient } from "../../src/api/index.ts";
+import { type Client, type ClientOptions, createClient } from "../../src/core/api/index.ts";
 import { type FakeService, fakeService, type Reply } from "./fake-service.ts";
 import { skippingClock } from "./simulated-clock.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Clock } from "../../src/api/index.ts";
+import type { Clock } from "../../src/core/api/index.ts";
 import { type JournalStore, openShowrunner, type RunResult, type Showrunner } from "../../src/index.ts";
 import type { CrashInjector } from "../../src/testing/crash-injector.ts";
 import type { FakePaidService } from "./fake-paid-service.ts";

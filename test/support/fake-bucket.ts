@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Readable } from "node:stream";
-import type { Bucket, BucketObject } from "../../src/engine/media/bucket/bucket.ts";
+import type { Bucket, BucketObject } from "../../src/core/engine/media/bucket/bucket.ts";
 
 /** A bucket in memory, whose clock and order of requests are held by hand. */
 export class FakeBucket implements Bucket {

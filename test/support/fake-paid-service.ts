@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import type { Polled, PollOptions } from "../../src/api/follow/poll-once.ts";
+import type { Polled, PollOptions } from "../../src/core/api/follow/poll-once.ts";
 import {
   ApiError,
   type ChatRequest,
@@ -9,8 +9,8 @@ import {
   type FollowEvent,
   type JobResult,
   UnknownOutcomeError,
-} from "../../src/api/index.ts";
-import type { Catalog } from "../../src/catalog/index.ts";
+} from "../../src/core/api/index.ts";
+import type { Catalog } from "../../src/core/catalog/index.ts";
 import { PIXEL } from "./tiny-media.ts";
 
 /** Size of a picture that it makes unless a test draws its own. */

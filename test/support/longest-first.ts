@@ -11,13 +11,13 @@ const LONGEST: readonly string[] = [
   "test/package/init.full.test.ts",
   "test/recipes/film-recipes.full.test.ts",
   "test/recipes/recipes.full.test.ts",
-  "test/worker/clocks-and-kills.full.test.ts",
-  "test/marks/c2pa/signed-files.full.test.ts",
-  "test/mcp/connections.full.test.ts",
+  "test/fleet/worker/clocks-and-kills.full.test.ts",
+  "test/core/marks/c2pa/signed-files.full.test.ts",
+  "test/studio/mcp/connections.full.test.ts",
   "test/cli/stranger-walk.full.test.ts",
-  "test/engine/media/bucket-run.full.test.ts",
-  "test/engine/media/bucket.full.test.ts",
-  "test/worker/chaos.full.test.ts",
+  "test/core/engine/media/bucket-run.full.test.ts",
+  "test/core/engine/media/bucket.full.test.ts",
+  "test/fleet/worker/chaos.full.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

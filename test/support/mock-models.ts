@@ -1,5 +1,5 @@
 import type { ImageModelV4, SpeechModelV4, Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
-import { greyPng, plainWav } from "../../src/placeholder-media.ts";
+import { greyPng, plainWav } from "../../src/core/kit/placeholder-media.ts";
 import { TINY_MP4 } from "./tiny-media.ts";
 
 /** What a request to a mock comes to: an answer, or what is thrown. `after`: the work was done all the same. */

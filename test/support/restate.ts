@@ -8,7 +8,7 @@ import type { Absence } from "./absence.ts";
 import { freePort } from "./free-port.ts";
 import { serverUp, withSecondTry } from "./server-up.ts";
 
-const folderOfPackage = join(import.meta.dirname, "../worker/restate");
+const folderOfPackage = join(import.meta.dirname, "../fleet/worker/restate");
 const program = join(
   folderOfPackage,
   `node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`,
@@ -17,7 +17,7 @@ const program = join(
 export const lacksRestate = (): Absence | null =>
   existsSync(program)
     ? null
-    : { what: "Restate's server", cure: "npm install --prefix test/worker/restate --no-save --no-package-lock" };
+    : { what: "Restate's server", cure: "npm install --prefix test/fleet/worker/restate --no-save --no-package-lock" };
 
 export class RestateServer {
   readonly ingress: string;

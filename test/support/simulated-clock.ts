@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../src/api/clock.ts";
+import type { Clock, Timer } from "../../src/core/api/clock.ts";
 
 interface Pending {
   readonly at: number;

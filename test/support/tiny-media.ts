@@ -1,4 +1,4 @@
-import { greyPng } from "../../src/placeholder-media.ts";
+import { greyPng } from "../../src/core/kit/placeholder-media.ts";
 
 /** A picture of one grey pixel. */
 export const PIXEL = Buffer.from(greyPng(1));

@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, "../..");
 /** What the type checker says about these files, where `showrunner` is the words of `define`; empty when nothing. */
 export async function typeCheck(
   files: Readonly<Record<string, string>>,
-  showrunner = "src/define/index.ts",
+  showrunner = "src/core/define/index.ts",
 ): Promise<string> {
   const folder = mkdtempSync(join(root, "test", ".type-check-"));
   try {

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { plainWav } from "../../src/placeholder-media.ts";
+import { plainWav } from "../../src/core/kit/placeholder-media.ts";
 import { startStudio } from "../../src/testing/index.ts";
-import { everyKind, localCalls, STORY } from "../engine/fixtures/every-kind.ts";
+import { everyKind, localCalls, STORY } from "../core/engine/fixtures/every-kind.ts";
 import { isFull } from "../support/sample.ts";
 
 /** A full check dies at three times as many. */

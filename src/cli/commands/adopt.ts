@@ -1,5 +1,5 @@
+import { dollars } from "../../core/kit/money.ts";
 import type { AdoptionCandidate, Showrunner, UnresolvedStep } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { confirm, isAgreed, isYes } from "../input/confirm.ts";

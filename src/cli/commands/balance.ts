@@ -1,4 +1,4 @@
-import { dollars } from "../../money.ts";
+import { dollars } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { wireForm } from "../service/present.ts";

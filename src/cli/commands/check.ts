@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isPostgresUrl } from "../../journal-location.ts";
+import { isPostgresUrl } from "../../core/kit/journal-location.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";

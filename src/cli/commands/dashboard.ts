@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { OfferedPipeline } from "../../dashboard/index.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import type { Showrunner } from "../../internal.ts";
-import { shellWord } from "../../shell-word.ts";
+import type { OfferedPipeline } from "../../studio/dashboard/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags, sayWhere } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
@@ -145,10 +145,10 @@ export async function dashboard(context: Context, files: readonly string[], flag
   return ExitCode.done;
 }
 
-type Options = Parameters<typeof import("../../dashboard/index.ts").startDashboard>[0];
+type Options = Parameters<typeof import("../../studio/dashboard/index.ts").startDashboard>[0];
 
 async function start(options: Options, port: number, mayMove: boolean) {
-  const { PortInUseError, startDashboard } = await import("../../dashboard/index.ts");
+  const { PortInUseError, startDashboard } = await import("../../studio/dashboard/index.ts");
   try {
     return await startDashboard({ ...options, port });
   } catch (error) {

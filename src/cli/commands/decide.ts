@@ -1,4 +1,6 @@
-import { formatDuration } from "../../duration.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
+import { dollars } from "../../core/kit/money.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import {
   type ComparedPart,
   comparedParts,
@@ -10,8 +12,6 @@ import {
   traitsOf,
   type WaitingDecision,
 } from "../../internal.ts";
-import { dollars } from "../../money.ts";
-import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal, withShowrunner } from "../context.ts";
 import { readTextOrFile } from "../input/read-input.ts";

@@ -1,6 +1,6 @@
 import process from "node:process";
-import { chooseService, isKeyOfV2, keyCommand, missingKey } from "../../deployments.ts";
-import { dollars } from "../../money.ts";
+import { chooseService, isKeyOfV2, keyCommand, missingKey } from "../../core/kit/deployments.ts";
+import { dollars } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type Finding, failed, fine, journalFindings, mediaFindings, NO_SKEW_MS, unknown } from "../doctor/storage.ts";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { compareNow } from "../../recording/index.ts";
+import { compareNow } from "../../local-service/recording/index.ts";
 import { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { wireForm } from "../service/present.ts";

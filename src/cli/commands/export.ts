@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { temporaryTag, writeDurably } from "../../durable-file.ts";
+import { temporaryTag, writeDurably } from "../../core/kit/durable-file.ts";
 import type { EditList, EditTake, MediaStore, RunState } from "../../internal.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";

@@ -1,5 +1,5 @@
+import { own } from "../../core/kit/own.ts";
 import type { RunHandle, RunResult, StepReport } from "../../internal.ts";
-import { own } from "../../own.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";

@@ -1,4 +1,4 @@
-import { formatBytes } from "../../byte-size.ts";
+import { formatBytes } from "../../core/kit/byte-size.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { duration, readDuration } from "../input/flag-values.ts";

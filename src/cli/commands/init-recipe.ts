@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { shellWord } from "../../shell-word.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { askService, type Begun, exists, isThere } from "../project/begun.ts";

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { shellWord } from "../../shell-word.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Credentials, FileMarks } from "../../core/marks/index.ts";
 import type { Manifest } from "../../internal.ts";
-import type { Credentials, FileMarks } from "../../marks/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -48,7 +48,7 @@ async function readFileMarks(
   path: string,
   options: { readonly folder: string; readonly trust?: string },
 ): Promise<ShownFile> {
-  const { readCredentials, readMarks } = await import("../../marks/index.ts");
+  const { readCredentials, readMarks } = await import("../../core/marks/index.ts");
   try {
     const said = await readMarks(path);
     // Of other formats that can be signed only the package knows.

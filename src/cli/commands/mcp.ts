@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { formatUsd, parseUsd } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../internal.ts";
-import type { AgentPipeline, AgentSession } from "../../mcp/index.ts";
-import { formatUsd, parseUsd } from "../../money.ts";
-import { committedMicros } from "../../served/index.ts";
+import type { AgentPipeline, AgentSession } from "../../studio/mcp/index.ts";
+import { committedMicros } from "../../studio/served/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
@@ -48,7 +48,7 @@ export async function mcp(context: Context, folder: string, flags: McpFlags): Pr
   const { openJournal, openMediaStore } = await import("../../internal.ts");
   await mkdir(journalFolder, { recursive: true, mode: 0o700 });
   const journal = await openJournal(journalOf(io, flags));
-  const { AGENT_TAG, AgentSession, serveStdio, startHttp } = await import("../../mcp/index.ts");
+  const { AGENT_TAG, AgentSession, serveStdio, startHttp } = await import("../../studio/mcp/index.ts");
   const [budgetMicros, beforeMicros] = [micros(flags.budget), await spentBefore(AGENT_TAG, flags)];
   const budget = budgetMicros === null ? [] : [`${AGENT_TAG}:${formatUsd(beforeMicros + budgetMicros)}`];
   const capped = { ...flags, files: filesDir, cap: [...(flags.cap ?? []), ...budget] };
@@ -137,7 +137,7 @@ interface Hosting {
  */
 async function handOver(session: AgentSession, { context, flags, codeBefore }: Hosting): Promise<void> {
   const { io, output } = context;
-  const { AGENT_TAG } = await import("../../mcp/index.ts");
+  const { AGENT_TAG } = await import("../../studio/mcp/index.ts");
   const folder = join(journalFolderOf(io, flags), "logs");
   for (const runId of session.driven) {
     const { planned } = await session.state(runId);

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { chooseService, type ServiceName } from "../../deployments.ts";
+import { chooseService, type ServiceName } from "../../core/kit/deployments.ts";
 import type { Catalog, Pipeline } from "../../internal.ts";
 import type { Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";

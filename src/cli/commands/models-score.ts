@@ -1,6 +1,6 @@
-import { formatDuration } from "../../duration.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
+import { dollars } from "../../core/kit/money.ts";
 import type { ModelScore, ScoredPart } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";

@@ -1,6 +1,6 @@
-import { writeDurably } from "../../durable-file.ts";
+import { writeDurably } from "../../core/kit/durable-file.ts";
+import { dollars } from "../../core/kit/money.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, type Showrunner, traitsOf } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { checkAmount } from "../input/flag-values.ts";
@@ -99,7 +99,7 @@ async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
 }
 
 async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, output }: Context): Promise<void> {
-  const { planSvg } = await import("../../dashboard/index.ts");
+  const { planSvg } = await import("../../studio/dashboard/index.ts");
   const path = await writtenFile(io.cwd, { flag: "--svg", path: file, kind: "svg" });
   try {
     await writeDurably(path, planSvg(drawn, drawing));

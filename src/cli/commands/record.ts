@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { chooseService, type HostedService } from "../../deployments.ts";
-import { startRecorder } from "../../recording/index.ts";
+import { chooseService, type HostedService } from "../../core/kit/deployments.ts";
+import { startRecorder } from "../../local-service/recording/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { wholeNumber } from "../input/flag-values.ts";

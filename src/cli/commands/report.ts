@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ownVersion } from "../../own-version.ts";
+import { ownVersion } from "../../core/kit/own-version.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, mediaOptionsOf, type ServiceFlags, withJournal } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
@@ -20,7 +20,7 @@ export async function report(context: Context, runId: string, flags: ReportFlags
   if (flags.prices && !isForClient) {
     throw new CliError("USAGE", "--prices is for --for client", { next: "leave it out: the report has all costs" });
   }
-  const { writeReport } = await import("../../dashboard/index.ts");
+  const { writeReport } = await import("../../studio/dashboard/index.ts");
   return withJournal(flags, async (show) => {
     const written = await writeReport(show, runId, {
       file:

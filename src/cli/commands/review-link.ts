@@ -1,6 +1,6 @@
-import type { ReviewLinkView } from "../../dashboard/index.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import type { JournalStore, ReviewScope } from "../../internal.ts";
-import { shellWord } from "../../shell-word.ts";
+import type { ReviewLinkView } from "../../studio/dashboard/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "../context.ts";
 import { readDuration, tagsOf } from "../input/flag-values.ts";
@@ -43,7 +43,7 @@ async function create(
   scope: ReviewScope,
   flags: ReviewLinkFlags,
 ): Promise<ExitCode> {
-  const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../dashboard/index.ts");
+  const { createReviewLink, originOf, reviewLinkUrl, reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const named = flags.publicUrl ?? io.env.SHOWRUNNER_PUBLIC_URL;
   const origin = named ? originOf(named) : `http://127.0.0.1:${DEFAULT_PORT}`;
   const expiresMs = flags.expires === undefined ? undefined : readDuration("--expires", flags.expires, "7d, 12h");
@@ -80,7 +80,7 @@ const columns: readonly Column<ReviewLinkView>[] = [
 ];
 
 async function list({ io, output }: Context, journal: JournalStore, flags: ReviewLinkFlags): Promise<ExitCode> {
-  const { reviewLinkView } = await import("../../dashboard/index.ts");
+  const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const now = Date.now();
   const links = (await journal.reviewLinks()).map((link) => reviewLinkView(link, now));
   if (flags.json) output.printJson(links.map(document));
@@ -98,7 +98,7 @@ async function revoke(
   id: string,
   flags: ReviewLinkFlags,
 ): Promise<ExitCode> {
-  const { reviewLinkView } = await import("../../dashboard/index.ts");
+  const { reviewLinkView } = await import("../../studio/dashboard/index.ts");
   const now = Date.now();
   await journal.revokeReviewLink(id, now);
   const link = await journal.reviewLink(id);

@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { dollars, parseUsd, wholeCents } from "../../core/kit/money.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import {
   type BulkProblem,
   type BulkQuote,
@@ -9,8 +11,6 @@ import {
   runEach,
   type Showrunner,
 } from "../../internal.ts";
-import { dollars, parseUsd, wholeCents } from "../../money.ts";
-import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";

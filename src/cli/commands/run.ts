@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { dollars } from "../../core/kit/money.ts";
 import type { Quote, RunRow, Showrunner } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { openEngine } from "../engine.ts";

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
+import type { Engine } from "../../fleet/worker/index.ts";
 import { inspectSchedules, runSchedules, type Schedule, type ScheduleState, type Showrunner } from "../../internal.ts";
-import type { Engine } from "../../worker/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withJournal, withShowrunner } from "../context.ts";
 import { loadExports } from "../load/pipeline-file.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
-import { parseDuration } from "../../duration.ts";
-import { loadLocalService } from "../../load-local-service.ts";
+import { parseDuration } from "../../core/kit/duration.ts";
+import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { checkAmount, parseDollars, parseRateLimit, wholeNumber } from "../input/flag-values.ts";

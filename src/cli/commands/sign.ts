@@ -1,6 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
-import type { Claim, DigitalSourceType } from "../../marks/index.ts";
+import type { Claim, DigitalSourceType } from "../../core/marks/index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { visible, visibleError } from "../text/escape.ts";
@@ -25,7 +25,7 @@ interface Signed {
 
 /** `showrunner sign`: copies of files, signed with content credentials that say how they were made. */
 export async function sign({ io, output }: Context, files: readonly string[], flags: SignFlags): Promise<ExitCode> {
-  const { signFile, CredentialsError } = await import("../../marks/index.ts");
+  const { signFile, CredentialsError } = await import("../../core/marks/index.ts");
   const pair = { certificate: await pem(io.cwd, "--cert", flags.cert), key: await pem(io.cwd, "--key", flags.key) };
   const targets = await targetsOf(io.cwd, files, flags.out);
   const done: Signed[] = [];
@@ -82,7 +82,7 @@ async function targetsOf(cwd: string, files: readonly string[], out: string | un
 /** From the manifest beside the file where it is of these bytes; the source type else from the flag or the file's own mark. */
 async function claimFor(file: string, path: string, given: DigitalSourceType | undefined) {
   const { claimOf, fileHash, readManifest } = await import("../../internal.ts");
-  const { readMarks, sourceTypes } = await import("../../marks/index.ts");
+  const { readMarks, sourceTypes } = await import("../../core/marks/index.ts");
   const manifest = await readManifest(path);
   const isOfManifest = manifest !== null && manifest.file.sha256 === (await fileHash(path));
   const known = isOfManifest ? claimOf(manifest) : null;

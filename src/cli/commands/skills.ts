@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { writeDurably } from "../../durable-file.ts";
-import { shellWord } from "../../shell-word.ts";
+import { writeDurably } from "../../core/kit/durable-file.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { refuseLinks, writeNew } from "../project/begun.ts";
@@ -24,7 +24,7 @@ export interface InstallSkillsFlags {
 export async function installSkills({ io, output }: Context, flags: InstallSkillsFlags): Promise<ExitCode> {
   const { dir = FOLDER, force = false, json } = flags;
   const file = resolve(io.cwd, dir, SKILL);
-  const skill = await readFile(new URL(`../../../skills/${SKILL}`, import.meta.url), "utf8");
+  const skill = await readFile(new URL(`../skills/${SKILL}`, import.meta.url), "utf8");
   await refuseLinks(
     ...(flags.dir === undefined ? ([io.cwd, [join(dir, SKILL)]] as const) : ([resolve(io.cwd, dir), [SKILL]] as const)),
   );

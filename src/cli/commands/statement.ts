@@ -1,4 +1,4 @@
-import { formatUsd } from "../../money.ts";
+import { formatUsd } from "../../core/kit/money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalOf, type ServiceFlags } from "../context.ts";
 import { tagsOf } from "../input/flag-values.ts";

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { formatUsd } from "../../core/kit/money.ts";
+import { startWorker, type WorkerOptions } from "../../fleet/worker/index.ts";
 import { liveText, type Showrunner } from "../../internal.ts";
-import { formatUsd } from "../../money.ts";
-import { startWorker, type WorkerOptions } from "../../worker/index.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { type EngineFlags, openEngine, pipelinesIn } from "../engine.ts";

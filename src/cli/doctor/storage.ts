@@ -1,7 +1,7 @@
 import { mkdir, stat, statfs } from "node:fs/promises";
-import { formatBytes } from "../../byte-size.ts";
+import { formatBytes } from "../../core/kit/byte-size.ts";
+import { isPostgresUrl, shownJournal } from "../../core/kit/journal-location.ts";
 import type { NoticeRow, RunRow } from "../../internal.ts";
-import { isPostgresUrl, shownJournal } from "../../journal-location.ts";
 import { CliError } from "../cli-error.ts";
 import { journalFolderOf, journalOf, mediaOptionsOf, type ServiceFlags } from "../context.ts";
 import { explainError } from "../explain-error.ts";

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Client } from "../../api/index.ts";
-import { redactUrl } from "../../clean-text.ts";
-import { fetchForOperator } from "../../network/index.ts";
+import type { Client } from "../../core/api/index.ts";
+import { redactUrl } from "../../core/kit/clean-text.ts";
+import { fetchForOperator } from "../../core/network/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { explainError } from "../explain-error.ts";

@@ -1,5 +1,5 @@
+import { parseJson } from "../../core/kit/json-text.ts";
 import type { Json, ResumeOptions } from "../../internal.ts";
-import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";

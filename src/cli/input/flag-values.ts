@@ -1,4 +1,4 @@
-import { parseDuration } from "../../duration.ts";
+import { parseDuration } from "../../core/kit/duration.ts";
 import { parseUsd } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";

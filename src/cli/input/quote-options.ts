@@ -1,5 +1,5 @@
+import { dollars } from "../../core/kit/money.ts";
 import type { Pipeline, Quote, RunOptions, Showrunner } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context, ServiceFlags } from "../context.ts";
 import type { EngineFlags } from "../engine.ts";

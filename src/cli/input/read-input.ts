@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
+import { parseJson } from "../../core/kit/json-text.ts";
 import type { Json, Pipeline } from "../../internal.ts";
-import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";

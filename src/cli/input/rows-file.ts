@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, extname, resolve } from "node:path";
+import { parseJson } from "../../core/kit/json-text.ts";
 import { type BulkRow, canonicalJson, type RunRow, suggest } from "../../internal.ts";
-import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";

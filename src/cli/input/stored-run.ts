@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import {
   type Pipeline,
   type Plan,
@@ -10,7 +11,6 @@ import {
   type StoredEvent,
   traitsOf,
 } from "../../internal.ts";
-import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";

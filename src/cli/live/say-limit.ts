@@ -1,4 +1,4 @@
-import { formatDuration } from "../../duration.ts";
+import { formatDuration } from "../../core/kit/duration.ts";
 import type { CommandOutput } from "../output.ts";
 import { counted } from "../text/table.ts";
 

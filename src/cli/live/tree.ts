@@ -1,5 +1,5 @@
+import { dollars } from "../../core/kit/money.ts";
 import { expectedSpanMs, lateText, type PlanStep, type RunView, type StepView, traitsOf } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { duration } from "../input/flag-values.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";

@@ -1,11 +1,11 @@
 import { registerHooks } from "node:module";
-import { own } from "../../own.ts";
+import { own } from "../../core/kit/own.ts";
 
 /** Our own modules as they run now: sources under `src`, or what was built from them. */
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {
   showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
-  "showrunner/client": new URL(`../../api/index.${extension}`, import.meta.url).href,
+  "showrunner/client": new URL(`../../core/api/index.${extension}`, import.meta.url).href,
   "showrunner/film": new URL(`../../film/index.${extension}`, import.meta.url).href,
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { writeDurably } from "../../durable-file.ts";
+import { writeDurably } from "../../core/kit/durable-file.ts";
 import type { Decision, MigrationDecisions } from "../../migrate/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ServiceName } from "../../deployments.ts";
+import type { ServiceName } from "../../core/kit/deployments.ts";
+import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
-import { loadLocalService } from "../../load-local-service.ts";
 
 /** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
 export interface VerificationTarget {

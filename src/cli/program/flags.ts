@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { DEPLOYMENTS } from "../../deployments.ts";
+import { DEPLOYMENTS } from "../../core/kit/deployments.ts";
 import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { chooseService } from "../../deployments.ts";
-import { writeDurably } from "../../durable-file.ts";
+import { chooseService } from "../../core/kit/deployments.ts";
+import { writeDurably } from "../../core/kit/durable-file.ts";
 import type { Catalog, Showrunner } from "../../internal.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";

@@ -1,5 +1,5 @@
+import { greyPng, plainWav } from "../../core/kit/placeholder-media.ts";
 import type { Catalog, Client, Json } from "../../internal.ts";
-import { greyPng, plainWav } from "../../placeholder-media.ts";
 import { fitInput, type Input, type Wish } from "./fit-input.ts";
 
 /** Stand for media and a voice while schemas are asked; for an estimate they are uploaded and looked up. */

@@ -1,7 +1,7 @@
 import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { writeDurably } from "../../durable-file.ts";
-import { isPublished, ownRange, ownVersion } from "../../own-version.ts";
+import { writeDurably } from "../../core/kit/durable-file.ts";
+import { isPublished, ownRange, ownVersion } from "../../core/kit/own-version.ts";
 
 const FIELDS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"] as const;
 

@@ -1,4 +1,4 @@
-import { dollars } from "../../money.ts";
+import { dollars } from "../../core/kit/money.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, counted, shorten, table } from "../text/table.ts";
 import type { Checked, CheckedRun, CheckedStep } from "./check-runs.ts";

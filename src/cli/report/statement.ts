@@ -1,3 +1,4 @@
+import { formatUsd } from "../../core/kit/money.ts";
 import {
   formatCents,
   invoiced,
@@ -8,7 +9,6 @@ import {
   type RunCharges,
   runCharges,
 } from "../../internal.ts";
-import { formatUsd } from "../../money.ts";
 import { counted } from "../text/table.ts";
 
 /** A line of a statement, with its amount as it is invoiced. */

@@ -1,4 +1,4 @@
-import { HOUR_MS } from "../../duration.ts";
+import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { Missing, Problem, RunReport } from "../../internal.ts";
 import { visible } from "../text/escape.ts";
 

@@ -1,4 +1,4 @@
-import type { Client } from "../../api/index.ts";
+import type { Client } from "../../core/api/index.ts";
 import type { Context, ServiceFlags } from "../context.ts";
 
 export interface CallFlags extends ServiceFlags {

@@ -1,6 +1,6 @@
-import { redactUrls } from "../../clean-text.ts";
+import { redactUrls } from "../../core/kit/clean-text.ts";
+import { dollars } from "../../core/kit/money.ts";
 import type { Showrunner } from "../../internal.ts";
-import { dollars } from "../../money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
 import { visible } from "../text/escape.ts";

@@ -1,4 +1,4 @@
-import type { Client } from "../../api/index.ts";
+import type { Client } from "../../core/api/index.ts";
 import { type CallFlags, type Perform, some, type WireName } from "./call.ts";
 
 type Flag = readonly [flags: string, description: string];

@@ -1,6 +1,6 @@
-import { withoutPassword } from "../../journal-location.ts";
-import { withLauncher } from "../../launcher.ts";
-import { shellWord } from "../../shell-word.ts";
+import { withoutPassword } from "../../core/kit/journal-location.ts";
+import { withLauncher } from "../../core/kit/launcher.ts";
+import { shellWord } from "../../core/kit/shell-word.ts";
 import { visible } from "./escape.ts";
 
 /** Commands that neither read a journal nor call a service. */

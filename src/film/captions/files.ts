@@ -1,4 +1,4 @@
-import { HOUR_MS } from "../../duration.ts";
+import { HOUR_MS } from "../../core/kit/duration.ts";
 import type { Cue } from "./cues.ts";
 
 /** The cues as SubRip. */

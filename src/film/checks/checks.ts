@@ -1,4 +1,4 @@
-import type { Inspected, MediaKind } from "../../define/index.ts";
+import type { Inspected, MediaKind } from "../../core/define/index.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import type { ChatJudge, LanguageJudge } from "./verdict.ts";
 

@@ -1,4 +1,4 @@
-import type { Candidate } from "../../define/index.ts";
+import type { Candidate } from "../../core/define/index.ts";
 import { type Probed, probe } from "../ffmpeg/probe.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { type Checks, type Limits, limitsOf } from "./checks.ts";

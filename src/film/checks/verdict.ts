@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Inspected } from "../../define/index.ts";
+import type { Inspected } from "../../core/define/index.ts";
 
 /** A chat model of the service that takes pictures: its verdict is a step, priced, held and kept like any chat. */
 export interface ChatJudge {

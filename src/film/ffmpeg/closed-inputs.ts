@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { closedWavBegin, readWavHeader } from "../../wav-header.ts";
+import { closedWavBegin, readWavHeader } from "../../core/kit/wav-header.ts";
 
 const BEGIN_BYTES = 65_536;
 

@@ -1,4 +1,4 @@
-import type { TaskOptions } from "../../define/index.ts";
+import type { TaskOptions } from "../../core/define/index.ts";
 import { findFfmpeg, toInstall, whyMissing } from "./abilities.ts";
 import { videoEncoders } from "./encoders.ts";
 

@@ -1,4 +1,4 @@
-import type { LocalFile, Media, TaskContext } from "../../define/index.ts";
+import type { LocalFile, Media, TaskContext } from "../../core/define/index.ts";
 import { any, checkOptions, color, format, size } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";

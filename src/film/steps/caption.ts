@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { knownText, type LocalFile, type Media, type OrValue, type TaskContext } from "../../define/index.ts";
+import { knownText, type LocalFile, type Media, type OrValue, type TaskContext } from "../../core/define/index.ts";
 import { alignLines, alignWords, type TimedWord } from "../captions/align.ts";
 import { ass, cueEvents, type LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";

@@ -1,6 +1,6 @@
-import type { Inspector, Media, MediaKind } from "../../define/index.ts";
-import { type InspectingSteps, scorerOf } from "../../define/steps/accept.ts";
-import type { ChooseMethod, Chosen } from "../../define/steps/choose.ts";
+import type { Inspector, Media, MediaKind } from "../../core/define/index.ts";
+import { type InspectingSteps, scorerOf } from "../../core/define/steps/accept.ts";
+import type { ChooseMethod, Chosen } from "../../core/define/steps/choose.ts";
 import {
   type Checks,
   checkChecks,

@@ -1,5 +1,5 @@
-import type { MediaList, TaskContext } from "../../define/index.ts";
-import type { Foreseen } from "../../plan/draft.ts";
+import type { MediaList, TaskContext } from "../../core/define/index.ts";
+import type { Foreseen } from "../../core/plan/draft.ts";
 import { checkOptions, fit, format, number, type Rules, seconds, size } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { probe } from "../ffmpeg/probe.ts";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
-import { type LocalFile, type Media, not, quorum, type TaskContext } from "../../define/index.ts";
-import { type InspectingSteps, type InspectionSteps, NotAcceptedError } from "../../define/steps/accept.ts";
+import { type LocalFile, type Media, not, quorum, type TaskContext } from "../../core/define/index.ts";
+import { type InspectingSteps, type InspectionSteps, NotAcceptedError } from "../../core/define/steps/accept.ts";
 import type { Checks } from "../checks/checks.ts";
 import { findFlaws } from "../checks/find-flaws.ts";
 import { framesOf } from "../checks/frames.ts";

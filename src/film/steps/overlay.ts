@@ -1,4 +1,4 @@
-import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import type { LocalFile, Media, OrValue, TaskContext } from "../../core/define/index.ts";
 import type { LetterStyle } from "../captions/ass.ts";
 import { assFilter, fontsDrawn } from "../captions/burn.ts";
 import { checkLetters, type Letters } from "../captions/letters.ts";

@@ -1,4 +1,4 @@
-import type { LocalFile, MediaList, TaskContext } from "../../define/index.ts";
+import type { LocalFile, MediaList, TaskContext } from "../../core/define/index.ts";
 import { checkBlend, checkOptions, number, someSeconds } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { clipNames, filmTask, flatFiles, listOf, splitOptions, type Task } from "../film-task.ts";

@@ -1,4 +1,4 @@
-import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import type { LocalFile, Media, OrValue, TaskContext } from "../../core/define/index.ts";
 import { checkOptions, fit, format, seconds, size } from "../check-options.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";
 import { filmTask, type StepFields, splitOptions, type Task } from "../film-task.ts";

@@ -1,4 +1,4 @@
-import type { LocalFile, Media, OrValue, TaskContext } from "../../define/index.ts";
+import type { LocalFile, Media, OrValue, TaskContext } from "../../core/define/index.ts";
 import { checkOptions, seconds, someSeconds, unfit } from "../check-options.ts";
 import { FilmError } from "../ffmpeg/film-error.ts";
 import { runFfmpeg } from "../ffmpeg/run-ffmpeg.ts";

@@ -1,4 +1,4 @@
-import type { Families, Family, FamilyRule } from "../../families/index.ts";
+import type { Families, Family, FamilyRule } from "../../core/families/index.ts";
 import { type FieldProblem, notFound, problem, refuse } from "../http/refusal.ts";
 import type { VoiceProfile } from "../render/contract.ts";
 import type { Store } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Family, FamilyCondition, FamilyPrice } from "../../families/index.ts";
+import type { Family, FamilyCondition, FamilyPrice } from "../../core/families/index.ts";
 import { LocalServiceError } from "../errors.ts";
 import { isRecord, readJsonFile } from "../json.ts";
 import { micros } from "../money.ts";

@@ -1,4 +1,4 @@
-import { DAY_MS } from "../../duration.ts";
+import { DAY_MS } from "../../core/kit/duration.ts";
 import { codeOf, type Outcome, statusOf } from "../outbound/outbound.ts";
 import { delayAfter, Outbox } from "../outbound/outbox.ts";
 import type { ServiceParts } from "../service-parts.ts";

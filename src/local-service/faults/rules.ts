@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DAY_MS } from "../../duration.ts";
+import { DAY_MS } from "../../core/kit/duration.ts";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
 import { readJsonFile } from "../json.ts";

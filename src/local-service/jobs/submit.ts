@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { OURS } from "../../families/index.ts";
+import { OURS } from "../../core/families/index.ts";
 import { type CompiledModel, voiceProblems } from "../catalog/catalog.ts";
 import type { Work } from "../catalog/model.ts";
 import { promptOf } from "../faults/engine.ts";

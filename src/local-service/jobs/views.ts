@@ -1,4 +1,4 @@
-import { HOUR_MS } from "../../duration.ts";
+import { HOUR_MS } from "../../core/kit/duration.ts";
 import { estimatedCompletion, progressOf } from "../lifecycle/job.ts";
 import { usd } from "../money.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
-import { HOUR_MS } from "../../duration.ts";
+import { HOUR_MS } from "../../core/kit/duration.ts";
 import { type Answer, type Call, created } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { fileId as newFileId } from "../ids.ts";

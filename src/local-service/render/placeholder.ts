@@ -1,6 +1,6 @@
 import { createCanvas } from "@napi-rs/canvas";
-import { HOUR_MS } from "../../duration.ts";
-import { plainWav } from "../../placeholder-media.ts";
+import { HOUR_MS } from "../../core/kit/duration.ts";
+import { plainWav } from "../../core/kit/placeholder-media.ts";
 import { createFrameEncoder } from "./video/h264.ts";
 import { muxMovie } from "./video/mux.ts";
 

@@ -1,5 +1,5 @@
-import { recordable, SENDERS_OWN, withoutSendersOwn } from "../../recorded-values.ts";
 import { isRecord } from "../json.ts";
+import { recordable, SENDERS_OWN, withoutSendersOwn } from "../recording/recorded-values.ts";
 
 /** Deepest nesting that is compared. */
 const MOST_DEPTH = 100;

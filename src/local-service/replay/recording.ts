@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { RECORDED_HEADERS, RECORDING_FILE, RECORDING_VERSION } from "../../recorded-values.ts";
 import { LocalServiceError } from "../errors.ts";
+import { RECORDED_HEADERS, RECORDING_FILE, RECORDING_VERSION } from "../recording/recorded-values.ts";
 
 /** One recorded answer. */
 export interface RecordedAnswer {

@@ -1,5 +1,5 @@
-import { mapTexts } from "../../recorded-values.ts";
 import { isRecord } from "../json.ts";
+import { mapTexts } from "../recording/recorded-values.ts";
 import { differencesOf, meaningOf } from "./meaning.ts";
 import type { RecordedAnswer, Recording } from "./recording.ts";
 import { idsIn, type RecordedJob, ReplayedJob, recordedId } from "./replayed-job.ts";

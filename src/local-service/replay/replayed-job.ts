@@ -1,5 +1,5 @@
-import { mapTexts } from "../../recorded-values.ts";
 import { isRecord } from "../json.ts";
+import { mapTexts } from "../recording/recorded-values.ts";
 import type { RecordedAnswer } from "./recording.ts";
 
 /** When a recorded answer is due: by the order of requests, or as late after the submit as it was recorded. */

@@ -3,9 +3,9 @@ import { closeSync, createReadStream, createWriteStream, fstatSync } from "node:
 import { mkdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { RECORDED_MEDIA } from "../../recorded-values.ts";
 import { URL_LIFETIME_MS } from "../jobs/views.ts";
 import type { Served } from "../media/download.ts";
+import { RECORDED_MEDIA } from "../recording/recorded-values.ts";
 import type { Placeholder } from "../render/placeholder.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { openPlainFile, type RecordedAsset, type Recording } from "./recording.ts";

@@ -1,8 +1,8 @@
-import { mapTexts, OUTPUT_URL, RECORDED_PARTS, requestLine, uploadMark } from "../../recorded-values.ts";
 import { type Answer, type Call, type Endpoint, noContent } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { refuse } from "../http/refusal.ts";
 import { isRecord } from "../json.ts";
+import { mapTexts, OUTPUT_URL, RECORDED_PARTS, requestLine, uploadMark } from "../recording/recorded-values.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { RecordedAnswer, Recording } from "./recording.ts";
 import { ReplayBook } from "./replay-book.ts";

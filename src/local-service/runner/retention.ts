@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { DAY_MS } from "../../duration.ts";
+import { DAY_MS } from "../../core/kit/duration.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;

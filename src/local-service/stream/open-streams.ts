@@ -1,4 +1,4 @@
-import { HOUR_MS } from "../../duration.ts";
+import { HOUR_MS } from "../../core/kit/duration.ts";
 
 /** Marks the end of a stream; must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";

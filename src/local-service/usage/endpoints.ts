@@ -1,4 +1,4 @@
-import { DAY_MS } from "../../duration.ts";
+import { DAY_MS } from "../../core/kit/duration.ts";
 import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";

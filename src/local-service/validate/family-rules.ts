@@ -1,4 +1,4 @@
-import type { FamilyCondition, FamilyRule } from "../../families/index.ts";
+import type { FamilyCondition, FamilyRule } from "../../core/families/index.ts";
 import type { JsonSchema } from "../catalog/model.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import { isRecord, resolveReference } from "../json.ts";

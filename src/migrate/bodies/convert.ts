@@ -1,5 +1,5 @@
-import type { FieldProblem } from "../../plan/index.ts";
-import type { Json } from "../../plan/plan.ts";
+import type { FieldProblem } from "../../core/plan/index.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import { type Body, type ConvertedBody, type ConvertedJob, given } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
 import { type Defaults, fitToSchema } from "../fields/fit-to-schema.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../../plan/plan.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import { given } from "../body.ts";
 import { json, shown } from "../expression.ts";
 import type { Job } from "../fields/job.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../../plan/plan.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import { type Body, type ConvertedJob, given, type Variation } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
 import { coerce } from "../fields/coerce.ts";

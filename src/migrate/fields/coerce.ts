@@ -1,6 +1,6 @@
-import { BoundedMap } from "../../api/bounded-map.ts";
-import { type ReadPattern, readPattern } from "../../catalog/validate/pattern.ts";
-import type { Json } from "../../plan/plan.ts";
+import { BoundedMap } from "../../core/api/bounded-map.ts";
+import { type ReadPattern, readPattern } from "../../core/catalog/validate/pattern.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
 /** A v2 value converted to a v3 field, or why it cannot be. */

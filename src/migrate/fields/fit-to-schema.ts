@@ -1,5 +1,5 @@
-import type { FieldProblem } from "../../plan/index.ts";
-import type { Json } from "../../plan/plan.ts";
+import type { FieldProblem } from "../../core/plan/index.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import { json, sampleOf, shown } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
 import { coerce } from "./coerce.ts";

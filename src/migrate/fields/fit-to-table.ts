@@ -1,5 +1,5 @@
-import { type Combination, combinationTable } from "../../catalog/index.ts";
-import type { Json } from "../../plan/plan.ts";
+import { type Combination, combinationTable } from "../../core/catalog/index.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import { json } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
 import { coerce } from "./coerce.ts";

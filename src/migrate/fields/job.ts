@@ -1,4 +1,4 @@
-import type { Json } from "../../plan/plan.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import { type Body, given, type Shift } from "../body.ts";
 import { type Expression, json, shown } from "../expression.ts";
 import { isWork } from "../field-report.ts";

@@ -1,5 +1,5 @@
-import { redactText } from "../../clean-text.ts";
-import type { Json, MediaKind } from "../../plan/plan.ts";
+import { redactText } from "../../core/kit/clean-text.ts";
+import type { Json, MediaKind } from "../../core/plan/plan.ts";
 import { type Body, given } from "../body.ts";
 import { type Expression, shown } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";

@@ -1,4 +1,4 @@
-import type { Catalog } from "../../plan/index.ts";
+import type { Catalog } from "../../core/plan/index.ts";
 import { keepsFilm, type Need, suits, TYPE_FACTS } from "./need.ts";
 import { findBySlug, type SlugMatch, type SlugSearch } from "./slug.ts";
 import { type ModelView, viewOf } from "./view.ts";

@@ -1,4 +1,4 @@
-import { combinationTable } from "../../catalog/index.ts";
+import { combinationTable } from "../../core/catalog/index.ts";
 import { type Body, given } from "../body.ts";
 import type { V2Type } from "../v2-types.ts";
 import { type ModelView, type Slot, slotField } from "./view.ts";

@@ -1,4 +1,4 @@
-import { type ModelName, parseModelName, versionSimilarity, wordsOfLevel } from "../../families/index.ts";
+import { type ModelName, parseModelName, versionSimilarity, wordsOfLevel } from "../../core/families/index.ts";
 import type { ModelView } from "./view.ts";
 
 /** A candidate model for a slug. */

@@ -1,8 +1,8 @@
-import type { CatalogModel, JsonSchema } from "../../plan/index.ts";
-import type { Json, MediaKind } from "../../plan/plan.ts";
-import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
-import { yieldsOf } from "../../plan/schema/model-facts.ts";
-import { applicable, isSchema, itemSchemas, propertySchemas } from "../../plan/schema/schema.ts";
+import type { CatalogModel, JsonSchema } from "../../core/plan/index.ts";
+import type { Json, MediaKind } from "../../core/plan/plan.ts";
+import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../core/plan/schema/field.ts";
+import { yieldsOf } from "../../core/plan/schema/model-facts.ts";
+import { applicable, isSchema, itemSchemas, propertySchemas } from "../../core/plan/schema/schema.ts";
 
 /** The properties of a model's input field that a migration uses. */
 export interface FieldView {

@@ -1,5 +1,5 @@
-import type { Pipeline } from "../../define/index.ts";
-import { formatUsd } from "../../money.ts";
+import type { Pipeline } from "../../core/define/index.ts";
+import { formatUsd } from "../../core/kit/money.ts";
 import type { Migration } from "../migrate.ts";
 import type { PriceReport, StepPriceReport } from "../report/report.ts";
 

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { GREY_MP4, greyPng, plainWav } from "../../placeholder-media.ts";
-import type { MediaKind } from "../../plan/plan.ts";
+import { GREY_MP4, greyPng, plainWav } from "../../core/kit/placeholder-media.ts";
+import type { MediaKind } from "../../core/plan/plan.ts";
 import type { PipelineInput } from "../expression.ts";
 
 const SIDE_PX = 512;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Pipeline } from "../../define/index.ts";
-import { isReference } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
+import type { Pipeline } from "../../core/define/index.ts";
+import { isReference } from "../../core/plan/index.ts";
+import type { Json, Plan, PlanStep, Reference } from "../../core/plan/plan.ts";
 import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport, VerificationReport } from "../report/report.ts";

@@ -1,4 +1,4 @@
-import { parseJson } from "../../json-text.ts";
+import { parseJson } from "../../core/kit/json-text.ts";
 import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2-types.ts";
 

@@ -3,8 +3,8 @@ import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
-import { ShowrunnerError } from "../../errors.ts";
-import { parseJson } from "../../json-text.ts";
+import { ShowrunnerError } from "../../core/kit/errors.ts";
+import { parseJson } from "../../core/kit/json-text.ts";
 import { readLines, readText } from "./read-text.ts";
 import { type ReadBodies, type ReadProblem, readProblem } from "./source.ts";
 

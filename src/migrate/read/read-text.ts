@@ -1,4 +1,4 @@
-import { parseJson, positionAt } from "../../json-text.ts";
+import { parseJson, positionAt } from "../../core/kit/json-text.ts";
 import type { JsonPath } from "../json-path.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
 import {

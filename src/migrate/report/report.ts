@@ -1,4 +1,4 @@
-import type { Json } from "../../plan/plan.ts";
+import type { Json } from "../../core/plan/plan.ts";
 import type { PipelineInput } from "../expression.ts";
 
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { openSqliteJournal } from "../../../src/journal/sqlite.ts";
-import type { JournalStore } from "../../../src/journal/store.ts";
+import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
+import type { JournalStore } from "../../../src/core/journal/store.ts";
 import type { CliEnd } from "./cli.ts";
 
 /** Looks into the journal that another process writes. */

@@ -47,7 +47,7 @@ export class Nursery {
 }
 
 function spawnSpare(path: string) {
-  const hook = join(root, "test/engine/fixtures/same-instance.mjs");
+  const hook = join(root, "test/core/engine/fixtures/same-instance.mjs");
   const script = join(root, path);
   const child = spawn(process.execPath, ["--import", hook, script], {
     stdio: ["pipe", "pipe", "inherit"],

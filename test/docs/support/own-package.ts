@@ -3,17 +3,17 @@ import { registerHooks } from "node:module";
 /** Loaded with `--import`: lets examples import the package by its name, as its users do. */
 const entries: Readonly<Record<string, string>> = {
   showrunner: "../../../src/index.ts",
-  "showrunner/browser": "../../../src/browser/index.ts",
-  "showrunner/client": "../../../src/api/index.ts",
+  "showrunner/browser": "../../../src/studio/browser/index.ts",
+  "showrunner/client": "../../../src/core/api/index.ts",
   "showrunner/film": "../../../src/film/index.ts",
-  "showrunner/handler": "../../../src/handler/index.ts",
+  "showrunner/handler": "../../../src/studio/handler/index.ts",
   "showrunner/migrate": "../../../src/migrate/index.ts",
-  "showrunner/statecharts": "../../../src/statecharts/index.ts",
+  "showrunner/statecharts": "../../../src/core/statecharts/index.ts",
   "showrunner/testing": "../../../src/testing/index.ts",
-  "showrunner/telemetry": "../../../src/telemetry/index.ts",
-  "showrunner/worker": "../../../src/worker/index.ts",
-  "showrunner/pg-boss": "../../../src/pg-boss/index.ts",
-  "showrunner/restate": "../../../src/restate/index.ts",
+  "showrunner/telemetry": "../../../src/fleet/telemetry/index.ts",
+  "showrunner/worker": "../../../src/fleet/worker/index.ts",
+  "showrunner/pg-boss": "../../../src/fleet/pg-boss/index.ts",
+  "showrunner/restate": "../../../src/fleet/restate/index.ts",
   "showrunner-local": "../../../src/local-service/index.ts",
 };
 

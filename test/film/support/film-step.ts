@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Media, MediaKind, TaskContext, Value } from "../../../src/define/index.ts";
+import type { Media, MediaKind, TaskContext, Value } from "../../../src/core/define/index.ts";
+import type { FileKind } from "../../../src/core/plan/plan.ts";
 import type { Task } from "../../../src/film/film-task.ts";
-import type { FileKind } from "../../../src/plan/plan.ts";
 
 interface Added {
   readonly input: unknown;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
-import { greyPng } from "../../../src/placeholder-media.ts";
+import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { ask, type Body, get, start, until } from "../support/service.ts";
 
 const inline = (png: Uint8Array) => `data:image/png;base64,${Buffer.from(png).toString("base64")}`;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { verifyWebhook, type WebhookVerdict } from "../../../src/api/webhooks/verify-webhook.ts";
+import { verifyWebhook, type WebhookVerdict } from "../../../src/core/api/webhooks/verify-webhook.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import type { Received } from "../../support/receiver.ts";
 import { ask, type Body, get, submit, until } from "./service.ts";

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 
 /** Generators and scenarios; apart from the rest, because generators need an older TypeScript's compiler. */
-export const folder = join(root, "test/generated-clients");
+export const folder = join(root, "test/local-service/generated-clients");
 const lockFile = join(folder, "package-lock.json");
 const installedLock = join(folder, "node_modules/.lock-installed.json");
 
@@ -27,7 +27,7 @@ export async function install(): Promise<string | null> {
     const flags = ["ci", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries", "1"];
     await run(program ?? "npm", [...args, ...flags], { cwd: folder });
   } catch (error) {
-    return `the client generators of test/generated-clients cannot be installed: ${String(error)}`;
+    return `the client generators of test/local-service/generated-clients cannot be installed: ${String(error)}`;
   }
   writeFileSync(installedLock, readFileSync(lockFile));
   return null;

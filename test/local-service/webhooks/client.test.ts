@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type Client, createClient } from "../../../src/api/index.ts";
+import { type Client, createClient } from "../../../src/core/api/index.ts";
 import { announced, ended } from "../support/deliveries.ts";
 import { SECRET } from "../support/drains.ts";
 import { receiver } from "../support/receiver.ts";

@@ -1,5 +1,5 @@
+import type { Json } from "../../../src/core/plan/plan.ts";
 import { type FieldEntry, type MigrateOptions, type Migration, migrateV2 } from "../../../src/migrate/index.ts";
-import type { Json } from "../../../src/plan/plan.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { evaluate, planOf } from "./planned.ts";
 

@@ -1,10 +1,10 @@
 import { stripTypeScriptTypes } from "node:module";
 import { z } from "zod";
-import { valueNames } from "../../../src/catalog/codegen/names.ts";
-import { draft } from "../../../src/define/index.ts";
+import { valueNames } from "../../../src/core/catalog/codegen/names.ts";
+import { draft } from "../../../src/core/define/index.ts";
+import { filesOf, makePlan } from "../../../src/core/plan/index.ts";
 import type { Catalog, Pipeline, Plan, Problem } from "../../../src/index.ts";
 import type { Migration } from "../../../src/migrate/index.ts";
-import { filesOf, makePlan } from "../../../src/plan/index.ts";
 import * as words from "./random-words.ts";
 
 type Planned =

@@ -1,3 +1,3 @@
 /** What a migrated source imports from the package. */
-export * from "../../../src/define/index.ts";
+export * from "../../../src/core/define/index.ts";
 export { shiftSound } from "../../../src/migrate/index.ts";

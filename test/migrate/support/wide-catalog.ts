@@ -1,4 +1,4 @@
-import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../../src/catalog/index.ts";
+import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../../src/core/catalog/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { MEDIA_REFERENCE } from "../../support/large-catalog/fields.ts";
 

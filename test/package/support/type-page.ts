@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import { withLauncher } from "../../../src/launcher.ts";
+import { withLauncher } from "../../../src/core/kit/launcher.ts";
 import { codeBlocks } from "../../docs/support/code-blocks.ts";
 import { shellLines } from "../../docs/support/shell-lines.ts";
 import { endOf, reasonOf, type Walk } from "../../docs/support/walks.ts";

@@ -1,4 +1,4 @@
-import { seeded } from "../../api/support/seeded.ts";
+import { seeded } from "../../core/api/support/seeded.ts";
 import { DEFS, type Draw, drawWith, type Field, field } from "./fields.ts";
 import {
   eitherSource,

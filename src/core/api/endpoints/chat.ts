@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { ShowrunnerError } from "../../kit/errors.ts";
+import { ApiError, errorEnvelope } from "../errors/api-error.ts";
+import { ConnectionError } from "../errors/client-errors.ts";
+import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
+import type { Endpoints } from "../http/endpoints.ts";
+import { type OpenStream, openStream, readStream } from "../stream/connection.ts";
+import { listOf, number, optional, record, text, wire, withDefault } from "../wire.ts";
+
+/** A chat-completions request in the common form; unlisted fields are sent as they are. */
+export interface ChatRequest {
+  readonly model: string;
+  readonly messages: readonly Readonly<Record<string, unknown>>[];
+  readonly [field: string]: unknown;
+}
+
+const chatUsage = wire({ promptTokens: number, completionTokens: number, totalTokens: number });
+export type ChatUsage = z.output<typeof chatUsage>;
+
+export interface ChatCompletion {
+  /** Also the id of the job; it has no outputs and sends no webhook. */
+  readonly id: string;
+  readonly model: string | null;
+  /** Text of the first choice, or null. */
+  readonly content: string | null;
+  readonly finishReason: string | null;
+  readonly usage: ChatUsage | null;
+  /** The whole answer, for what is not listed here. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+const completion = z
+  .looseObject({
+    id: z.string(),
+    model: text,
+    choices: listOf(z.object({ message: optional(z.object({ content: text })), finish_reason: text })),
+    usage: optional(chatUsage),
+  })
+  .transform(
+    (answer): ChatCompletion => ({
+      id: answer.id,
+      model: answer.model,
+      content: answer.choices[0]?.message?.content ?? null,
+      finishReason: answer.choices[0]?.finish_reason ?? null,
+      usage: answer.usage,
+      raw: answer,
+    }),
+  );
+
+/**
+ * One chat completion, not streamed. It is paid and has no idempotency key, so a lost answer is never sent again: it
+ * throws ConnectionError or TimeoutError with `sent: true`, and the charge may have happened.
+ */
+export function chat(api: Endpoints, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
+  return api.post(completion, request.path, { ...requested, stream: false }, options, { requestClass: "chat" });
+}
+
+/** One piece of a streamed chat completion. */
+export interface ChatChunk {
+  /** The job's id, the same in every chunk. */
+  readonly id: string | null;
+  readonly model: string | null;
+  /** Which of several answers this piece belongs to; 0 where only one was requested. */
+  readonly choiceIndex: number;
+  /** Text to append, empty where the chunk has none. */
+  readonly content: string;
+  /** Why this answer ended, in its last chunk; else null. */
+  readonly finishReason: string | null;
+  /** In the last chunk, when `stream_options: { include_usage: true }` was sent. */
+  readonly usage: ChatUsage | null;
+  /** The whole chunk, for what is not listed here. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** Data of the last event; it is no JSON. */
+const doneToken = "[DONE]";
+const request = { method: "POST", path: "/chat/completions" } as const;
+
+const choice = z.object({
+  index: withDefault(z.number(), 0),
+  delta: optional(z.object({ content: text })),
+  finish_reason: text,
+});
+
+const chunk = z
+  .looseObject({ id: text, model: text, choices: listOf(choice), usage: optional(chatUsage) })
+  .transform((wire): ChatChunk => {
+    const [first] = wire.choices;
+    return {
+      id: wire.id,
+      model: wire.model,
+      choiceIndex: first?.index ?? 0,
+      content: first?.delta?.content ?? "",
+      finishReason: first?.finish_reason ?? null,
+      usage: wire.usage,
+      raw: wire,
+    };
+  });
+
+const failed = z.looseObject({ error: record.refine((error) => error !== null) });
+
+/**
+ * One chat completion, piece by piece; `timeoutMs` bounds the silence between pieces. It is paid and has no key, so
+ * once the request left it is never sent again. Throws ApiError for a refusal, and for an error that ends a stream
+ * already begun (then `status` is 200); ConnectionError or TimeoutError with `sent: true` when it breaks off before its
+ * end, and the charge may have happened.
+ */
+export async function* chatStream(
+  context: HttpContext,
+  requested: ChatRequest,
+  options: CallOptions = {},
+): AsyncGenerator<ChatChunk, void> {
+  const opened = await openChat(context, requested, options);
+  try {
+    for await (const piece of readStream(opened)) {
+      if (piece.kind === "retry") continue;
+      if (piece.message.data === doneToken) return;
+      yield readChunk(context.redactor.json(piece.message.data), opened);
+    }
+  } catch (cause) {
+    options.signal?.throwIfAborted();
+    if (cause instanceof ShowrunnerError) throw cause;
+    throw errorOf(context, request, options, { kind: "lost", sent: true, timedOut: opened.timedOut(), cause });
+  }
+  throw new ConnectionError("POST /chat/completions ended before its last chunk; the charge may have happened", {
+    sent: true,
+  });
+}
+
+/** Repeats only requests without effect: rate-limited, service unavailable, connection never made. */
+function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<OpenStream> {
+  const opening = { ...request, json: { ...requested, stream: true }, requestClass: "chat" } as const;
+  return withRetries(context, options, async () => {
+    const opened = await openStream(context, opening, options);
+    if (opened.kind === "aborted") throw opened.reason;
+    if (opened.kind === "open") return { value: opened };
+    const error = errorOf(context, request, options, opened);
+    return { error, mayRepeat: mayRepeat("unless-done", error) };
+  });
+}
+
+function readChunk(body: unknown, opened: OpenStream): ChatChunk {
+  if (failed.safeParse(body).success) {
+    const { error, traceId } = decode(errorEnvelope, body, request);
+    throw new ApiError(error, { ...request, status: opened.status, envelope: true, traceId });
+  }
+  return decode(chunk, body, request);
+}

@@ -1,0 +1,150 @@
+import { z } from "zod";
+import { ShowrunnerError } from "../../kit/errors.ts";
+import {
+  anyOf,
+  arrayOf,
+  currency,
+  listOf,
+  micros,
+  number,
+  optional,
+  optionalMicros,
+  text,
+  wire,
+  withDefault,
+} from "../wire.ts";
+
+export interface ApiErrorContext {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** False when the answer carried no error envelope; such a body may come from a proxy and not from the service. */
+  readonly envelope: boolean;
+  readonly traceId: string | null;
+  /** Content type of the answer, where it named one. */
+  readonly contentType?: string | null | undefined;
+  /** Where a redirect led to, without query; redirects are never followed. */
+  readonly location?: string | null | undefined;
+  /** What the client has to say of it. */
+  readonly hint?: { readonly note: string; readonly next: string } | null | undefined;
+}
+
+/**
+ * The service answered with an error. Thrown for every answer outside 2xx once the retries that the request allows are
+ * used up. Not thrown when no answer came (`ConnectionError`, `TimeoutError`), nor for a submit that may have been
+ * accepted (`UnknownOutcomeError`).
+ */
+export class ApiError extends ShowrunnerError implements ServiceError {
+  readonly code: ServiceErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly param: string | null;
+  readonly details: readonly ErrorDetail[] | null;
+  readonly replacedBy: string | null;
+  readonly billing: BillingRefusal | null;
+  readonly traceId: string | null;
+  readonly envelope: boolean;
+  /** Method and path, such as `POST /models/m`. */
+  readonly request: string;
+  readonly contentType: string | null;
+  readonly location: string | null;
+  /** The service's own words, without the request around them. */
+  readonly serviceMessage: string;
+  /** What to do, where the client knows it: the address or the key is one of another API. */
+  readonly next: string | null;
+
+  constructor(error: ServiceError, context: ApiErrorContext) {
+    const note = context.hint ? ` ${context.hint.note}` : "";
+    super(`${context.method} ${context.path} answered ${context.status} ${error.code}: ${error.message}${note}`);
+    this.next = context.hint?.next ?? null;
+    this.code = error.code;
+    this.serviceMessage = error.message;
+    this.status = context.status;
+    this.retryable = error.retryable;
+    this.retryAfterMs = error.retryAfterMs;
+    this.param = error.param;
+    this.details = error.details?.map(withoutLabel) ?? null;
+    this.replacedBy = error.replacedBy;
+    this.billing = error.billing;
+    this.traceId = context.traceId;
+    this.envelope = context.envelope;
+    this.request = `${context.method} ${context.path}`;
+    this.contentType = context.contentType ?? null;
+    this.location = context.location ?? null;
+  }
+}
+
+/** The codes that the description lists. A service may send others; they arrive as plain strings. */
+export type ServiceErrorCode =
+  | "UNKNOWN"
+  | "INVALID_ARGUMENT"
+  | "NOT_FOUND"
+  | "GONE"
+  | "ALREADY_EXISTS"
+  | "ALREADY_IN_PROGRESS"
+  | "UNAUTHORIZED"
+  | "PERMISSION_DENIED"
+  | "INSUFFICIENT_BALANCE"
+  | "MODERATION_FAILED"
+  | "FAILED_PRECONDITION"
+  | "CANCELLED"
+  | "DEADLINE_EXCEEDED"
+  | "RESOURCE_EXHAUSTED"
+  | "UNAVAILABLE"
+  | "INTERNAL"
+  | (string & {});
+
+const detail = wire({
+  /** Dotted path with list positions in brackets, such as `input.images[0]`. */
+  field: withDefault(z.string(), ""),
+  message: withDefault(z.string(), ""),
+  /** required, enum, type, minimum, expired and others; null when the service gave none. */
+  reason: text,
+  allowed: optional(listOf(z.string())),
+});
+
+/** One field-level problem of a validation failure. */
+export type ErrorDetail = z.output<typeof detail>;
+
+/** Some services repeat the field in the text. */
+function withoutLabel(one: ErrorDetail): ErrorDetail {
+  const label = `${one.field}: `;
+  return one.message.startsWith(label) ? { ...one, message: one.message.slice(label.length) } : one;
+}
+
+const billing = wire({
+  balanceMicros: micros,
+  /** Null when the request could not be priced before it was refused. */
+  requiredMicros: optionalMicros,
+  currency,
+  /** Where a person adds funds. */
+  fundingUrl: withDefault(z.string(), ""),
+  /** `card_declined` or a reason that this version does not know. */
+  reason: text,
+});
+
+/** Why the wallet refused. Amounts in micro-dollars. */
+export type BillingRefusal = z.output<typeof billing>;
+
+export const serviceError = wire(
+  {
+    code: anyOf<ServiceErrorCode>(),
+    /** Fixed per condition and made for people; match on `code`. */
+    message: withDefault(z.string(), ""),
+    retryable: withDefault(z.boolean(), false),
+    /** Milliseconds to wait before the same request may succeed, or null. */
+    retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
+    param: text,
+    details: optional(arrayOf(detail)),
+    /** Successor of a retired model. */
+    replacedBy: text,
+    billing: optional(billing),
+  },
+  { retryAfterMs: "retry_after" },
+);
+
+/** The error object of envelopes, failed jobs and failed outputs, with absent fields filled by their defaults. */
+export type ServiceError = z.output<typeof serviceError>;
+
+export const errorEnvelope = wire({ error: serviceError, traceId: text });

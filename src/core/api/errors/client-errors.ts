@@ -1,0 +1,121 @@
+import { ShowrunnerError } from "../../kit/errors.ts";
+
+/** A file was refused before anything was sent, or could not be read. */
+export class UploadError extends ShowrunnerError {
+  readonly code = "UPLOAD_REFUSED";
+  readonly reason: "missing" | "not-a-file" | "empty" | "too-large" | "wrong-kind" | "changed";
+
+  constructor(message: string, options: { readonly reason: UploadError["reason"]; readonly cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.reason = options.reason;
+  }
+}
+
+/**
+ * A submit may or may not have created a paid job: some send of it got no answer that proves either. Send the same
+ * request with the same key again (`mayExist: true`) until an ack comes, or look the job up; never use a new key.
+ * `cause` is the last answer or failure seen.
+ */
+export class UnknownOutcomeError extends ShowrunnerError {
+  readonly code = "UNKNOWN_OUTCOME";
+  /** The key that resolves the question, or null when the submit had none: then only the job list can. */
+  readonly idempotencyKey: string | null;
+  readonly model: string;
+  /** True when a send before the one that `cause` answers may have created the job. */
+  readonly earlierSend: boolean;
+
+  constructor(options: {
+    readonly model: string;
+    readonly idempotencyKey: string | null;
+    readonly cause: unknown;
+    /** Default true. */
+    readonly earlierSend?: boolean | undefined;
+  }) {
+    const how = options.idempotencyKey
+      ? `submit again with key ${options.idempotencyKey} and mayExist: true`
+      : "look for it in the model's job list; a submit without an idempotency key cannot be found by its key";
+    const why = options.cause instanceof Error ? options.cause.message : String(options.cause);
+    super(`The submit to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
+      cause: options.cause,
+    });
+    this.model = options.model;
+    this.idempotencyKey = options.idempotencyKey;
+    this.earlierSend = options.earlierSend ?? true;
+  }
+}
+
+/** No complete answer within the time allowed. The service may still do the work: a time-out here cancels nothing there. */
+export class TimeoutError extends ShowrunnerError {
+  readonly code = "CLIENT_TIMEOUT";
+  readonly timeoutMs: number;
+  /** False when the time ran out before anything was sent. */
+  readonly sent: boolean;
+
+  constructor(
+    message: string,
+    options: { readonly timeoutMs: number; readonly sent: boolean; readonly cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.timeoutMs = options.timeoutMs;
+    this.sent = options.sent;
+  }
+}
+
+/** The client was given something it cannot work with; nothing was sent. */
+export class OptionError extends ShowrunnerError {
+  readonly code = "INVALID_OPTION";
+}
+
+/** The service answered with success, but the body is not what the description promises. Check the base URL first. */
+export class MalformedResponseError extends ShowrunnerError {
+  readonly code = "MALFORMED_RESPONSE";
+  /** Where in the body, and what was expected there. */
+  readonly issues: readonly string[];
+  /** False when the body was no JSON at all: then a proxy or a login page may have answered. */
+  readonly isJson: boolean;
+
+  constructor(
+    where: string,
+    issues: readonly string[],
+    options: { readonly isJson?: boolean; readonly cause?: unknown } = {},
+  ) {
+    super(
+      `${where} answered with a body this client cannot read: ${issues.join("; ")}. Is the base URL a v3 service?`,
+      { cause: options.cause },
+    );
+    this.issues = issues;
+    this.isJson = options.isJson ?? true;
+  }
+}
+
+/** The bytes of an output could not be fetched whole. `reason` says why; nothing was left at the target path. */
+export class DownloadError extends ShowrunnerError {
+  readonly code = "DOWNLOAD_FAILED";
+  readonly reason: "expired" | "refused" | "incomplete" | "too-large" | "forbidden-address" | "unsafe-path" | "no-url";
+  /** HTTP status of the last answer, or null when there was none. */
+  readonly status: number | null;
+
+  constructor(
+    message: string,
+    options: { readonly reason: DownloadError["reason"]; readonly status?: number | null; readonly cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.reason = options.reason;
+    this.status = options.status ?? null;
+  }
+}
+
+/**
+ * No answer, because the connection could not be made or broke. `sent: false` means that the request certainly never
+ * left this machine; `sent: true` means that the service may have seen it. A submit with `sent: true` is reported as
+ * `UnknownOutcomeError` instead.
+ */
+export class ConnectionError extends ShowrunnerError {
+  readonly code = "CONNECTION_FAILED";
+  readonly sent: boolean;
+
+  constructor(message: string, options: { readonly sent: boolean; readonly cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.sent = options.sent;
+  }
+}

@@ -1,0 +1,168 @@
+import { redactUrl } from "../../kit/clean-text.ts";
+import { HOUR_MS } from "../../kit/duration.ts";
+import { MOST_REDIRECTS } from "../../network/index.ts";
+import { sleep } from "../clock.ts";
+import type { JobsApi } from "../endpoints/jobs.ts";
+import { DownloadError } from "../errors/client-errors.ts";
+import type { HttpContext } from "../http/call.ts";
+import { backoffMs } from "../retry.ts";
+import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
+import { openPart } from "./part-file.ts";
+
+/** Names that Windows keeps for devices, with or without an ending. */
+const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
+const longestBytes = 120;
+
+/**
+ * A file name that every system takes and that names no other folder: separators, control and reserved characters
+ * become `_`, device names get a prefix, dots and blanks at the end go, and what is too long is cut before its ending.
+ * The empty name becomes `file`.
+ */
+export function safeFileName(requested: string): string {
+  const replaced = requested
+    .normalize("NFC")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
+    .replace(/[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
+    .trimStart()
+    .replace(/^\.+/, (dots) => "_".repeat(dots.length));
+  const shortened = shorten(replaced).replace(/[. ]+$/, "");
+  if (shortened === "") return "file";
+  return reserved.test(shortened) ? `_${shortened}` : shortened;
+}
+
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= longestBytes) return name;
+  const extension = /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? "";
+  let stem = "";
+  let sizeBytes = Buffer.byteLength(extension);
+  for (const character of name.slice(0, name.length - extension.length)) {
+    sizeBytes += Buffer.byteLength(character);
+    if (sizeBytes > longestBytes) break;
+    stem += character;
+  }
+  return stem + extension;
+}
+
+/**
+ * What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. `assetId`: the
+ * output's asset as an earlier answer had it; a later answer may list the outputs otherwise.
+ */
+export type DownloadSource =
+  | string
+  | {
+      readonly jobId: string;
+      readonly outputIndex: number;
+      readonly assetId?: string | null | undefined;
+      readonly url?: string | null | undefined;
+    };
+
+export interface Downloaded {
+  readonly path: string;
+  /** Lowercase hex of the bytes written. */
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string | null;
+}
+
+/** Fetches that bring no byte, one after the other, before the download gives up. */
+const maxFruitless = 6;
+/** Limit of fresh URLs requested in one download. */
+const maxRenewals = 3;
+const defaultMaxMs = 6 * HOUR_MS;
+
+/**
+ * Fetches an output's bytes to `toPath`: written beside it, resumed with Range after a break, checked for length, hashed,
+ * synced and then renamed into place, so that the path never shows half a file. The credential is never sent along.
+ */
+export async function download(
+  context: HttpContext,
+  jobs: JobsApi,
+  source: DownloadSource,
+  toPath: string,
+  options: DownloadOptions = {},
+): Promise<Downloaded> {
+  const ref = typeof source === "string" ? null : source;
+  let url = typeof source === "string" ? source : (source.url ?? (await freshUrl(context, jobs, source, options)));
+  let renewals = 0;
+  const until = context.clock.now() + (options.maxMs ?? defaultMaxMs);
+  const part = await openPart(toPath);
+  try {
+    for (let fruitless = 1; ; ) {
+      const before = part.sizeBytes;
+      const piece = await fetchPiece(context, url, part, { ...options, until });
+      if (piece.kind === "whole") {
+        const { sha256, sizeBytes } = await part.commit();
+        return { path: toPath, sha256, sizeBytes, contentType: piece.contentType };
+      }
+      if (piece.kind === "lapsed") {
+        if (ref === null || renewals++ >= maxRenewals) throw failed(url, piece, ref !== null);
+        url = await freshUrl(context, jobs, ref, options);
+        continue;
+      }
+      if (piece.kind !== "broken") throw failed(url, piece);
+      fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
+      if (fruitless > maxFruitless)
+        throw incomplete(url, `broke off ${maxFruitless} times in a row without a further byte`, piece.cause);
+      if (context.clock.now() >= until)
+        throw incomplete(url, "did not finish within the time that a download may take", piece.cause);
+      await sleep(
+        context.clock,
+        backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()),
+        options.signal,
+      );
+    }
+  } finally {
+    await part.discard();
+  }
+}
+
+async function freshUrl(
+  context: HttpContext,
+  jobs: JobsApi,
+  ref: Exclude<DownloadSource, string>,
+  options: DownloadOptions,
+): Promise<string> {
+  const job = await jobs.job(ref.jobId, { signal: options.signal, priority: options.priority });
+  const listed = job.outputs[ref.outputIndex];
+  const isOther = ref.assetId != null && listed?.assetId !== null && listed?.assetId !== ref.assetId;
+  const found = isOther ? job.outputs.find(({ assetId }) => assetId === ref.assetId) : listed;
+  if (found?.url) return new URL(found.url, context.base.origin).href;
+  const what =
+    found === undefined
+      ? `has no output ${ref.outputIndex}`
+      : `has output ${ref.outputIndex} as ${found.status} without a URL`;
+  throw new DownloadError(`${ref.jobId} ${what}; there is nothing to download.`, {
+    reason: found?.status === "EXPIRED" ? "expired" : "no-url",
+  });
+}
+
+/** The error of a piece that no repetition will bring. */
+function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>, isRenewed = false): DownloadError {
+  const name = redactUrl(url);
+  switch (piece.kind) {
+    case "lapsed": {
+      const advice = isRenewed ? "" : " Name the job and output instead, so that a fresh URL can be asked for.";
+      const message = `${name} answered ${piece.status}: the URL expired or the bytes were deleted.${advice}`;
+      return new DownloadError(message, { reason: "expired", status: piece.status });
+    }
+    case "refused": {
+      const message = `${name} answered ${piece.status}, which no repetition will change.`;
+      return new DownloadError(message, { reason: "refused", status: piece.status });
+    }
+    case "astray":
+      return new DownloadError(`${name} redirects more than ${MOST_REDIRECTS} times.`, { reason: "refused" });
+    case "forbidden":
+      return new DownloadError(`${name} is not fetched: ${piece.cause.message}.`, {
+        reason: "forbidden-address",
+        cause: piece.cause,
+      });
+    case "too-large":
+      return new DownloadError(`${name} has more than the ${piece.maxBytes} bytes that are fetched at most.`, {
+        reason: "too-large",
+      });
+  }
+}
+
+function incomplete(url: string, what: string, cause: unknown): DownloadError {
+  return new DownloadError(`${redactUrl(url)} ${what}.`, { reason: "incomplete", cause });
+}

@@ -1,0 +1,235 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { z } from "zod";
+import { redactUrls } from "../../kit/clean-text.ts";
+import type { BaseUrl } from "../base-url.ts";
+import { sleep } from "../clock.ts";
+import { ApiError, errorEnvelope } from "../errors/api-error.ts";
+import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
+import type { Settings } from "../options.ts";
+import type { Priority } from "../pace/fair-queue.ts";
+import type { Pacer, RequestClass } from "../pace/pacer.ts";
+import { backoffMs, type Repeat } from "../retry.ts";
+import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
+import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
+import { lostError } from "./transport-failure.ts";
+
+/** What every request of one client shares. */
+export interface HttpContext extends Settings {
+  readonly transport: Transport;
+  readonly pacer: Pacer;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Aborts the call; work that the service has started continues. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds for one send to be answered whole. Default: the client's `timeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  /** Higher goes first where requests queue for the pacer. Default by kind: submits 10, follows and reads 0. */
+  readonly priority?: Priority | undefined;
+}
+
+export interface SendOptions extends CallOptions {
+  /** Epoch milliseconds from which on nothing of it is sent any more, however long it waited for its turn. Default: none. */
+  readonly sendBefore?: number | undefined;
+  /** Aborts the call while it waits for its turn or between two sends, and no send that is under way. Default: none. */
+  readonly waitSignal?: AbortSignal | undefined;
+}
+
+export interface ApiRequest {
+  readonly method: HttpMethod;
+  /** Below the base, already encoded, such as `/jobs/job_1`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
+  readonly json?: unknown;
+  /** In place of `json`: a body in pieces, created again for every send, with its headers. */
+  readonly stream?: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly open: () => AsyncIterable<Uint8Array>;
+  };
+  readonly requestClass: RequestClass;
+  readonly repeat: Repeat;
+  readonly priority: number;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+}
+
+/** How one send ended, its answer read. */
+export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
+
+/** One send through the pacer. Never throws but for a caller's abort while it queued. */
+export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
+  const slot = {
+    requestClass: request.requestClass,
+    priority: options.priority ?? request.priority,
+    signal: options.signal ?? options.waitSignal,
+  };
+  const result = await context.pacer.run(slot, () =>
+    exchange(context.transport.requests, context.clock, {
+      method: request.method,
+      url: urlOf(context.base, request),
+      headers: headersOf(context, request),
+      body: request.stream?.open ?? (request.json === undefined ? undefined : () => JSON.stringify(request.json)),
+      timeoutMs: options.timeoutMs ?? context.timeoutMs,
+      signal: options.signal,
+      sendBefore: options.sendBefore,
+    }),
+  );
+  if (result.kind !== "answer") return result;
+  const { redactor } = context;
+  return {
+    kind: "answer",
+    status: result.status,
+    headers: redactor.headers(result.headers),
+    body: redactor.json(result.text),
+  };
+}
+
+/** What one send came to: the value of the call, or its failure and whether it may be sent again. */
+export type Attempt<T> =
+  | { readonly value: T }
+  | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
+
+/** Sends until an attempt gives a value, within the client's bounds and until `sendBefore`; else throws its failure. */
+export async function withRetries<T>(
+  { clock, retry, random, logger }: HttpContext,
+  { waitSignal, signal = waitSignal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<T> {
+  const startedAt = clock.now();
+  for (let failures = 1; ; ) {
+    const result = await attempt();
+    if ("value" in result) return result.value;
+    const { error } = result;
+    const now = clock.now();
+    const outOfTime = now - startedAt >= retry.maxElapsedMs || now >= sendBefore;
+    const refusal = error instanceof ApiError ? error : null;
+    const isAskedTooLong = (refusal?.retryAfterMs ?? 0) > LONGEST_ASKED_MS;
+    if (!result.mayRepeat || outOfTime || isAskedTooLong || failures >= retry.maxAttempts) throw error;
+    // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
+    if (refusal?.status === 429) continue;
+    const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
+    logger.debug({ ...result.note, error: error.message, waitMs }, "request failed, sending it again");
+    await sleep(clock, waitMs, signal);
+  }
+}
+
+/** Sends until an answer decides the call, within the request's own rules of repetition. */
+export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
+  return withRetries(context, options, async () => {
+    const result = await send(context, request, options);
+    if (result.kind === "aborted") throw result.reason;
+    const answer = successOf(result);
+    if (answer) return { value: answer };
+    const error = errorOf(context, request, options, result);
+    return { error, mayRepeat: mayRepeat(request.repeat, error) };
+  });
+}
+
+/** The answer when it is one of success, else null. */
+export function successOf(result: Sent): Extract<Sent, { kind: "answer" }> | null {
+  return result.kind === "answer" && result.status >= 200 && result.status < 300 ? result : null;
+}
+
+export function errorOf(
+  context: HttpContext,
+  request: Pick<ApiRequest, "method" | "path">,
+  options: CallOptions,
+  result: Exclude<Sent, { kind: "aborted" }>,
+): ApiError | UploadError | ReturnType<typeof lostError> {
+  if (result.kind === "answer") return answerError(result, request, context);
+  if (result.cause instanceof UploadError) return result.cause;
+  return lostError(result, {
+    ...request,
+    origin: context.base.origin,
+    timeoutMs: options.timeoutMs ?? context.timeoutMs,
+  });
+}
+
+export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): boolean {
+  if (repeat === "never" || error instanceof UploadError) return false;
+  if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
+  if (error.status === 429) return true;
+  if (repeat === "unless-done") return error.status === 503 && error.envelope && error.retryable;
+  return error.retryable || (!error.envelope && error.status === 408);
+}
+
+/** Reads a body with its schema, or says where it differs from the description. */
+export function decode<T>(schema: z.ZodType<T>, body: unknown, request: Pick<ApiRequest, "method" | "path">): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issues =
+    body === undefined
+      ? ["the body is not JSON"]
+      : parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`);
+  throw new MalformedResponseError(`${request.method} ${request.path}`, issues, { isJson: body !== undefined });
+}
+
+export function urlOf(base: BaseUrl, request: Pick<ApiRequest, "path" | "query">): string {
+  const url = new URL(base.href + request.path);
+  for (const [name, value] of Object.entries(request.query ?? {})) {
+    if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url.href;
+}
+
+function headersOf(context: HttpContext, request: ApiRequest): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    "user-agent": "showrunner",
+    ...request.stream?.headers,
+  };
+  if (context.authorization !== null) headers.authorization = context.authorization;
+  if (request.json !== undefined) headers["content-type"] = "application/json";
+  return headers;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Parsed; undefined where it is no JSON. */
+  readonly body: unknown;
+}
+
+/** The typed error of an answer outside 2xx, also when its body is no envelope. */
+export function answerError(
+  answer: Answer,
+  request: { readonly method: string; readonly path: string },
+  { clock, hint }: Pick<Settings, "clock" | "hint">,
+): ApiError {
+  const headerWaitMs = retryAfterHeaderMs(answer.headers, clock.now());
+  const traceHeader = headerText(answer.headers, "x-trace-id");
+  const location = headerText(answer.headers, "location");
+  const came = {
+    ...request,
+    status: answer.status,
+    contentType: headerText(answer.headers, "content-type"),
+    location: location === null ? null : redactUrls(location),
+    hint: hint(answer.status),
+  };
+  const parsed = errorEnvelope.safeParse(answer.body);
+  if (parsed.success) {
+    const { error, traceId } = parsed.data;
+    return new ApiError(
+      { ...error, retryAfterMs: headerWaitMs ?? error.retryAfterMs },
+      { ...came, envelope: true, traceId: traceId ?? traceHeader },
+    );
+  }
+  return new ApiError(
+    {
+      code: "UNKNOWN",
+      message: "the answer carried no error envelope, so it may come from a proxy before the service",
+      retryable: answer.status === 408 || answer.status === 429 || answer.status >= 500,
+      retryAfterMs: headerWaitMs,
+      param: null,
+      details: null,
+      replacedBy: null,
+      billing: null,
+    },
+    { ...came, envelope: false, traceId: traceHeader },
+  );
+}

@@ -1,0 +1,108 @@
+// Make a client.
+
+// Errors.
+export { redactUrl, redactUrls } from "../kit/clean-text.ts";
+export { type Client, createClient } from "./client.ts";
+export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
+export type {
+  ApiKey,
+  Balance,
+  CreatedKey,
+  EphemeralToken,
+  Grant,
+  KeysApi,
+  NewKey,
+  Scope,
+  TokensApi,
+  Usage,
+  UsageQuery,
+} from "./endpoints/account.ts";
+// Look at the catalog and its prices.
+export type {
+  Estimate,
+  EstimateRequest,
+  Model,
+  ModelQuery,
+  ModelSummary,
+  Voice,
+} from "./endpoints/catalog.ts";
+export type { ChatChunk, ChatCompletion, ChatRequest, ChatUsage } from "./endpoints/chat.ts";
+export type { DrainSettings, DrainsApi, LogDrain } from "./endpoints/drains.ts";
+// Take the results.
+export type {
+  DeleteOptions,
+  JobResult,
+  JobStatus,
+  JobStatusView,
+  JobSummary,
+  LogEvent,
+  Output,
+  OutputStatus,
+  StatusOptions,
+} from "./endpoints/jobs.ts";
+export type { SubmitAck, SubmitOptions, SubmitRequest } from "./endpoints/submit.ts";
+export type {
+  DefaultWebhook,
+  Delivery,
+  DeliveryStatus,
+  Redelivery,
+  WebhooksApi,
+  WebhookTest,
+} from "./endpoints/webhooks.ts";
+export { answerOf, isMediaGone } from "./errors/answer-of.ts";
+export type { BillingRefusal, ErrorDetail, ServiceError, ServiceErrorCode } from "./errors/api-error.ts";
+export { ApiError } from "./errors/api-error.ts";
+export {
+  ConnectionError,
+  DownloadError,
+  MalformedResponseError,
+  OptionError,
+  TimeoutError,
+  UnknownOutcomeError,
+  UploadError,
+} from "./errors/client-errors.ts";
+export { type Downloaded, type DownloadSource, safeFileName } from "./files/download.ts";
+export type { DownloadOptions } from "./files/fetch-piece.ts";
+// Submit.
+export type { MediaKind, UploadHandle, UploadOptions, UploadSource } from "./files/upload.ts";
+// Follow.
+export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/context.ts";
+export type { PlannedPoll } from "./follow/poll-once.ts";
+export type { CallOptions } from "./http/call.ts";
+// Lists, money, access, webhooks, drains, chat.
+export type { Listing, PageQuery } from "./http/endpoints.ts";
+export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
+export type { ClientOptions } from "./options.ts";
+export type { Priority, Turn } from "./pace/fair-queue.ts";
+export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
+export type { SharedPace } from "./pace/shared-pace.ts";
+export type { Logger } from "./redactor.ts";
+export { outageDelayMs, type RetryOptions } from "./retry.ts";
+export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
+export { inRun } from "./telemetry.ts";
+// Receive webhooks and log drains.
+export {
+  createDrainHandler,
+  type DrainEvent,
+  type DrainHandlerOptions,
+  verifyLogDrain,
+} from "./webhooks/drain-handler.ts";
+export {
+  type NotificationVerdict,
+  type RunNotification,
+  verifyNotification,
+  verifyWebhook,
+  type WebhookDelivery,
+  type WebhookEvent,
+  type WebhookRefusal,
+  type WebhookVerdict,
+} from "./webhooks/verify-webhook.ts";
+export {
+  createWebhookHandler,
+  type SeenEvents,
+  seenInFile,
+  seenInMemory,
+  type WebhookHandlerOptions,
+} from "./webhooks/webhook-handler.ts";
+export type { Page } from "./wire.ts";
+export { toMicros } from "./wire.ts";

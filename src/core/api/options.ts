@@ -1,0 +1,138 @@
+import { isKeyOfV2 } from "../kit/deployments.ts";
+import { secretsOfProcess } from "../kit/known-secrets.ts";
+import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { OptionError } from "./errors/client-errors.ts";
+import type { PaceOptions } from "./pace/pacer.ts";
+import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
+import { type RetryOptions, type RetryPolicy, retryPolicy } from "./retry.ts";
+
+/** What undici's `ProxyAgent`, `Agent` and other dispatchers are, said without undici's types. */
+export interface HttpDispatcher {
+  dispatch(options: never, handler: never): boolean;
+  compose(...interceptors: never[]): unknown;
+}
+
+export interface ClientOptions {
+  /** The service's v3 address, with or without a trailing slash. */
+  readonly baseUrl: string;
+  /**
+   * `<key_id>:<secret>`, or an ephemeral token. A browser must only ever hold a token. Null: none is sent, for what some
+   * services show to everybody.
+   */
+  readonly apiKey: string | null;
+  /** Form of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
+  readonly credentialForm?: "bearer" | "key" | undefined;
+  /** The deployment's name in its `X-<Brand>-…` headers. Default: taken from the headers found. */
+  readonly brand?: string | undefined;
+  /** An undici dispatcher to send through, such as a proxy agent. It is not closed with the client. Default: own agents. */
+  readonly dispatcher?: HttpDispatcher | undefined;
+  /** Milliseconds for one send to be answered whole. Default 60 000. */
+  readonly timeoutMs?: number | undefined;
+  /** The most bytes that a download may bring, by the kind that its server calls it. */
+  readonly downloadLimits?: DownloadLimits | undefined;
+  /** How often and how long a call is repeated whose failure passes. */
+  readonly retry?: RetryOptions | undefined;
+  /** How many requests are sent, and how fast. */
+  readonly pace?: PaceOptions | undefined;
+  /** Default: the machine's own clock. */
+  readonly clock?: Clock | undefined;
+  /** A number from 0 to below 1, for jitter. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+  /** Default: silent. Secrets and the queries of presigned URLs never reach it. */
+  readonly logger?: Logger | undefined;
+}
+
+export interface Settings {
+  readonly base: BaseUrl;
+  /** The header; null without a key. */
+  readonly authorization: string | null;
+  /** The only reader of what the service says: headers, bodies and frames pass it first. */
+  readonly redactor: Redactor;
+  readonly keyId: string;
+  /** What to say of an answer with this status beyond what the service does: an address or a key of another API. */
+  readonly hint: (status: number) => Hint | null;
+  readonly brand: string | null;
+  readonly timeoutMs: number;
+  readonly downloadLimits: DownloadLimits;
+  readonly retry: RetryPolicy;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** The options with every default filled in; throws OptionError for what cannot work. */
+export function settingsOf(options: ClientOptions): Settings {
+  const apiKey = options.apiKey?.trim() ?? "";
+  const base = parseBaseUrl(options.baseUrl);
+  if (options.apiKey !== null && (apiKey === "" || /[^\x21-\x7e]/.test(apiKey))) {
+    throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.");
+  }
+  const isKey = apiKey.includes(":");
+  if (isKey && "document" in globalThis) {
+    throw new OptionError(
+      "a key must not be used in a browser: mint a token on a server with tokens.create and give that as apiKey.",
+    );
+  }
+  const form = options.credentialForm ?? "bearer";
+  if (form === "key" && !isKey) {
+    throw new OptionError(
+      'credentialForm "key" needs an apiKey of the form <key_id>:<secret>; a token is sent as "bearer".',
+    );
+  }
+  const redactor = createRedactor(apiKey);
+  secretsOfProcess.learn(apiKey);
+  return {
+    redactor,
+    base,
+    authorization: options.apiKey === null ? null : `${form === "key" ? "Key" : "Bearer"} ${apiKey}`,
+    keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : options.apiKey === null ? "none" : "token",
+    hint: (status) => (status === 401 ? keyHint(apiKey) : status === 404 ? addressHint(base) : null),
+    brand: options.brand ?? null,
+    timeoutMs: options.timeoutMs ?? 60_000,
+    downloadLimits: options.downloadLimits ?? {},
+    retry: retryPolicy(options.retry),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    logger: options.logger ? redactingLogger(options.logger, redactor) : silentLogger,
+  };
+}
+
+/** More about an answer, and what to do next. */
+export interface Hint {
+  readonly note: string;
+  readonly next: string;
+}
+
+function keyHint(apiKey: string): Hint | null {
+  if (!isKeyOfV2(apiKey)) return null;
+  const note = "The key that was sent, sk_…, has the form of one of the previous API (v2), which v3 does not take.";
+  return { note, next: "create a key for v3 in the service's console: it has the form <key_id>:<secret>" };
+}
+
+function addressHint({ href }: BaseUrl): Hint | null {
+  if (/\/v\d+$/.test(href)) return null;
+  const note = `The address of the service, ${href}, does not end in a version.`;
+  return { note, next: `see whether the address lacks its end: ${href}/v3` };
+}
+
+/** The most that a download of each kind of media may bring, in bytes. */
+export interface DownloadLimits {
+  /** Default 512 MiB. */
+  readonly image?: number | undefined;
+  /** Default 2 GiB. */
+  readonly audio?: number | undefined;
+  /** Default 8 GiB. */
+  readonly video?: number | undefined;
+  /** Whatever is none of them: some stores give every file one type. Default 8 GiB. */
+  readonly other?: number | undefined;
+}
+
+const MIB = 1024 ** 2;
+const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other: 8192 * MIB } as const;
+
+/** What a download may bring by what its server says that it is. */
+export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
+  const kind = (["image", "audio", "video"] as const).find((one) => contentType?.toLowerCase().startsWith(`${one}/`));
+  return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
+}

@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { redactUrls } from "../kit/clean-text.ts";
+import { KnownSecrets, REDACTED } from "../kit/known-secrets.ts";
+
+/** Takes the client's own credential out of what others say, before anything else reads it. */
+export interface Redactor {
+  text(said: string): string;
+  /** The value of a JSON text without the credential in any name or string; undefined where it is no JSON. */
+  json(said: string): unknown;
+  headers(said: IncomingHttpHeaders): IncomingHttpHeaders;
+}
+
+/** Nothing that is meant to be read lies deeper. */
+const MOST_DEPTH = 500;
+
+export function createRedactor(apiKey: string): Redactor {
+  const secrets = new KnownSecrets(apiKey);
+  const text = (answer: string) => secrets.remove(answer);
+  return {
+    text,
+    json(answer) {
+      const value = parseJson(answer);
+      // An escape may hide a letter from the search; everything else is found in the text as it came.
+      return answer.includes("\\") || text(answer) !== answer ? withTexts(value, text) : value;
+    },
+    headers: (answer) => withTexts(answer, text) as IncomingHttpHeaders,
+  };
+}
+
+/** The value of a JSON text, or undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function withTexts(value: unknown, change: (text: string) => string, depth = MOST_DEPTH): unknown {
+  if (typeof value === "string") return change(value);
+  if (value instanceof Error) return change(`${value.name}: ${value.message}`);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth < 0) return REDACTED;
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, change, depth - 1));
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth - 1)]));
+}
+
+/** Where the client writes what it does. The shape of pino and of most loggers: fields first, then the text. */
+export interface Logger {
+  debug(fields: Readonly<Record<string, unknown>>, message: string): void;
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+const ignore = () => {};
+
+/** The default: says nothing. */
+export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** Nothing that the client logs lies deeper. */
+const MOST_LOGGED_DEPTH = 8;
+
+/** A logger that never sees the credential or a presigned query, whatever field or message holds it. */
+export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
+  const clean = (said: string) => redactUrls(redactor.text(said));
+  const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>
+    logger[level](withTexts(fields, clean, MOST_LOGGED_DEPTH) as Record<string, unknown>, clean(message));
+  return { debug: pass("debug"), info: pass("info"), warn: pass("warn"), error: pass("error") };
+}

@@ -1,0 +1,205 @@
+import { builtInFamilies } from "../families/index.ts";
+import { cleanText } from "../kit/clean-text.ts";
+import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
+import { catalogOf, described, type ModelAnswer } from "./catalog.ts";
+import { typedInputs } from "./typed-inputs.ts";
+
+/** What the catalog needs of a client; the v3 client has it. Errors carry `status`, `code` and `replacedBy`. */
+export interface CatalogClient {
+  models(): AsyncIterable<{ readonly id: string }>;
+  model(id: string): Promise<ModelAnswer>;
+  /** Jobs of a model, of one for chat too; the first answer tells whether it exists. */
+  modelJobs?(id: string): AsyncIterable<unknown>;
+}
+
+/** What reading a whole catalog needs besides. */
+export interface PullClient extends CatalogClient {
+  models(): AsyncIterable<ModelInList>;
+  openapi(): Promise<JsonSchema>;
+}
+
+type ModelInList = Omit<ModelAnswer, "inputSchema" | "outputSchema">;
+/**
+ * Reads the models with these ids, or all that the service lists. Sends nothing but reads. A retired model, and one
+ * that is not at this service yet, is there with its state; an unknown id is not. Throws what the client throws for
+ * every other failure.
+ *
+ * `chats`: ids that are to be asked as chat models, which no catalog lists. What cannot be learnt of one is no evidence.
+ */
+export async function fetchCatalog(
+  client: CatalogClient,
+  ids?: readonly string[],
+  chats: readonly string[] = [],
+): Promise<Catalog> {
+  const looks = chats.map((id) => lookForChat(client, id));
+  return readCatalog(client, ids, looks);
+}
+
+/** {@link fetchCatalog} with what was asked of chat models by whoever keeps their answers. */
+export async function readCatalog(
+  client: CatalogClient,
+  ids: readonly string[] | undefined,
+  looks: readonly Promise<ChatLook>[],
+): Promise<Catalog> {
+  const requested = [...new Set(ids ?? (await listedIds(client)))];
+  const advice = new Map<string, string>();
+  const found = await Promise.all(requested.map((id) => fetchModel(client, id, (said) => void advice.set(id, said))));
+  const models = found.filter((model) => model !== null);
+  // Only for "did you mean": a list that cannot be read is no problem of the plan.
+  const others = models.length < requested.length ? await listedIds(client).catch(() => []) : [];
+  const lacking = new Set<string>();
+  for (const one of await Promise.all(looks)) {
+    if (one.model !== null) models.push(one.model);
+    else if (one.isLacking) lacking.add(one.id);
+  }
+  return catalogOf(models, others, builtInFamilies, {
+    advice: (id) => advice.get(id) ?? null,
+    lacksChat: (id) => lacking.has(id),
+  });
+}
+
+/** A model of that id that makes media; else whether the service says that it has none at all. */
+export interface ChatLook {
+  readonly id: string;
+  readonly model: CatalogModel | null;
+  readonly isLacking: boolean;
+}
+
+/** Sends two reads. What cannot be learnt throws nothing. */
+export async function lookForChat(client: CatalogClient, id: string): Promise<ChatLook> {
+  const model = await fetchModel(client, id).catch(() => null);
+  if (model !== null || client.modelJobs === undefined) return { id, model, isLacking: false };
+  try {
+    await client.modelJobs(id)[Symbol.asyncIterator]().next();
+    return { id, model, isLacking: false };
+  } catch (error) {
+    const { isForeign, status, code } = readError(error);
+    return { id, model, isLacking: !isForeign && status === 404 && code === "NOT_FOUND" };
+  }
+}
+
+/**
+ * Reads the whole catalog, and the models that an earlier one had: those that were removed stay listed with their
+ * last known schema, marked as retired, so that code which uses them learns of their successor.
+ *
+ * The service's OpenAPI document has the inputs of all models at once; what it has not is read a model at a time.
+ */
+export async function pullCatalog(
+  client: PullClient,
+  previous: Catalog | null,
+  { onProgress }: PullOptions = {},
+): Promise<Catalog> {
+  const [listed, inputs] = await Promise.all([listOf(client), inputsOf(client)]);
+  const lone = new Map<string, CatalogModel | null>();
+  const read = async (id: string) => {
+    lone.set(id, await fetchModel(client, id));
+    onProgress?.(lone.size, ids.length);
+  };
+  const known = new Map<string, CatalogModel>();
+  for (const model of listed) {
+    const inputSchema = inputs.get(model.id);
+    // The document has no output schemas, and only among audio models does one decide what is made: a sound or a voice.
+    if (inputSchema === undefined || model.modality === null || model.modality === "audio") continue;
+    known.set(
+      model.id,
+      described({ ...model, inputSchema, outputSchema: previous?.model(model.id)?.outputSchema ?? null }),
+    );
+  }
+  const all = new Set([...listed, ...(previous?.models() ?? [])].map(({ id }) => id));
+  const ids = [...all].filter((id) => !known.has(id));
+  await Promise.all(ids.map(read));
+  const models = [...all].map((id) => known.get(id) ?? lone.get(id) ?? null).filter((model) => model !== null);
+  return catalogOf(models.map((model) => asLastKnown(model, previous?.model(model.id) ?? null)));
+}
+
+export interface PullOptions {
+  /** Called after each of the models that are read one by one. */
+  readonly onProgress?: ((read: number, all: number) => void) | undefined;
+}
+
+async function listOf(client: PullClient): Promise<readonly ModelInList[]> {
+  const listed: ModelInList[] = [];
+  for await (const model of client.models()) listed.push(model);
+  return listed;
+}
+
+/** Nothing where a deployment has no such document; what else is wrong shows at the next read. */
+async function inputsOf(client: PullClient): Promise<ReadonlyMap<string, JsonSchema>> {
+  return typedInputs(await client.openapi().catch(() => ({})));
+}
+
+/** A model that cannot be used any more keeps what was known of it. */
+function asLastKnown(model: CatalogModel, before: CatalogModel | null): CatalogModel {
+  const { state, message, replacedBy } = model;
+  if (state === "live" || before === null) return model;
+  return {
+    ...before,
+    state,
+    ...(message !== undefined && { message }),
+    ...(replacedBy !== undefined && { replacedBy }),
+  };
+}
+
+async function listedIds(client: CatalogClient): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of client.models()) ids.push(id);
+  return ids;
+}
+
+async function fetchModel(
+  client: CatalogClient,
+  id: string,
+  advise?: (said: string) => void,
+): Promise<CatalogModel | null> {
+  try {
+    return described(await client.model(id));
+  } catch (error) {
+    const { isForeign, status, code, replacedBy, said } = readError(error);
+    if (isForeign) throw error;
+    if (replacedBy === null && (status === 404 || code === "NOT_FOUND")) {
+      if (said !== null) advise?.(said);
+      return null;
+    }
+    const blank = described({
+      id,
+      modality: null,
+      name: null,
+      description: null,
+      priceDescription: null,
+      inputSchema: null,
+      outputSchema: null,
+    });
+    const message = error instanceof Error ? { message: error.message } : {};
+    if (replacedBy !== null || status === 410 || code === "GONE") {
+      return { ...blank, ...message, state: "retired", ...(replacedBy !== null && { replacedBy }) };
+    }
+    if (code === "FAILED_PRECONDITION") return { ...blank, ...message, state: "unsupported" };
+    throw error;
+  }
+}
+interface ReadError {
+  /** Not the service's own word: a proxy's 404 says nothing about a model. */
+  readonly isForeign: boolean;
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly replacedBy: string | null;
+  /** The service's own words. */
+  readonly said: string | null;
+}
+
+function readError(error: unknown): ReadError {
+  const facts: {
+    envelope?: unknown;
+    status?: unknown;
+    code?: unknown;
+    replacedBy?: unknown;
+    serviceMessage?: unknown;
+  } = typeof error === "object" && error !== null ? error : {};
+  return {
+    isForeign: facts.envelope === false,
+    status: typeof facts.status === "number" ? facts.status : null,
+    code: typeof facts.code === "string" ? facts.code : null,
+    replacedBy: typeof facts.replacedBy === "string" ? facts.replacedBy : null,
+    said: typeof facts.serviceMessage === "string" ? cleanText(facts.serviceMessage, 300) : null,
+  };
+}

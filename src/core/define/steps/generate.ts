@@ -1,0 +1,232 @@
+import { parseUsd } from "../../kit/money.ts";
+import type { DraftJson, GenerateDraft } from "../../plan/draft.ts";
+import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
+import type { MediaKind } from "../../plan/plan.ts";
+import { providerOf } from "../../providers/index.ts";
+import type { Handle, JobHandle, Media, MediaList, OrValue } from "../handle.ts";
+import { jobHandle } from "../handle-value.ts";
+import type { Recorder } from "../recorder.ts";
+import { type MediaOptions, OptionReader, PAID_OPTIONS, type WithinOption, type WorkOptions } from "./options.ts";
+import type { Settled } from "./revise.ts";
+import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
+
+/** Options of providers, by their names; see each provider's page. */
+interface ProviderOptions {
+  readonly providerOptions?: { readonly [provider: string]: { readonly [option: string]: unknown } } | undefined;
+}
+
+/** Call options of `ImageModelV4`. Without `n`: one image. */
+export interface GenerateImage extends ProviderOptions {
+  readonly prompt?: OrValue<string> | undefined;
+  readonly n?: number | undefined;
+  readonly size?: `${number}x${number}` | undefined;
+  readonly aspectRatio?: `${number}:${number}` | undefined;
+  readonly seed?: number | undefined;
+  /** Images to be edited or varied. */
+  readonly files?: MediaList<"image"> | undefined;
+  readonly mask?: Media<"image"> | undefined;
+}
+
+/** Call options of `VideoModelV4`. Without `n`: one video. */
+export interface GenerateVideo extends ProviderOptions {
+  readonly prompt?: OrValue<string> | undefined;
+  readonly n?: number | undefined;
+  readonly aspectRatio?: `${number}:${number}` | "adaptive" | undefined;
+  readonly resolution?: `${number}x${number}` | undefined;
+  /** Seconds. */
+  readonly duration?: OrValue<number> | undefined;
+  readonly fps?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly image?: Media<"image"> | undefined;
+  readonly frameImages?:
+    | readonly { readonly image: Media<"image">; readonly frameType: "first_frame" | "last_frame" }[]
+    | undefined;
+  readonly inputReferences?: MediaList<MediaKind> | undefined;
+  readonly generateAudio?: boolean | undefined;
+}
+
+/** Call options of `SpeechModelV4`. */
+export interface GenerateSpeech extends ProviderOptions {
+  readonly text: OrValue<string>;
+  readonly voice?: OrValue<string> | undefined;
+  readonly outputFormat?: string | undefined;
+  readonly instructions?: OrValue<string> | undefined;
+  readonly speed?: number | undefined;
+  readonly language?: string | undefined;
+}
+
+export interface GenerateOptions<I = GenerateImage | GenerateVideo | GenerateSpeech>
+  extends WorkOptions,
+    MediaOptions,
+    WithinOption {
+  /** The most that one attempt may cost, a decimal of US dollars: providers quote nothing, so that it is held. */
+  readonly maxCost: string;
+  /** What this input costs, where that is less: asked once, when the plan is made. Default: `maxCost`. */
+  readonly price?: ((input: I) => string) | undefined;
+  /**
+   * Whether it may be sent again where an answer was lost, although the first may have been paid for, which then counts as
+   * spent. Default false: a person decides.
+   */
+  readonly repeatable?: boolean | undefined;
+}
+
+type Moderated = "fail" | "rewrite" | undefined;
+type Generated<K extends MediaKind, R, I> = R extends "rewrite"
+  ? Handle<K, "single">
+  : JobHandle<K, number, Settled<I>>;
+
+export interface GenerateMethod {
+  /**
+   * Asks a model of another provider: any of AI SDK's specification v4, such as `fal.image("…")` of `@ai-sdk/fal`, with the
+   * call options of that specification. Sent once; what is promised beyond that is said in the plan.
+   */
+  <R extends Moderated = undefined>(
+    name: string,
+    model: ImageModel,
+    input: GenerateImage,
+    options: GenerateOptions<GenerateImage> & ModeratedOptions<R>,
+  ): Generated<"image", R, GenerateImage>;
+  <R extends Moderated = undefined>(
+    name: string,
+    model: VideoModel,
+    input: GenerateVideo,
+    options: GenerateOptions<GenerateVideo> & ModeratedOptions<R>,
+  ): Generated<"video", R, GenerateVideo>;
+  <R extends Moderated = undefined>(
+    name: string,
+    model: SpeechModel,
+    input: GenerateSpeech,
+    options: GenerateOptions<GenerateSpeech> & ModeratedOptions<R>,
+  ): Generated<"audio", R, GenerateSpeech>;
+}
+
+const OPTIONS: readonly string[] = [...PAID_OPTIONS, "price", "repeatable", "expect", ...MODERATED_OPTIONS];
+
+export function generateMethod(recorder: Recorder): GenerateMethod {
+  return <K extends MediaKind>(name: string, model: GenerateModel, given: object, options: GenerateOptions<never>) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("a generate step", OPTIONS);
+    const facts = factsOf(model, path, recorder);
+    const input = recorder.json(given, { step: path, field: "input" });
+    if (read.get("maxCost") === undefined) {
+      read.bad("maxCost", 'maxCost is missing; providers quote no price, so say the most it may cost, such as "0.05"');
+    }
+    const repeatable = read.get("repeatable") ?? false;
+    if (typeof repeatable !== "boolean") read.bad("repeatable", "repeatable is neither true nor false");
+    const policy = read.policy();
+    const step = {
+      kind: "generate",
+      ...facts,
+      price: priceOf(read, { given, input }, policy.maxCostMicros),
+      repeatable: repeatable === true,
+      after: read.after(),
+      when: read.when(),
+    } as const;
+    const add = (part: Recorder, own: Pick<GenerateDraft, "path" | "input" | "policy">) => {
+      part.add({ ...step, ...own });
+      part.bind(own.path, { kind: "generate", model });
+    };
+    if (isRewriting(read))
+      return addRewriting(recorder, name, { input, policy, yields: facts.yields, add }, read) as never;
+    add(recorder, { path, input, policy });
+    return jobHandle<K, number>(path, facts.yields as K, { build: recorder.build, input });
+  };
+}
+
+/** Of a value that is no model, what lets the rest of the build be looked at. */
+const NO_MODEL = { model: "none", provider: "none", yields: "image", isFindable: false, mostOutputs: null } as const;
+
+function factsOf(model: GenerateModel, step: string, { report }: Recorder) {
+  const yields = kindOf(model);
+  if (yields === null) {
+    report({ code: "not-a-model", step, field: "model", message: noModel(model) });
+    return NO_MODEL;
+  }
+  const { provider, modelId } = model;
+  return {
+    model: `${provider}:${modelId}`,
+    provider: providerOf(provider),
+    yields,
+    isFindable: "doStart" in model && "doStatus" in model && !!model.doStart && !!model.doStatus,
+    mostOutputs: yields === "audio" ? 1 : mostOf(model as ImageModel | VideoModel),
+  };
+}
+
+/** The specification names no kind: each kind is known by what it alone has. */
+function kindOf(model: unknown): MediaKind | null {
+  if (typeof model !== "object" || model === null) return null;
+  const is = (name: string) => name in model;
+  const known = model as Partial<Record<string, unknown>>;
+  const isV4 = known.specificationVersion === "v4" && typeof known.provider === "string";
+  if (!isV4 || typeof known.modelId !== "string" || known.modelId === "") return null;
+  if (is("maxVideosPerCall") || is("doStart")) return "video";
+  if (typeof known.doGenerate !== "function") return null;
+  if (is("maxImagesPerCall")) return "image";
+  // Language models, and those that write down what was spoken, are asked by the same name.
+  if (is("supportedUrls") || /transcription/i.test(known.provider as string)) return null;
+  return "audio";
+}
+
+function mostOf(model: ImageModel | VideoModel): number | null {
+  const most = "maxImagesPerCall" in model ? model.maxImagesPerCall : model.maxVideosPerCall;
+  if (typeof most !== "function") return most ?? 1;
+  try {
+    const said = most({ modelId: model.modelId });
+    return typeof said === "number" ? said : said === undefined ? 1 : null;
+  } catch {
+    return null;
+  }
+}
+
+function noModel(model: unknown): string {
+  const version =
+    typeof model === "object" && model && "specificationVersion" in model ? model.specificationVersion : "v4";
+  if (version !== "v4")
+    return `AI SDK's specification ${String(version)} is another than v4, which this asks; ${NEWER}`;
+  const given =
+    typeof model === "object" && model
+      ? "what is given"
+      : typeof model === "string"
+        ? `the text ${JSON.stringify(model)}`
+        : String(model);
+  return `${given} is no such model; ${GIVE_A_MODEL}`;
+}
+
+const GIVE_A_MODEL =
+  "give an image, video or speech model of AI SDK's specification v4, such as fal.image(…) of @ai-sdk/fal, or use job(…) for models of the service";
+
+/** Without a tag, npm prefers a release whose `engines` fit the Node that it runs under. */
+const NEWER =
+  "install its provider's newest release by name, such as npm i @ai-sdk/fal@latest (without @latest, npm under Node 20 takes an older one)";
+
+/** What the author's function says; null where there is none, or where it looked at what does not exist yet. */
+function priceOf(
+  read: OptionReader,
+  { given, input }: { readonly given: object; readonly input: DraftJson },
+  maxCostMicros: number | null,
+): { readonly micros: number; readonly of: DraftJson } | null {
+  const price = read.get("price");
+  if (price === undefined) return null;
+  if (typeof price !== "function") {
+    read.bad("price", "price is no function of the input");
+    return null;
+  }
+  let said: unknown;
+  try {
+    said = price(given);
+  } catch {
+    return null;
+  }
+  const micros = typeof said === "string" ? parseUsd(said) : null;
+  if (micros === null) {
+    read.bad(
+      "price",
+      `price said ${JSON.stringify(said)}; let it answer US dollars as a decimal string, such as "0.04"`,
+    );
+    return null;
+  }
+  if (maxCostMicros === null || micros <= maxCostMicros) return { micros, of: input };
+  read.bad("price", `price said ${said as string} USD, more than maxCost; raise maxCost, or ask for less`);
+  return null;
+}

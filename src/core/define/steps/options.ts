@@ -1,0 +1,270 @@
+import { type Duration, formatDuration, parseDuration } from "../../kit/duration.ts";
+import { parseUsd } from "../../kit/money.ts";
+import { webOrigin } from "../../kit/web-origin.ts";
+import type { DraftCondition, DraftReference } from "../../plan/draft.ts";
+import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
+import { isWhenCondition, type When } from "../condition.ts";
+import type { Handle } from "../handle.ts";
+import { pointerOf } from "../handle-value.ts";
+import type { Recorder } from "../recorder.ts";
+
+/** Options of every step. */
+export interface StepOptions {
+  /** Steps that must be over before this one begins although it uses none of their results. */
+  readonly after?: Handle | readonly Handle[] | undefined;
+  /**
+   * Runs the step only if this holds; else it is skipped, and what uses it, and a run that returns it has null there.
+   * Default: it always runs.
+   */
+  readonly when?: When | undefined;
+}
+
+/** Options of a step that can fail. */
+export interface WorkOptions extends StepOptions {
+  /** Tries at most. Default 1; of a paid step, more only repeats what cost nothing, or what is worth paying for again. */
+  readonly attempts?: number | undefined;
+  /** The policy for the other steps when it fails: `continue`, `failFast`, or `quorum(n)` of what it uses. Default: the pipeline's. */
+  readonly onFailure?: FailurePolicy | undefined;
+  /**
+   * `false`: makes the step, and what it needs, although nothing that it leads to can be made any more. Default: the
+   * pipeline's, which leaves it out then.
+   */
+  readonly prune?: boolean | undefined;
+}
+
+/** Options of a step that makes media. */
+export interface MediaOptions {
+  /**
+   * What the plan cannot know of the media that the step makes, in milliseconds. It is held against what the models that
+   * take them accept, and a price is asked with it. Default: what the input says, or a guess by the length of the text.
+   */
+  readonly expect?: { readonly durationMs: number } | undefined;
+}
+
+/** How long a paid step is waited for. */
+export interface WithinOption {
+  /**
+   * How long its job is waited for from when it was accepted, such as `"10m"`. After that the next option of a `firstOf`
+   * begins, at its own price; elsewhere the run pauses once nothing else is left to do. The job itself continues: it is still
+   * asked for, paid for and collected. Default: for as long as it takes.
+   */
+  readonly within?: Duration | undefined;
+}
+
+/** Options of a paid step. */
+export interface PaidOptions extends WorkOptions, WithinOption {
+  /** The most that one attempt may cost, a decimal of US dollars such as `"1.50"`. Needed when the model has no quote. */
+  readonly maxCost?: string | undefined;
+}
+
+const STEP_OPTIONS = ["after", "when"];
+export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
+export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost", "within"];
+/** Shorter would only say that nothing is ready at once. */
+const LEAST_WITHIN_MS = 1_000;
+
+/** Reads the options of one step and reports all that is wrong with them. */
+export class OptionReader {
+  readonly #options: Readonly<Record<string, unknown>>;
+  readonly #step: string;
+  readonly #recorder: Recorder;
+
+  constructor(options: object | undefined, step: string, recorder: Recorder) {
+    this.#step = step;
+    this.#recorder = recorder;
+    const isObject = typeof options === "object" && options !== null && pointerOf(options) === null;
+    if (options !== undefined && !isObject) this.bad("options", "the options are no object such as { attempts: 2 }");
+    this.#options = isObject ? { ...options } : {};
+  }
+
+  bad(field: string, message: string): void {
+    this.#recorder.report({ code: "bad-option", step: this.#step, field, message });
+  }
+
+  /** Reports options that this kind of step does not have. `every`: those that every step has. */
+  only(word: string, names: readonly string[], every: readonly string[] = STEP_OPTIONS): void {
+    for (const key of Object.keys(this.#options)) {
+      if (every.includes(key) || names.includes(key)) continue;
+      const known = [...new Set([...every, ...names])].sort();
+      this.bad(key, `${key} is no option of ${word}; options are ${known.join(", ")}`);
+    }
+  }
+
+  get(field: string): unknown {
+    return this.#options[field];
+  }
+
+  /** A whole number between two bounds. */
+  count(field: string, bounds: { readonly least: number; readonly most: number; readonly preset: number }): number {
+    const value = this.#options[field] ?? bounds.preset;
+    const { least, most } = bounds;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    const given = this.#options[field] === undefined ? "missing" : say(value);
+    this.bad(field, `${field} is ${given}; give a whole number from ${least} to ${most}`);
+    return bounds.preset;
+  }
+
+  usd(field: string): number | null {
+    const value = this.#options[field];
+    if (value === undefined) return null;
+    const micros = parseUsd(String(value));
+    if (micros === null)
+      this.bad(field, `${field} is ${say(value)}; give US dollars as a decimal string, such as "1.50"`);
+    return micros;
+  }
+
+  milliseconds(field: string): number | null {
+    const value = this.#options[field];
+    if (value === undefined) return null;
+    if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value;
+    this.bad(field, `${field} is ${say(value)}; give milliseconds, such as 600_000`);
+    return null;
+  }
+
+  string(field: string): string | null {
+    const value = this.#options[field];
+    if (value === undefined) return null;
+    if (typeof value === "string" && value.length > 0) return value;
+    this.bad(field, `${field} is ${say(value)}; give text`);
+    return null;
+  }
+
+  origin(field: string): string | null {
+    const text = this.string(field);
+    if (text === null) return null;
+    const origin = webOrigin(text);
+    if (origin !== null) return origin;
+    this.bad(field, `${field} is ${say(text)}; give an origin such as "http://assets.corp:8080", without a path`);
+    return null;
+  }
+
+  policy(): StepPolicy {
+    const keep = this.#options.keep ?? true;
+    if (typeof keep !== "boolean") this.bad("keep", "keep is neither true nor false");
+    const onFailure = this.failure() ?? this.#recorder.onFailure;
+    const prune = this.#options.prune ?? this.#recorder.prune;
+    if (typeof prune !== "boolean") this.bad("prune", "prune is neither true nor false");
+    const consent = this.string("consent");
+    const durationMs = this.#expectedMs();
+    const withinMs = this.#withinMs();
+    return {
+      attempts: this.count("attempts", { least: 1, most: 100, preset: 1 }),
+      maxCostMicros: this.usd("maxCost"),
+      keep: keep !== false,
+      ...(onFailure !== null && { onFailure }),
+      ...(prune === false && { prune }),
+      ...(consent !== null && { consent }),
+      ...(durationMs !== null && { expect: { durationMs } }),
+      ...(withinMs !== null && { withinMs }),
+    };
+  }
+
+  #withinMs(): number | null {
+    const given = this.#options.within;
+    if (given === undefined) return null;
+    const ms = typeof given === "string" ? parseDuration(given) : null;
+    if (ms !== null && ms >= LEAST_WITHIN_MS) return ms;
+    const least = ms === null ? "a duration" : `at least ${formatDuration(LEAST_WITHIN_MS)}`;
+    this.bad("within", `within is ${say(given)}; give ${least}, such as "10m" or "90s"`);
+    return null;
+  }
+
+  #expectedMs(): number | null {
+    const given = this.#options.expect;
+    if (given === undefined) return null;
+    const durationMs = typeof given === "object" && given !== null && "durationMs" in given ? given.durationMs : null;
+    if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs > 0) return durationMs;
+    this.bad("expect", `expect is ${say(given)}; give milliseconds, such as { durationMs: 2500 }`);
+    return null;
+  }
+
+  failure(): FailurePolicy | null {
+    const given = this.#options.onFailure;
+    if (given === undefined) return null;
+    const policy = failurePolicy(given);
+    if (policy === null) this.bad("onFailure", `onFailure is ${say(given)}; ${FAILURE_POLICIES}`);
+    return policy;
+  }
+
+  /** Paths of the steps that `after` names. */
+  after(): readonly string[] {
+    const { after } = this.#options;
+    const handles: readonly unknown[] = after === undefined ? [] : Array.isArray(after) ? after : [after];
+    return handles.flatMap((handle) => this.#stepsOf(handle, "after"));
+  }
+
+  when(): DraftCondition | null {
+    const { when } = this.#options;
+    if (when === undefined) return null;
+    if (!isWhenCondition(when)) return this.#test(when, (ref) => ({ ref, is: "truthy" }));
+    switch (when.test) {
+      case "not":
+        return this.#test(when.of, (ref) => ({ ref, is: "falsy" }));
+      case "equals": {
+        const value = this.#recorder.json(when.value, { step: this.#step, field: "when" });
+        return this.#test(when.of, (ref) => ({ ref, equals: value as Json }));
+      }
+      case "failed": {
+        const [step] = this.#stepsOf(when.of, "when");
+        return step === undefined ? null : { failed: step };
+      }
+      default:
+        return when.test satisfies never;
+    }
+  }
+
+  #test(handle: unknown, make: (ref: DraftReference) => DraftCondition): DraftCondition | null {
+    const pointer = pointerOf(handle);
+    if (pointer?.to !== "step") {
+      const message = "when takes the value of a step, or not(…), equals(…, …) or failed(…) of one";
+      this.bad("when", message);
+      return null;
+    }
+    const ref = this.#recorder.json(handle, { step: this.#step, field: "when" });
+    return ref === null ? null : make(ref as DraftReference);
+  }
+
+  #stepsOf(handle: unknown, field: string): readonly string[] {
+    const pointer = pointerOf(handle);
+    const pointers = pointer?.to === "step" ? [pointer] : pointer?.to === "several" ? pointer.pointers : [];
+    const known = pointers.filter(({ build }) => this.#recorder.knows(build));
+    if (pointers.length > 0 && known.length === pointers.length) return known.map(({ step }) => step);
+    const message = `${field} takes handles of steps of this build`;
+    this.#recorder.report({ code: "foreign-handle", step: this.#step, field, message });
+    return [];
+  }
+}
+
+export const FAILURE_POLICIES = 'give "continue", "failFast" or quorum(n) with n of at least 1';
+
+/** A failure policy as it was meant; null when it is none. */
+export function failurePolicy(given: unknown): FailurePolicy | null {
+  if (given === "continue" || given === "failFast") return given;
+  const count = typeof given === "object" && given !== null && "quorum" in given ? given.quorum : null;
+  return typeof count === "number" && Number.isSafeInteger(count) && count >= 1 ? { quorum: count } : null;
+}
+
+function say(value: unknown): string {
+  return pointerOf(value) !== null ? "a handle" : (JSON.stringify(value) ?? String(value));
+}
+
+/** References to what an approval shows or a choice is made from: one handle, a list handle, or a list of handles. */
+export function readAmong(
+  given: unknown,
+  at: { readonly step: string; readonly field: string },
+  recorder: Recorder,
+): readonly DraftReference[] {
+  const items: readonly unknown[] = Array.isArray(given) ? given : [given];
+  const inList = (index: number) => (Array.isArray(given) ? `${at.field}[${index}]` : at.field);
+  return items.flatMap((item, index) => {
+    const field = inList(index);
+    const pointer = pointerOf(item);
+    if (pointer?.to !== "step" && pointer?.to !== "several") {
+      const message = "takes handles of steps of this build";
+      recorder.report({ code: "foreign-handle", step: at.step, field, message });
+      return [];
+    }
+    const json = recorder.json(item, { step: at.step, field });
+    return (Array.isArray(json) ? json : [json]).filter((one) => one !== null) as readonly DraftReference[];
+  });
+}

@@ -1,0 +1,197 @@
+import { hash } from "node:crypto";
+import PQueue from "p-queue";
+import type { Pipeline } from "../../define/index.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { BATCH_TAG, SOURCE_TAG } from "../../journal/tags.ts";
+import { parseUsd } from "../../kit/money.ts";
+import type { Problem } from "../../plan/plan.ts";
+import type { RunReport } from "../../run/view/report.ts";
+import type { RunOptions } from "../options/options.ts";
+import { openSteps } from "../price/totals.ts";
+import type { Showrunner } from "../showrunner/showrunner.ts";
+
+/** One run of a bulk start. */
+export interface BulkRow {
+  /** Of its run: the same row has the same one, so that a repeated start continues with it. */
+  readonly id: string;
+  readonly input: unknown;
+  readonly title?: string | undefined;
+  readonly tags?: RunOptions["tags"];
+}
+
+export interface QuotedRow {
+  readonly row: BulkRow;
+  /** What its run is expected to cost, micro-dollars; of a run that is there, what it comes to. */
+  readonly mostMicros: number;
+  /** What it costs at most; null where one of `openSteps` is open-ended. */
+  readonly maxMicros: number | null;
+  readonly openSteps: readonly string[];
+  /** What its run was quoted at most when it was made, or is quoted now, micro-dollars. */
+  readonly quotedMicros: number;
+  /** Status of the run that is there already; null for a new one. */
+  readonly known: RunReport["status"] | null;
+  /** Marks the runs that share a budget; of a run that is there, null where it was not started with others. */
+  readonly batch: string | null;
+}
+
+export interface BulkProblem extends Problem {
+  /** Position of the row, from 0. */
+  readonly index: number;
+}
+
+export type BulkQuote =
+  | {
+      readonly ok: true;
+      readonly rows: readonly QuotedRow[];
+      /** What all rows together are expected to cost, micro-dollars. */
+      readonly mostMicros: number;
+      /** What the runs of rows of this source are marked with; null where none was given. */
+      readonly source: string | null;
+      /** Unfinished runs of rows that the source had and has no more: changed, or removed. `runEach` stops them. */
+      readonly replaced: readonly RunReport[];
+    }
+  /** Every problem of every row. */
+  | { readonly ok: false; readonly problems: readonly BulkProblem[] };
+
+export interface BulkQuoteOptions
+  extends Pick<RunOptions, "maxUnquoted" | "profile" | "reuse" | "concurrency" | "signal"> {
+  /**
+   * Where the rows come from, such as the path of a file, of which they are all rows. Unfinished runs of rows that it had before
+   * are then replaced. Default: rows replace none.
+   */
+  readonly source?: string | undefined;
+}
+
+/** Rows planned or priced at a time: prices are requests, which the pace of the key spreads. */
+const AT_ONCE = 8;
+
+/** Checks all rows before any is priced, and prices all before any is started. Spends nothing. */
+export async function quoteEach(
+  show: Showrunner,
+  pipeline: Pipeline,
+  rows: readonly BulkRow[],
+  options: BulkQuoteOptions = {},
+): Promise<BulkQuote> {
+  const { profile, signal, source: from, ...quoting } = options;
+  const known = await knownRuns(show, rows);
+  const problems = await problemsOf(show, pipeline, rows, { known, profile, signal });
+  if (problems.length > 0) return { ok: false, problems };
+  const earlier = [...known.values()].map(batchOf).find((name) => name !== null);
+  const batch = earlier ?? batchName(pipeline, rows);
+  const quoted = await inOrder(rows, signal, async (row, index): Promise<QuotedRow | readonly BulkProblem[]> => {
+    const report = known.get(row.id);
+    if (report !== undefined) return knownRow(row, report);
+    const quote = await show.quote(pipeline, row.input, { profile, ...quoting, keep: false });
+    if (!quote.ok) return quote.problems.map((problem) => ({ ...problem, index }));
+    const { expectedMicros, totalMicros, prices } = quote;
+    const expected = { mostMicros: expectedMicros, quotedMicros: expectedMicros };
+    const { max: maxMicros } = totalMicros;
+    return { row, ...expected, maxMicros, openSteps: maxMicros === null ? openSteps(prices) : [], known: null, batch };
+  });
+  const refused = quoted.flatMap((one) => ("row" in one ? [] : one));
+  if (refused.length > 0) return { ok: false, problems: refused };
+  const priced = quoted as readonly QuotedRow[];
+  const source = from === undefined ? null : hash("sha256", `${pipeline.name}\n${from}`).slice(0, 16);
+  const replaced = source === null ? [] : await replacedRuns(show, rows, source);
+  const mostMicros = priced.reduce((sum, row) => sum + row.mostMicros, 0);
+  return { ok: true, rows: priced, mostMicros, source, replaced };
+}
+
+async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: string): Promise<readonly RunReport[]> {
+  const current = new Set(rows.map(({ id }) => id));
+  const earlier = await show.runs({ tags: { [SOURCE_TAG]: source } });
+  const open = earlier.filter(({ runId, status }) => !current.has(runId) && !isRunFinal(status as RunState["status"]));
+  return inOrder(open, undefined, ({ runId }) => show.show(runId));
+}
+
+/** Every problem of every row that has no run yet; prices nothing. */
+export async function checkEach(
+  show: Showrunner,
+  pipeline: Pipeline,
+  rows: readonly BulkRow[],
+  options: Pick<RunOptions, "profile" | "signal"> = {},
+): Promise<readonly BulkProblem[]> {
+  return problemsOf(show, pipeline, rows, { ...options, known: await knownRuns(show, rows) });
+}
+
+interface Checking extends Pick<RunOptions, "profile" | "signal"> {
+  readonly known: ReadonlyMap<string, RunReport>;
+}
+
+async function problemsOf(
+  show: Showrunner,
+  pipeline: Pipeline,
+  rows: readonly BulkRow[],
+  { known, profile, signal }: Checking,
+): Promise<readonly BulkProblem[]> {
+  const plans = await inOrder(rows, signal, async (row, index) => {
+    if (known.has(row.id)) return [];
+    const planned = await show.plan(pipeline, row.input, { profile });
+    return planned.ok ? [] : planned.problems.map((problem) => ({ ...problem, index }));
+  });
+  return [...repeatedIds(rows), ...plans.flat()];
+}
+
+function repeatedIds(rows: readonly BulkRow[]): readonly BulkProblem[] {
+  const first = new Map<string, number>();
+  return rows.flatMap(({ id }, index): readonly BulkProblem[] => {
+    const other = first.get(id);
+    if (other === undefined) {
+      first.set(id, index);
+      return [];
+    }
+    return [{ code: "repeated-row", step: null, field: null, message: `is row ${other + 1} again`, index }];
+  });
+}
+
+async function knownRuns(show: Showrunner, rows: readonly BulkRow[]): Promise<ReadonlyMap<string, RunReport>> {
+  const wanted = new Set(rows.map(({ id }) => id));
+  const there = (await show.runs()).filter(({ runId }) => wanted.has(runId));
+  const reports = await inOrder(there, undefined, ({ runId }) => show.show(runId));
+  return new Map(reports.map((report) => [report.id, report]));
+}
+
+/** The same for whoever starts the same rows at the same time. */
+function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
+  const ids = rows.map(({ id }) => id).toSorted();
+  return `${name.slice(0, 60)}-${hash("sha256", ids.join("\n")).slice(0, 8)}`;
+}
+
+function knownRow(row: BulkRow, report: RunReport): QuotedRow {
+  const mostMicros = mostOf(report);
+  const quotedMicros = parseUsd(report.quote ?? "") ?? mostMicros;
+  return {
+    row,
+    mostMicros,
+    maxMicros: mostMicros,
+    openSteps: [],
+    quotedMicros,
+    known: report.status,
+    batch: batchOf(report),
+  };
+}
+
+function batchOf({ tags }: RunReport): string | null {
+  return tags[BATCH_TAG] ?? null;
+}
+
+/** What counts of a run for the budget of all. */
+export function mostOf({ projected }: Pick<RunReport, "projected">): number {
+  return parseUsd(projected)!;
+}
+
+async function inOrder<T, R>(
+  all: readonly T[],
+  signal: AbortSignal | undefined,
+  work: (one: T, index: number) => Promise<R>,
+): Promise<readonly R[]> {
+  const queue = new PQueue({ concurrency: AT_ONCE });
+  return Promise.all(
+    all.map((one, index) =>
+      queue.add(() => {
+        signal?.throwIfAborted();
+        return work(one, index);
+      }),
+    ),
+  ) as Promise<readonly R[]>;
+}

@@ -1,0 +1,256 @@
+import { join } from "node:path";
+import type { Pipeline } from "../../define/index.ts";
+import { BATCH_TAG, SOURCE_TAG, tagText } from "../../journal/tags.ts";
+import { isShowrunnerError } from "../../kit/errors.ts";
+import { formatUsd, parseUsd } from "../../kit/money.ts";
+import type { RunResult } from "../drive/run-result.ts";
+import { InvalidOptionError } from "../errors.ts";
+import { type RunOptions, usdOption } from "../options/options.ts";
+import type { Showrunner } from "../showrunner/showrunner.ts";
+import { type BulkQuote, mostOf, type QuotedRow } from "./quote-each.ts";
+
+export interface BulkOptions extends Omit<RunOptions, "id" | "title" | "budget" | "onExisting"> {
+  /** The most that all rows may cost together, a decimal of US dollars. Default: no limit. */
+  readonly budget?: string | undefined;
+  /** Runs at a time. Default 4. */
+  readonly atOnce?: number | undefined;
+  /** Folder of the runs' folders, each named after its run. Default `out`. */
+  readonly outDir?: string | undefined;
+  /** Hands each run to an engine, whose workers drive it, in place of driving it here; `atOnce` does not count then. */
+  readonly wake?: ((runId: string) => Promise<void>) | undefined;
+  readonly onRow?: ((outcome: RowOutcome) => void) | undefined;
+}
+
+export interface RowOutcome {
+  /** Position of the row, from 0. */
+  readonly index: number;
+  readonly id: string;
+  /** `refused`: its run could not be driven. `waiting`: not started, see `message`. `handed`: an engine has it. */
+  readonly status: RunResult["status"] | "refused" | "waiting" | "handed";
+  readonly costMicros: number;
+  /** What it comes to once it is through, by the latest prices. */
+  readonly projectedMicros: number;
+  /** Why it is paused, failed, was refused, or waits; null where it succeeded. */
+  readonly message: string | null;
+}
+
+/** A pause that the next row would meet as well, whatever its price. */
+const FOR_ALL: ReadonlySet<string> = new Set(["funds", "cap", "unreachable", "misdirected", "credentials", "stopped"]);
+/** Failures of one row alone. */
+const OF_ONE: ReadonlySet<string> = new Set(["RUN_DIFFERS", "RUN_BUSY", "RUN_TAKEN_OVER", "PLAN_PROBLEMS"]);
+
+/**
+ * One run a row, in order, so many at a time. All draw on one budget. A row is started only while what was started, at its
+ * highest price, leaves enough for it. Rows whose runs are there already continue, under the new budget. Runs that the rows
+ * replace are stopped first: nothing but `resume` continues them. Answers in the order of the rows.
+ */
+export async function runEach(
+  show: Showrunner,
+  pipeline: Pipeline,
+  { rows, source, replaced }: BulkQuote & { readonly ok: true },
+  options: BulkOptions = {},
+): Promise<readonly RowOutcome[]> {
+  const { budget, atOnce = 4 } = options;
+  if (!Number.isSafeInteger(atOnce) || atOnce < 1) {
+    throw new InvalidOptionError("atOnce", `${atOnce} is no number of runs; use a whole number from 1.`);
+  }
+  const budgetMicros = usdOption("budget", budget) ?? Number.POSITIVE_INFINITY;
+  const reason = "its row was changed or removed, and is not continued";
+  for (const { id } of replaced) await show.stop(id, { reason });
+  const tags = source === null ? options.tags : { ...options.tags, [SOURCE_TAG]: source };
+  return new Bulk(show, pipeline, rows, { ...options, tags, budgetMicros, atOnce }).run();
+}
+
+interface Settings extends BulkOptions {
+  readonly budgetMicros: number;
+  readonly atOnce: number;
+}
+
+class Bulk {
+  readonly #show: Showrunner;
+  readonly #pipeline: Pipeline;
+  readonly #rows: readonly QuotedRow[];
+  readonly #settings: Settings;
+  readonly #outcomes: (RowOutcome | undefined)[];
+  readonly #running = new Set<Promise<void>>();
+  /** What the runs that are there, and those that were started, have spent or may still spend. */
+  #committedMicros: number;
+  /** The most that the rows of each batch, and of none, may come to, as far as is known. */
+  readonly #mostOf = new Map<string | null, number>();
+  /** The batch that may have what others do not need: that of new rows. Null where there is none. */
+  readonly #main: string | null;
+  /** What runs of other batches that are no rows here have spent and hold, by batch. */
+  readonly #elsewhere = new Map<string, number>();
+  /** Positions of rows that paused because the budget of all was short. */
+  readonly #short: number[] = [];
+  /** The most that a row came to, as a multiple of its quote. */
+  #worst = 1;
+  /** Why no further row is started; null while rows are. */
+  #stopped: string | null = null;
+  #failure: unknown = null;
+
+  constructor(show: Showrunner, pipeline: Pipeline, rows: readonly QuotedRow[], settings: Settings) {
+    this.#show = show;
+    this.#pipeline = pipeline;
+    this.#rows = rows;
+    this.#settings = settings;
+    this.#outcomes = rows.map(() => undefined);
+    for (const { batch, mostMicros } of rows) this.#mayCome(batch, mostMicros);
+    const inBatch = rows.filter(({ batch }) => batch !== null);
+    this.#main = (inBatch.find(({ known }) => known === null) ?? inBatch[0])?.batch ?? null;
+    const there = rows.filter(({ known }) => known !== null);
+    this.#committedMicros = there.reduce((sum, { mostMicros }) => sum + mostMicros, 0);
+    for (const one of there) this.#learn(one, one.mostMicros);
+  }
+
+  async run(): Promise<readonly RowOutcome[]> {
+    if (Number.isFinite(this.#settings.budgetMicros)) await this.#readElsewhere();
+    for (const [index, quoted] of this.#rows.entries()) {
+      await this.#headroom(quoted);
+      if (this.#stopped !== null) break;
+      const driven = this.#drive(index, quoted).finally(() => this.#running.delete(driven));
+      this.#running.add(driven);
+    }
+    await Promise.all(this.#running);
+    await this.#again();
+    if (this.#failure !== null) throw this.#failure;
+    for (const [index, quoted] of this.#rows.entries()) {
+      const outcome = this.#outcomes[index];
+      const projectedMicros = this.#expected(quoted);
+      if (outcome === undefined) {
+        const waits = { status: "waiting", costMicros: 0, projectedMicros, message: this.#stopped } as const;
+        this.#report({ index, id: quoted.row.id, ...waits });
+      } else if (outcome.status === "paused" && outcome.projectedMicros < projectedMicros) {
+        this.#outcomes[index] = { ...outcome, projectedMicros };
+      }
+    }
+    return this.#outcomes as readonly RowOutcome[];
+  }
+
+  /** Waits until the row may start; where it never may, says why. */
+  async #headroom(quoted: QuotedRow): Promise<void> {
+    const { atOnce, budgetMicros, signal } = this.#settings;
+    for (;;) {
+      const expectedMicros = Math.min(this.#expected(quoted), quoted.maxMicros ?? Number.POSITIVE_INFINITY);
+      const neededMicros = quoted.known === null ? expectedMicros : 0;
+      if (signal?.aborted) this.#stopped ??= "stopped on request";
+      if (this.#stopped !== null) return;
+      const fits = this.#committedMicros + neededMicros <= budgetMicros;
+      if (fits && this.#running.size < atOnce) return;
+      if (this.#running.size === 0) {
+        const [taken, all] = [formatUsd(this.#committedMicros), `the budget of ${formatUsd(budgetMicros)} USD`];
+        this.#stopped =
+          this.#committedMicros > budgetMicros
+            ? `the rows that are started come to ${taken} USD, above ${all}`
+            : `may cost ${formatUsd(neededMicros)} USD; ${taken} of ${all} are spent or reserved by the rows before it`;
+        return;
+      }
+      await Promise.race(this.#running);
+    }
+  }
+
+  async #readElsewhere(): Promise<void> {
+    for (const { row, batch } of this.#rows) {
+      if (batch === null || batch === this.#main) continue;
+      const before = this.#elsewhere.get(batch) ?? (await this.#committedBy(batch));
+      const { cost, held } = await this.#show.show(row.id);
+      this.#elsewhere.set(batch, before - parseUsd(cost)! - parseUsd(held)!);
+    }
+  }
+
+  async #committedBy(batch: string): Promise<number> {
+    const { spentMicros, heldMicros } = await this.#show.spending({ tag: tagText(BATCH_TAG, batch) });
+    return spentMicros + heldMicros;
+  }
+
+  /**
+   * What the run of a row is given: alone, what it may come to; in a batch, what that may, all over. So the rows of every batch
+   * and of none keep to the one budget together.
+   */
+  #budgetOf({ batch, mostMicros }: QuotedRow): number {
+    if (batch === null) return mostMicros;
+    if (batch !== this.#main) return this.#elsewhere.get(batch)! + this.#mostOf.get(batch)!;
+    const others = [...this.#mostOf].filter(([one]) => one !== batch);
+    return others.reduce((left, [, most]) => Math.max(0, left - most), this.#settings.budgetMicros);
+  }
+
+  #mayCome(batch: string | null, micros: number): void {
+    this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
+  }
+
+  /** Rows that paused while others held more than they were charged: what those left may do. */
+  async #again(): Promise<void> {
+    for (const index of this.#short.splice(0)) {
+      if (this.#stopped !== null || this.#committedMicros > this.#settings.budgetMicros) return;
+      await this.#drive(index, {
+        ...this.#rows[index]!,
+        known: "paused",
+        mostMicros: this.#outcomes[index]!.projectedMicros,
+      });
+    }
+  }
+
+  /** What a row came to beside its quote: the others may come to as much more. */
+  #learn({ quotedMicros }: QuotedRow, projectedMicros: number): void {
+    if (quotedMicros > 0) this.#worst = Math.max(this.#worst, projectedMicros / quotedMicros);
+  }
+
+  #expected({ quotedMicros }: QuotedRow): number {
+    return Math.ceil(quotedMicros * this.#worst);
+  }
+
+  async #drive(index: number, quoted: QuotedRow): Promise<void> {
+    const { row, known, mostMicros, batch } = quoted;
+    const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, wake, ...options } = this.#settings;
+    const { budget: ___, ...rest } = options;
+    if (known === null) this.#committedMicros += mostMicros;
+    try {
+      const how = {
+        ...rest,
+        id: row.id,
+        title: row.title,
+        outDir: join(outDir, row.id),
+        tags: { ...tags, ...row.tags, ...(batch !== null && { [BATCH_TAG]: batch }) },
+        ...(batch !== null && { budgetTag: tagText(BATCH_TAG, batch) }),
+        ...(Number.isFinite(budgetMicros) && { budget: formatUsd(this.#budgetOf(quoted)) }),
+      };
+      if (wake !== undefined) {
+        await this.#show.start(this.#pipeline, row.input, how);
+        await wake(row.id);
+        const handed = { status: "handed", costMicros: 0, projectedMicros: mostMicros, message: null } as const;
+        return this.#report({ index, id: row.id, ...handed });
+      }
+      const handle = await this.#show.run(this.#pipeline, row.input, how);
+      const result = await handle.result();
+      const projectedMicros = mostOf(result.report);
+      this.#committedMicros += projectedMicros - mostMicros;
+      this.#mayCome(batch, projectedMicros - mostMicros);
+      this.#learn(quoted, projectedMicros);
+      const message = result.pause?.message ?? result.report.message;
+      const { status, cost, pause } = result;
+      const isShort = pause?.flag?.startsWith("--budget ") === true;
+      if (isShort) this.#short.push(index);
+      this.#report({ index, id: row.id, status, costMicros: cost.micros, projectedMicros, message });
+      const isForAll = pause !== null && !isShort && (FOR_ALL.has(pause.reason) || pause.flag !== null);
+      if (isForAll) this.#stopped ??= `${row.id}: ${pause.message}`;
+    } catch (error) {
+      this.#failed(index, row.id, error);
+    }
+  }
+
+  #failed(index: number, id: string, error: unknown): void {
+    const code = isShowrunnerError(error) ? error.code : null;
+    const message = error instanceof Error ? error.message : String(error);
+    const { mostMicros: projectedMicros } = this.#rows[index]!;
+    this.#report({ index, id, status: "refused", costMicros: 0, projectedMicros, message });
+    if (code !== null && OF_ONE.has(code)) return;
+    this.#stopped ??= `${id}: ${message}`;
+    // A wallet that is short is no failure of the bulk: what was started continues.
+    if (code !== "WALLET_SHORT") this.#failure ??= error;
+  }
+
+  #report(outcome: RowOutcome): void {
+    this.#outcomes[outcome.index] = outcome;
+    this.#settings.onRow?.(outcome);
+  }
+}

@@ -1,0 +1,126 @@
+import type { RunState } from "../../journal/state.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
+import type { Json, Plan, Problem } from "../../plan/plan.ts";
+import type { StepPrice } from "../price/step-price.ts";
+import { priceText } from "../price/totals.ts";
+
+/** A step of the new plan for which the earlier run has no valid result. */
+export interface StaleStep {
+  readonly path: string;
+  /**
+   * `changed`: has another request. `new`: was not there. `uses`: takes in a stale step. `unmade`: the same, but the
+   * earlier run did not make it.
+   */
+  readonly cause: "changed" | "new" | "uses" | "unmade";
+  /** In words: `voice changed: input.name was "a", is "b"`. */
+  readonly why: string;
+  /** The differences of the requests; empty unless `changed`. */
+  readonly fields: readonly FieldChange[];
+}
+
+/** A pipeline and an input compared with an earlier run. Comparing spends nothing. */
+export interface Comparison {
+  /** False when the plan has problems: then nothing was compared or priced. */
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  /** The run that the plan was held against. */
+  readonly against: string;
+  readonly plan: Plan | null;
+  readonly diff: PlanDiff;
+  /** In plan order. */
+  readonly stale: readonly StaleStep[];
+  /** Prices of the stale steps. */
+  readonly prices: readonly StepPrice[];
+  /** Their sum, micro-dollars. `max` is null when a step is open-ended. */
+  readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** One line: `voice changed: 3 of 14 steps stale, 2.10 USD`. */
+  readonly summary: string;
+}
+
+const MOST_CHANGES = 3;
+const LONGEST_VALUE = 60;
+
+/** Changes in words: `input.name was "a", is "b"; input.seed was left out, is 7`. */
+function formatChanges(fields: readonly FieldChange[]): string {
+  const texts = fields
+    .slice(0, MOST_CHANGES)
+    .map(({ field, before, after }) => `${field} was ${formatValue(before)}, is ${formatValue(after)}`);
+  const more = fields.length - texts.length;
+  return [...texts, ...(more > 0 ? [`${more} more`] : [])].join("; ");
+}
+
+function formatValue(value: Json | undefined): string {
+  if (value === undefined) return "left out";
+  if (isReference(value)) return `the result of ${value.$ref.step}`;
+  const text = JSON.stringify(value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+}
+
+export type RunDifference = Pick<Comparison, "diff" | "stale">;
+
+/** The steps of the new plan for which the run has no valid result, and why. */
+export function compareWithRun(plan: Plan, run: RunState): RunDifference {
+  const diff = diffPlans(withoutGrown(run.planned.plan, plan), plan);
+  const changed = new Map(diff.changed.map(({ path, fields }) => [path, fields]));
+  const added = new Set(diff.added);
+  const names = new Map(diff.renamed.map(({ from, to }) => [to, from]));
+  const stale = new Map<string, StaleStep>();
+  for (const { path, needs } of plan.steps) {
+    const note = (cause: StaleStep["cause"], why: string, fields: readonly FieldChange[] = []) =>
+      void stale.set(path, { path, cause, why, fields });
+    const fields = changed.get(path);
+    const used = needs.find((needed) => stale.has(needed));
+    const status = run.steps[names.get(path) ?? path]?.status;
+    if (fields !== undefined) note("changed", `${path} changed: ${formatChanges(fields)}`, fields);
+    else if (added.has(path)) note("new", `${path} is new`);
+    else if (used !== undefined) note("uses", `${path} uses ${used}`);
+    else if (status !== "succeeded" && status !== "partial")
+      note("unmade", `${path} was ${status === undefined ? "not run" : status} in run ${run.runId}`);
+  }
+  return { diff, stale: [...stale.values()] };
+}
+
+/** What is left to say of a plan with problems. */
+export function notCompared(against: string, problems: readonly Problem[]): Comparison {
+  const diff: PlanDiff = { unchanged: [], changed: [], added: [], removed: [], renamed: [], stale: [] };
+  const summary = `the plan has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}; nothing was compared`;
+  const totalMicros = { min: 0, max: null };
+  return { ok: false, problems, against, plan: null, diff, stale: [], prices: [], totalMicros, summary };
+}
+
+/** The one line that says it all. */
+export function summaryOf(
+  { diff, stale }: RunDifference,
+  plan: Plan,
+  { totalMicros, prices }: Pick<Comparison, "totalMicros" | "prices">,
+): string {
+  const of = (cause: StaleStep["cause"]) => stale.filter((step) => step.cause === cause).map(({ path }) => path);
+  const parts = [
+    said(of("changed"), "changed"),
+    said(of("new"), "new"),
+    said(of("unmade"), "not made"),
+    said(diff.removed, "gone"),
+  ].filter((part) => part !== null);
+  const what = parts.length === 0 ? "nothing changed" : parts.join(", ");
+  const price = priceText(totalMicros, prices, (micros) => `${formatUsd(micros)} USD`);
+  return `${what}: ${stale.length} of ${plan.steps.length} steps stale, ${price}`;
+}
+
+function said(paths: readonly string[], what: string): string | null {
+  if (paths.length === 0) return null;
+  const more = paths.length > 3 ? ` and ${paths.length - 3} more` : "";
+  return `${paths.slice(0, 3).join(", ")}${more} ${what}`;
+}
+
+/** Steps of expansions are known once their value is: a plan that was not run yet has none to compare them with. */
+function withoutGrown(before: Plan, after: Plan): Plan {
+  const expansions = expansionsIn(after.steps);
+  const isGrown = (path: string) => {
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
+      if (expansions.has(path.slice(0, at))) return true;
+    }
+    return false;
+  };
+  return { ...before, steps: before.steps.filter(({ path }) => !isGrown(path)) };
+}

@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Pipeline } from "../../define/index.ts";
+import { isStepFinal, planStep, type RunState } from "../../journal/state.ts";
+import { own } from "../../kit/own.ts";
+import { isSecondChoice, traitsOf } from "../../plan/index.ts";
+import type { Json, PlanStep, Reference } from "../../plan/plan.ts";
+import { readiness } from "../../run/readiness.ts";
+import { missingReason } from "../../run/resolve.ts";
+import { madeAgainFor } from "../../run/second-choice.ts";
+import { functionsFor, type StepFunctions } from "../effects/functions.ts";
+import { InvalidOptionError } from "../errors.ts";
+import type { ResumeOptions } from "../options/options.ts";
+
+/** How {@link Showrunner.resume} makes again what a note is about. */
+export interface Redo {
+  /** What `revise` of the steps returned; absent where it changes nothing, or no step has one. */
+  readonly edit?: NonNullable<ResumeOptions["edit"]>;
+  /** Else the steps, which are asked for once more as they were. */
+  readonly rerun?: readonly string[];
+  /** Why. */
+  readonly note?: string;
+}
+
+type Fields = { readonly [field: string]: Json | undefined };
+
+/**
+ * What a note on a step, or on what an approval shows, changes in the inputs: nothing while any of it is being made.
+ * Throws {@link InvalidOptionError}.
+ */
+export function redoOf(state: RunState, step: string, note: string, pipeline: Pipeline | undefined): Redo {
+  const path = own(state.formerNames, step) ?? step;
+  const next = `showrunner show ${state.runId}`;
+  if (note.trim() === "") throw new InvalidOptionError("note", "is empty; say what should be different.");
+  const known = state.planned.plan.steps.some((one) => one.path === path);
+  if (!known) throw new InvalidOptionError("redo", `run "${state.runId}" has no step ${path}.`, next);
+  const made = [...new Set(madeFor(state, path))];
+  // A command that is typed again continues with what it began.
+  if (!made.every((one) => isStepFinal(state.steps[one]!.status))) return {};
+  if (made.length === 0) throw new InvalidOptionError("redo", `${path} shows nothing that a job or a chat made.`, next);
+  const functions = functionsFor(state, { pipeline });
+  const edits = made.flatMap((one) => {
+    const fields = changesOf(state, planStep(state, one), note, functions);
+    return fields === null || Object.keys(fields).length === 0 ? [] : [[one, fields] as const];
+  });
+  return edits.length === 0 ? { rerun: made, note } : { edit: Object.fromEntries(edits), note };
+}
+
+/** The paid steps whose results a step passes on, or itself; of a choice, those of the option that was made, else those that failed. */
+function madeFor(state: RunState, path: string): readonly string[] {
+  const plan = planStep(state, path);
+  if ("model" in plan) return [path];
+  const passed: readonly Reference[] = state.steps[path]!.expanded ?? traitsOf(plan).standsFor;
+  const all = passed.flatMap(({ $ref }) => madeFor(state, $ref.step));
+  if (!isSecondChoice(plan)) return all;
+  const made = passed.find(({ $ref }) => missingReason(state, $ref) === null);
+  if (made !== undefined) return madeFor(state, made.$ref.step);
+  return all.flatMap((one) => (state.steps[one]!.status === "failed" ? (madeAgainFor(state, one) ?? []) : []));
+}
+
+/** The fields that `revise` of a step makes another; null: it has none. What stays the same keeps what it refers to. */
+function changesOf(state: RunState, step: PlanStep, note: string, functions: StepFunctions): Fields | null {
+  const found = functions.find(state, step.path);
+  if (!("code" in found) || found.code.kind !== "revise" || !("input" in step)) return null;
+  const wrong = (why: string) => new InvalidOptionError("redo", `revise of ${step.path} ${why}.`);
+  const ready = readiness(state, step, step.input);
+  if (ready.ready !== "yes" || !isObject(ready.input)) throw wrong("needs the step's input, and not all of it exists");
+  let revised: unknown;
+  try {
+    revised = found.code.revise(structuredClone(ready.input), note);
+  } catch (error) {
+    throw wrong(`threw: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!isObject(revised)) throw wrong("returned no object of fields, such as { prompt: … }");
+  const before = ready.input;
+  return Object.fromEntries(
+    Object.entries(revised).filter(([name, value]) => !isDeepStrictEqual(value, own(before, name))),
+  );
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
+}

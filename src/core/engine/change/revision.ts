@@ -1,0 +1,315 @@
+import type { Pipeline } from "../../define/index.ts";
+import type { AgreedQuote, RunEvent } from "../../journal/events.ts";
+import { isStepFinal, type RunState } from "../../journal/state.ts";
+import { shellWord } from "../../kit/shell-word.ts";
+import { canonicalJson, type SameText, traitsOf, withSeeds } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { suggest } from "../../plan/suggest.ts";
+import { committedMicros } from "../../run/headroom.ts";
+import { readiness } from "../../run/readiness.ts";
+import { blockingFailure, hasNoOpenJobs, staleSteps } from "../../run/rerun.ts";
+import { type Revised, revisionEvents } from "../../run/revise.ts";
+import { type RerunSeeds, seedsByStep } from "../../run/seeds.ts";
+import { functionsFor } from "../effects/functions.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
+import { type ResumeOptions, usdOption } from "../options/options.ts";
+import type { Planner } from "../price/planner.ts";
+import {
+  type Asked,
+  type Drift,
+  type DriftOptions,
+  driftFrom,
+  isSamePlan,
+  madeAgain,
+  planId,
+  type Remade,
+  type RerunQuote,
+  type RerunScope,
+  remade,
+} from "./drift.ts";
+import { editsOf } from "./edits.ts";
+import { noDiff, type Replanning, replanRun } from "./replanning.ts";
+import { type RerunOptions, resolveRerunRequest } from "./rerun-request.ts";
+
+/** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
+export async function fixedExpansions(
+  state: RunState,
+  pipeline: Pipeline,
+  planner: Planner,
+): Promise<readonly string[]> {
+  const failed = state.planned.plan.steps.flatMap((step) => {
+    const { status, expanded } = state.steps[step.path]!;
+    const { expansion } = traitsOf(step);
+    return expansion !== null && status === "failed" && expanded === null ? [{ step, expansion }] : [];
+  });
+  if (failed.length === 0) return [];
+  const functions = functionsFor(state, { pipeline });
+  const { plan } = state.planned;
+  const fixed: string[] = [];
+  for (const { step, expansion } of failed) {
+    const found = functions.find(state, step.path);
+    const ready = readiness(state, step, expansion.on);
+    if (!("code" in found) || found.code.kind !== "expand" || ready.ready !== "yes") continue;
+    const { maxUnquotedMicros } = state;
+    const grown = await planner.expand(expansion, found.code.expand(ready.input), {
+      plan,
+      overlay: state.planned,
+      filesFrom: state.planned.filesFrom,
+      maxUnquotedMicros,
+    });
+    if (grown.ok) fixed.push(step.path);
+  }
+  return fixed;
+}
+
+/** The changes that a resume requests, priced and allowed; or drift that was not accepted. */
+export type Revision =
+  | { readonly kind: "drifted"; readonly drift: Drift; readonly agreed: null }
+  | {
+      readonly kind: "rerun";
+      /** The quote that it was agreed to with; null: none. */
+      readonly agreed: AgreedQuote | null;
+      /** The plan that it belongs to; another one needs a new revision. */
+      readonly of: string;
+      /** The same for a plan that has grown meanwhile. */
+      renew(state: RunState): Promise<Revision | null>;
+      /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
+      busy(state: RunState): readonly string[];
+      /** Those of them whose requests are not to be made any more. */
+      replaces(state: RunState): readonly string[];
+      /** The events that change the run; after them it continues. */
+      events(state: RunState): readonly RunEvent[];
+    };
+
+type Replanned = Extract<Replanning, { readonly ok: true }>;
+
+/** What the given code makes of the run's input now; null where it is not to be compared. */
+export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
+  const { pipeline, compare = true, acceptChanges = false, input, edit } = how;
+  for (const option of ["acceptChanges", "input", "edit"] as const) {
+    if (!how[option] || pipeline !== undefined) continue;
+    throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
+  }
+  const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined || edit !== undefined);
+  return isCompared
+    ? replanRun(state, pipeline, planner, { changes: input, edits: editsOf(state, edit), everywhere: how.everywhere })
+    : null;
+}
+
+/**
+ * Finds out what `pipeline`, `acceptChanges` and `rerun` change in a run, and what that costs, before anything is
+ * written down. Null: nothing. Throws when it is not possible or above the budget.
+ */
+export async function revise(
+  state: RunState,
+  how: ResumeOptions,
+  again: Replanning | null,
+  planner: Planner,
+): Promise<Revision | null> {
+  const { acceptChanges = false, input, edit } = how;
+  const { request, ...asked } = await askedFor(state, how, planner);
+  const drift = again === null ? null : await driftFrom(state, { again, asked }, planner);
+  if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift, agreed: null };
+  if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
+  const shown = how.everywhere === undefined ? (drift?.sameText ?? []).filter(({ isLocal }) => isLocal) : [];
+  if (shown.length > 0) throw standsElsewhere(state, shown);
+  // Here the requests are unchanged, or the changes were accepted.
+  const isTakenUp =
+    (acceptChanges || input !== undefined || edit !== undefined) && again?.ok && isAnother(again, state);
+  const replanned = isTakenUp ? again : sameWithWaits(state, again);
+  const target = replanned?.plan ?? state.planned.plan;
+  checkRequested(state, target, asked);
+  if (replanned === null && asked.steps.length + asked.fixed.length === 0) return null;
+  const diff = replanned?.diff ?? null;
+  const { roots, plan, scope: rerunScope } = await remade(state, { target, diff, asked }, planner);
+  checkGoesOn(state, target, { roots, asked });
+  const { seeds, sameSeed } = rerunScope;
+  if (sameSeed.length > 0 && how.sameSeed !== true) throw asksForTheSame(state, sameSeed);
+  if (rerunScope.problems.length > 0) throw new PlanProblemsError(rerunScope.problems);
+  const { maxUnquotedMicros } = asked;
+  const inputNow = replanned?.input ?? state.planned.input;
+  const offered = madeAgain(state, { plan, input: inputNow, scope: rerunScope, maxUnquotedMicros });
+  const agreed = how.quote === undefined ? null : await planner.offers.agreed(how.quote, offered);
+  const isAllowed = agreed !== null && state.agreed !== null && how.budget === undefined;
+  if (!isAllowed) checkBudget(state, rerunScope, usdOption("budget", how.budget));
+  const touched = [...rerunScope.stale, ...(replanned?.diff.removed ?? [])];
+  checkResolved(state, touched);
+  const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
+  if (agreed !== null) await planner.offers.use(agreed.quote, state.runId, offered);
+  const replaces = ({ steps }: RunState) =>
+    touched.filter((path) => steps[path] !== undefined && !hasNoOpenJobs(steps[path]));
+  return {
+    kind: "rerun",
+    agreed,
+    of: planId(state),
+    renew: async (now) => revise(now, how, await replanFor(now, how, planner), planner),
+    replaces,
+    busy: (now) => [...replaces(now), ...renamed.filter((path) => !hasNoOpenJobs(now.steps[path]!, { paid: true }))],
+    events: (now) =>
+      revisionEvents(now, {
+        replanned: replannedOf(replanned, rerunScope, how),
+        request: request && {
+          ...request,
+          ...(how.note !== undefined && { note: how.note }),
+          ...(seeds.length > 0 && { seeds: seedsByStep(seeds) }),
+        },
+        roots,
+        prices: rerunScope.prices,
+      }),
+  };
+}
+
+/** Whether it is another plan, or of another input, than the run has. */
+function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
+  return canonicalJson({ plan, input }) !== canonicalJson({ plan: planned.plan, input: planned.input });
+}
+
+/** The run's own plan where the code asks for the same, with how long that waits; null where that has not changed either. */
+function sameWithWaits(state: RunState, again: Replanning | null): Replanned | null {
+  return again?.ok && isSamePlan(state.planned.plan, again.plan, again.diff) ? withWaits(state, again) : null;
+}
+
+/** The run's own plan with how long its steps are waited for in the code; null where that has not changed. It requests nothing else. */
+function withWaits({ planned: { plan, input } }: RunState, again: Replanned): Replanned | null {
+  const now = new Map(again.plan.steps.map((step) => [step.path, "policy" in step ? step.policy.withinMs : undefined]));
+  let isChanged = false;
+  const steps = plan.steps.map((step): PlanStep => {
+    if (!("policy" in step) || !now.has(step.path) || step.policy.withinMs === now.get(step.path)) return step;
+    isChanged = true;
+    const { withinMs: _, ...policy } = step.policy;
+    const withinMs = now.get(step.path);
+    return { ...step, policy: { ...policy, ...(withinMs !== undefined && { withinMs }) } } as PlanStep;
+  });
+  if (!isChanged) return null;
+  const changed = { ...plan, steps };
+  return { ...again, plan: changed, input, expanded: {}, diff: noDiff(changed) };
+}
+
+function replannedOf(
+  replanned: Replanned | null,
+  { expectedMicros: quoteMicros }: RerunScope,
+  { source, edit, note }: ResumeOptions,
+): Revised["replanned"] {
+  if (replanned === null) return null;
+  const { plan, input, expanded, diff, edited } = replanned;
+  const { edits: steps, texts } = edited;
+  return {
+    plan,
+    input,
+    expanded,
+    renamed: diff.renamed,
+    quoteMicros,
+    ...(edit !== undefined && { edited: { steps, ...(texts.length > 0 && { texts }), note: note ?? null } }),
+    ...(source !== undefined && { source }),
+  };
+}
+
+/** As {@link Showrunner.rerunQuote} takes them, with the steps. */
+export type RerunQuoteOptions = RerunOptions & Pick<ResumeOptions, "pipeline" | "compare">;
+
+/** What would be made again, of which plan and input. */
+export interface Quoted<S extends RerunQuote> {
+  readonly scope: S;
+  readonly plan: Plan;
+  readonly input: Json;
+}
+
+/** What of a run's plan is not the code's yet, and what `resume` makes again where it takes that up. */
+export async function driftQuote(
+  state: RunState,
+  how: DriftOptions & Pick<ResumeOptions, "pipeline">,
+  planner: Planner,
+): Promise<Quoted<Drift>> {
+  const again = (await replanFor(state, how, planner))!;
+  const asked = await askedFor(state, how, planner);
+  const { plan, input } = again.ok ? again : state.planned;
+  checkRequested(state, plan, asked);
+  const scope = await driftFrom(state, { again, asked }, planner);
+  return { scope, plan: withSeeds(plan, seedsByStep(scope.seeds)), input };
+}
+
+/** The steps that `resume` with `rerun` would run again. */
+export async function rerunQuote(
+  state: RunState,
+  how: RerunQuoteOptions,
+  planner: Planner,
+): Promise<Quoted<RerunQuote>> {
+  const again = await replanFor(state, how, planner);
+  const asked = await askedFor(state, how, planner);
+  const target = sameWithWaits(state, again)?.plan ?? state.planned.plan;
+  checkRequested(state, target, asked);
+  const { roots, plan, scope } = await remade(state, { target, diff: null, asked }, planner);
+  checkGoesOn(state, target, { roots, asked });
+  return { scope, plan, input: state.planned.input };
+}
+
+/** What is made again beside what changed: the request for it, and what {@link Asked} says of it. */
+async function askedFor(state: RunState, how: ResumeOptions, planner: Planner) {
+  const { request, inProgress } = resolveRerunRequest(state, how);
+  const fixed = how.pipeline === undefined ? [] : await fixedExpansions(state, how.pipeline, planner);
+  const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
+  return { request, inProgress, fixed, steps: request?.steps ?? [], maxUnquotedMicros };
+}
+
+function standsElsewhere({ runId }: RunState, places: readonly SameText[]): InvalidOptionError {
+  const [{ text }] = places as readonly [SameText];
+  const where = [...new Set(places.map(({ step, field }) => `${step} ${field}`))].join(", ");
+  const why = `${JSON.stringify(text)} stands in ${where} too, and would stay there. Say whether it is replaced there as well.`;
+  return new InvalidOptionError("edit", why, `showrunner resume ${runId} … --everywhere   (or --no-everywhere)`);
+}
+
+function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sameSeed"]): InvalidOptionError {
+  const { step, seed } = first!;
+  const more = others.length === 0 ? "" : `, and ${others.map((one) => one.step).join(", ")} likewise`;
+  const why = `${step} would be asked for exactly as before, with the seed ${seed} that its code gives${more}: the same result, paid for again. Change its input, or say that the same is wanted.`;
+  const edit = shellWord(`${step}:seed:=${seed + 1}`);
+  return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
+}
+
+/** Each of the steps must exist and have finished. */
+function checkRequested(state: RunState, plan: Plan, { steps }: Asked): void {
+  const paths = plan.steps.map(({ path }) => path);
+  for (const path of steps) {
+    const step = paths.includes(path) ? state.steps[path] : undefined;
+    const next = `showrunner show ${state.runId}`;
+    const refuse = (why: string) => new InvalidOptionError("rerun", why, next);
+    if (step === undefined) {
+      const [suggestion] = suggest(path, paths);
+      throw refuse(
+        `run "${state.runId}" has no step ${path}${suggestion === undefined ? "" : `; did you mean ${suggestion}?`}.`,
+      );
+    }
+    if (step.status === "waiting") throw refuse(`${path} has not run yet; it will when the run continues.`);
+    if (step.status === "unresolved") throw refuse(unresolved(state, path));
+    if (!isStepFinal(step.status)) throw refuse(`${path} is in progress; wait until it has finished.`);
+  }
+}
+
+function checkGoesOn(
+  state: RunState,
+  plan: Plan,
+  { roots, asked }: Pick<Remade, "roots"> & { readonly asked: Asked },
+): void {
+  if (asked.steps.length + asked.fixed.length === 0) return;
+  const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
+  if (stop === null) return;
+  const why = `${stop.path} failed and stops the run (failFast): rerun it too.`;
+  throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
+}
+
+function checkResolved(state: RunState, touched: readonly string[]): void {
+  const path = touched.find((one) => state.steps[one]?.status === "unresolved");
+  if (path === undefined) return;
+  throw new InvalidOptionError("resume", unresolved(state, path), `showrunner adopt ${state.runId} ${path}`);
+}
+
+function unresolved(state: RunState, path: string): string {
+  return `the outcome of the submit of ${path} is unknown. Resolve it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+}
+
+function checkBudget(state: RunState, { expectedMicros }: RerunScope, given: number | null): void {
+  // One that is shared is kept to by the commit of each hold.
+  const budget = state.planned.budgetTag === undefined ? (given ?? state.budgetMicros) : null;
+  const most = committedMicros(state) + expectedMicros;
+  if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
+}

@@ -1,0 +1,248 @@
+import type { RunEvent } from "../../journal/events.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { InboxMessage, Progress } from "../../journal/store.ts";
+import { MINUTE_MS } from "../../kit/duration.ts";
+import type { Json } from "../../plan/plan.ts";
+import { type Command, commandId } from "../../run/command.ts";
+import { type EffectContext, type EffectResult, perform, reportsProgress, usesService } from "../effects/index.ts";
+import { bucketAway } from "../effects/retry-or-pause.ts";
+import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
+import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
+import type { Surroundings } from "./decide-until-stable.ts";
+import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
+import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
+
+/** How rarely is asked for what a run that has ended can no longer be notified of, milliseconds. */
+const RARELY_MS = 15 * MINUTE_MS;
+
+/** What comes of commands, for whoever drives the run. */
+interface Listener {
+  /** Events for the journal; nothing more than a sign of life where there are none. */
+  answer(events: readonly RunEvent[]): void;
+  /** Something is wrong outside the run. */
+  fail(error: unknown): void;
+  /** What the step waits for may have changed, whatever came of its command. */
+  touch(step: string): void;
+  /** Of a step's requests. */
+  priority(step: string): number;
+}
+
+/** Performs the commands of one drive, and knows which are under way and when others may be tried again. */
+export class CommandRunner {
+  readonly #deps: DriveDependencies;
+  readonly #state: RunState;
+  readonly #options: DriveOptions;
+  readonly #on: Listener;
+  /** Ids of commands under way, here or in other jobs of an engine. */
+  readonly active = new Set<string>();
+  /** Ids of commands that a stop broke off. */
+  readonly brokenOff = new Set<string>();
+  readonly memory: DriveMemory;
+  /** Commands that were performed elsewhere before it was known here that they are. */
+  readonly #performed = new Set<string>();
+  /** Commands that are being handed to the engine. */
+  #handing = 0;
+  readonly service: ServiceWatch;
+  /** Effects that continue once what they emitted is in the journal. */
+  readonly #waiting: (() => void)[] = [];
+  /** Aborts what may be broken off at any moment: everything but submits. */
+  readonly #interrupt = new AbortController();
+  /** The same of what asks for jobs, one by one. */
+  readonly #asking = new Map<string, AbortController>();
+
+  constructor(deps: DriveDependencies, state: RunState, options: DriveOptions, on: Listener) {
+    this.#deps = deps;
+    this.#state = state;
+    this.#options = options;
+    this.#on = on;
+    this.memory = options.slice?.memory ?? new DriveMemory();
+    this.service = new ServiceWatch(state, deps, this.memory.service);
+    if (this.memory.spending !== null) deps.spending.restore(this.memory.spending);
+    for (const id of this.memory.delegated.keys()) this.active.add(id);
+  }
+
+  /** How many commands are performed here, and not by other jobs of an engine. */
+  get working(): number {
+    return this.active.size - this.memory.delegated.size;
+  }
+
+  /** What the next decision has to know of them. */
+  get known(): Pick<Surroundings, "active" | "brokenOff" | "notBefore" | "unsent"> {
+    const { active, brokenOff, memory } = this;
+    return { active, brokenOff, notBefore: memory.notBefore, unsent: memory.unsent };
+  }
+
+  get isSubmitting(): boolean {
+    return [...this.active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
+  }
+
+  /** Whoever waited before this turn of the drive continues after it. */
+  async awaiting<T>(turn: Promise<T>): Promise<T> {
+    const waiting = this.#waiting.splice(0);
+    try {
+      return await turn;
+    } finally {
+      for (const goOn of waiting) goOn();
+    }
+  }
+
+  /** The drive ends: what is still emitted is written down together. */
+  waitNoLonger(): void {
+    for (const goOn of this.#waiting.splice(0)) goOn();
+  }
+
+  interrupt(why: string): void {
+    this.#interrupt.abort(new Error(why));
+  }
+
+  /** Breaks off what only asks for work. */
+  breakOff(ids: readonly string[]): void {
+    for (const id of ids) this.#asking.get(id)?.abort(new Error("Its job is waited for no longer."));
+  }
+
+  /** When other jobs of an engine are asked again for what they were given; null where they have nothing. */
+  get delegatedAgainAt(): number | null {
+    const [first] = this.memory.delegated.values();
+    return first === undefined ? null : first + DELEGATED_AGAIN_MS;
+  }
+
+  /** For the next slice; of a run that is idle, for its next drive. */
+  memo(isIdle: boolean): Json {
+    return this.memory.left(isIdle ? null : [this.service.memo(), this.#deps.spending.memo()]);
+  }
+
+  start(command: Command): void {
+    const id = commandId(command);
+    this.active.add(id);
+    this.memory.notBefore.delete(id);
+    const { signal } = this.#interrupt;
+    const own = command.type === "follow" || command.type === "operation" ? new AbortController() : null;
+    if (own !== null) this.#asking.set(id, own);
+    const context: EffectContext = {
+      ...this.#deps,
+      state: this.#state,
+      signal: own === null ? signal : AbortSignal.any([signal, own.signal]),
+      priority: "step" in command ? this.#on.priority(command.step) : 0,
+      emit: (events) => this.#on.answer(events),
+      recorded: () => new Promise((resolve) => this.#waiting.push(resolve)),
+      progress: (progress) => this.#progress(progress, reportsProgress.has(command.type)),
+      reportOutage: (serviceFailure) => this.recordOutage(id, serviceFailure),
+    };
+    void this.#perform(command, context);
+  }
+
+  /** Milliseconds to wait before the next try. */
+  recordOutage(id: string, serviceFailure: ServiceFailure): number {
+    const { delayMs, events } = this.service.failed(watchId(id), serviceFailure);
+    this.#on.answer(events);
+    return delayMs;
+  }
+
+  /** What a message says of commands, beside the events that follow from it. */
+  onMessage(message: InboxMessage): void {
+    if (message.type === "hint") this.#hint(message);
+    else if (message.type === "adopt")
+      this.memory.adopt({ step: message.step, attempt: this.#attemptsOf(message.step) });
+    else if (message.type !== "performed") return;
+    else if (this.memory.delegated.delete(message.command)) this.active.delete(message.command);
+    else if (this.active.has(message.command)) this.#performed.add(message.command);
+    this.#on.touch(message.step);
+  }
+
+  /** Of a run that is driven in slices, the poll is due; else a follow that waits for webhooks reads the job. */
+  #hint(hint: Extract<InboxMessage, { readonly type: "hint" }>): void {
+    this.memory.hint(hint);
+    const jobId = this.#state.steps[hint.step]?.attempts[hint.attempt - 1]?.jobId ?? null;
+    if (jobId !== null && this.#options.slice === undefined) this.#deps.client.notify(jobId);
+  }
+
+  /** A person's decision on a step whose job is being looked up waits for that answer. */
+  waitsForAnswer(message: InboxMessage): boolean {
+    if (message.type !== "adopt") return false;
+    const n = this.#attemptsOf(message.step);
+    return ["submit", "follow", "operation"].some((type) => this.active.has(`${type}:${message.step}#${n}`));
+  }
+
+  #attemptsOf(step: string): number {
+    return this.#state.steps[step]?.attempts.length ?? 0;
+  }
+
+  async #perform(command: Command, context: EffectContext): Promise<void> {
+    const id = commandId(command);
+    try {
+      const { slice } = this.#options;
+      if (slice?.isDelegated(command) !== true) this.#ended(command, await perform(command, context));
+      else if (await this.#hand(command, slice)) return this.#on.answer([]);
+    } catch (error) {
+      this.#threw(command, context, error);
+    }
+    this.#asking.delete(id);
+    this.active.delete(id);
+    if ("step" in command) this.#on.touch(command.step);
+    this.#on.answer([]);
+  }
+
+  #threw(command: Command, { signal }: EffectContext, error: unknown): void {
+    if (signal.aborted) return void this.brokenOff.add(commandId(command));
+    const serviceFailure = bucketAway(error);
+    if (serviceFailure !== null) this.#ended(command, { end: "unreachable", events: [], serviceFailure });
+    else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
+  }
+
+  /** True once another job of the engine has it: it stays under way until that answers, which may have happened meanwhile. */
+  async #hand(command: Command, { delegate }: SliceOptions): Promise<boolean> {
+    const id = commandId(command);
+    try {
+      await delegate(command, this.memory.delegated.size + this.#handing++);
+    } finally {
+      this.#handing--;
+    }
+    if (this.#performed.delete(id)) return false;
+    this.memory.delegated.set(id, this.#deps.now());
+    return true;
+  }
+
+  #ended(command: Command, result: EffectResult): void {
+    const id = commandId(command);
+    const { service } = this;
+    const { notBefore, unsent } = this.memory;
+    const wait = (delayMs: number) => void notBefore.set(id, this.#deps.now() + delayMs);
+    if (result.end === "unsent") unsent.add(id);
+    else unsent.delete(id);
+    if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
+      // Its end stands: what it has ended without is asked for again, ever more rarely.
+      return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
+    }
+    this.#on.answer(result.events);
+    if (result.end === "unreachable" || result.end === "unsent") {
+      if (result.serviceFailure !== null) wait(this.recordOutage(id, result.serviceFailure));
+      return;
+    }
+    this.#on.answer(usesService.has(command.type) ? service.answered(watchId(id)) : service.passed(watchId(id)));
+    switch (result.end) {
+      case "done":
+        return;
+      case "again":
+        return wait(result.inMs);
+      case "left":
+        return wait(Number.POSITIVE_INFINITY);
+      case "failed":
+        return this.#on.fail(result.failure);
+      case "refused": {
+        const delayMs = service.refused(id);
+        wait(delayMs ?? Number.POSITIVE_INFINITY);
+        if (delayMs === null) this.#on.answer(result.otherwise);
+        return;
+      }
+      default:
+        return result satisfies never;
+    }
+  }
+
+  #progress(progress: Progress, isHeard: boolean): void {
+    if (isHeard) this.service.heard();
+    this.#options.onProgress(progress);
+    // A lost progress figure is no loss.
+    this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
+  }
+}

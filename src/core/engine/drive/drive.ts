@@ -1,0 +1,318 @@
+import type { RunEvent } from "../../journal/events.ts";
+import { heldBy, ledgerChanges } from "../../journal/record.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { InboxEntry } from "../../journal/store.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import { committedMicros, isSameLimit } from "../../run/headroom.ts";
+import type { Scheduler } from "../../run/scheduler.ts";
+import { retryOrPause } from "../effects/retry-or-pause.ts";
+import { readingFor } from "../media/media-reader.ts";
+import { WALLET } from "../service/service-answers.ts";
+import { CommandRunner } from "./command-runner.ts";
+import {
+  type Decided,
+  decideUntilStable,
+  type KnownHeadroom,
+  restsAtOnce,
+  withReopening,
+} from "./decide-until-stable.ts";
+import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
+import type { Schedule } from "./drive-tools.ts";
+import { InboxReader, keepRun } from "./keep-run.ts";
+import { leaveToNext } from "./late-answers.ts";
+import { Rest } from "./rest.ts";
+import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
+
+/**
+ * Drives one leased run until it finishes, pauses, or is stopped: decide, commit the decision, perform it, and feed the
+ * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
+ * A slice ends where only waiting is left, too. Resolves with when that is over, epoch milliseconds; null: the run is idle.
+ */
+export function drive(
+  deps: DriveDependencies,
+  state: RunState,
+  writer: RunWriter,
+  options: DriveOptions,
+): Promise<number | null> {
+  return new Driver(deps, state, writer, options).run();
+}
+
+/** Milliseconds between two looks where nothing is under way and nothing is due. */
+const IDLE_MS = 1000;
+/** The same of a run that is parked meanwhile. */
+const PARKED_IDLE_MS = 10_000;
+
+interface Parked {
+  readonly wakeAt: number | null;
+}
+
+class Driver {
+  readonly #deps: DriveDependencies;
+  readonly #state: RunState;
+  readonly #scheduler: Scheduler;
+  readonly #writer: RunWriter;
+  readonly #options: DriveOptions;
+  readonly #inbox: InboxReader;
+  readonly #rest: Rest;
+  readonly #commands: CommandRunner;
+  /** Answers of effects, not yet in the journal. */
+  #answers: RunEvent[] = [];
+  #failure: unknown = null;
+  /** The state holds what the journal does not. */
+  #isBehind = false;
+
+  constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
+    this.#deps = deps;
+    this.#state = state;
+    this.#scheduler = options.tools.scheduler;
+    this.#writer = writer;
+    this.#options = options;
+    this.#inbox = new InboxReader(deps, state.runId, options.hasMail);
+    this.#rest = new Rest(deps.clock);
+    this.#commands = new CommandRunner(deps, state, options, {
+      answer: (events) => this.#answer(events),
+      fail: (error) => {
+        this.#failure ??= error;
+      },
+      touch: (step) => this.#scheduler.ended(step),
+      priority: (step) => this.#schedule().priority(step),
+    });
+  }
+
+  async run(): Promise<number | null> {
+    const upkeep = new AbortController();
+    const keeping = keepRun({ ...this.#deps, leaseMs: this.#options.leaseMs }, this.#writer.lease, upkeep.signal, {
+      lost: (failure) => {
+        this.#failure ??= failure;
+        this.#rest.wake();
+      },
+      inbox: () => {
+        this.#inbox.noteArrival();
+        this.#rest.wake();
+      },
+    });
+    const onStop = () => this.#rest.wake();
+    const ends = [this.#options.stop, ...(this.#options.slice === undefined ? [] : [this.#options.slice.end])];
+    for (const end of ends) end.addEventListener("abort", onStop);
+    try {
+      return await readingFor(`run ${this.#state.runId}`, () => this.#loop());
+    } finally {
+      for (const end of ends) end.removeEventListener("abort", onStop);
+      this.#commands.interrupt("The run stopped.");
+      upkeep.abort(new Error("The run stopped."));
+      await keeping;
+    }
+  }
+
+  async #loop(): Promise<number | null> {
+    for (let isPrepared = false; ; isPrepared = true) {
+      if (this.#failure !== null) return this.#leave(this.#failure);
+      try {
+        const parked = isPrepared ? await this.#goOn() : await this.#prepare();
+        if (parked !== null) return parked.wakeAt;
+      } catch (error) {
+        this.#isBehind = true;
+        this.#failure ??= error;
+      }
+    }
+  }
+
+  /** What the first decision needs, in a turn of its own where it takes long. */
+  async #prepare(): Promise<null> {
+    this.#scheduler.prepare();
+    await new LongWork().pause(this.#state.planned.plan.steps.length);
+    return null;
+  }
+
+  /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */
+  async #goOn(): Promise<Parked | null> {
+    const { slice } = this.#options;
+    const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
+    if (parked !== null) return parked;
+    for (const command of commands) this.#commands.start(command);
+    const isIdle = this.#commands.working === 0;
+    if (slice?.end.aborted === true && !(isIdle && this.#answers.length === 0)) return this.#cutOff();
+    if (this.#answers.length > 0) return null;
+    const rest = this.#restUntil(wakeAt, lateAt);
+    if (rest !== null) return this.#park(rest.wakeAt);
+    this.#leaveLate();
+    // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
+    await this.#rest.until(isIdle ? (wakeAt ?? this.#deps.now() + IDLE_MS) : wakeAt);
+    return null;
+  }
+
+  /** Where only waiting is left for this drive: until when; null where something is under way, or due. */
+  #restUntil(wakeAt: number | null, lateAt: number | null): Parked | null {
+    if (this.#isFinished()) return { wakeAt: restsAtOnce(this.#state) ? null : lateAt };
+    if (this.#options.slice === undefined || this.#commands.working > 0 || this.#failure !== null) return null;
+    const at = wakeAt ?? this.#commands.delegatedAgainAt ?? this.#deps.now() + PARKED_IDLE_MS;
+    return at > this.#deps.now() ? { wakeAt: at } : null;
+  }
+
+  /** Nobody stays for what is waited for no longer: who drives the run next asks for it again. */
+  #leaveLate(): void {
+    const { slice } = this.#options;
+    const isIdle = isRunFinal(this.#state.status) || this.#state.status === "paused";
+    if (slice === undefined && isIdle && this.#commands.working > 0)
+      this.#commands.breakOff(this.#scheduler.lateCommands());
+  }
+
+  /** The slice has lasted long enough: what is under way is seen through, and the next one decides what follows. */
+  async #cutOff(): Promise<Parked | null> {
+    await this.#untilIdle();
+    if (this.#failure !== null) return null;
+    await this.#commitAnswers();
+    const isOver = isRunFinal(this.#state.status) && this.#scheduler.lateCommands().length === 0;
+    return this.#park(isOver ? null : this.#deps.now());
+  }
+
+  /** Null, and nothing has changed, when a message came meanwhile. */
+  async #park(
+    at: number | null,
+    events: readonly RunEvent[] = [],
+    inbox: readonly InboxEntry[] = [],
+  ): Promise<Parked | null> {
+    const { status, pause } = this.#state;
+    // A cap of a day is free again with the next one.
+    const dueAt = at ?? (status === "paused" ? pause?.resumeAt : null) ?? null;
+    const wakeAt = dueAt === null ? null : Math.ceil(dueAt);
+    const wake = this.#options.slice && { at: wakeAt, memo: this.#commands.memo(at === null) };
+    const isParked = await this.#writer.park(wake, events, inbox);
+    if (!isParked) this.#inbox.noteArrival();
+    return isParked ? { wakeAt } : null;
+  }
+
+  async #untilIdle(): Promise<void> {
+    while (this.#commands.working > 0) {
+      this.#commands.waitNoLonger();
+      this.#rest.turn();
+      await this.#rest.until(null);
+    }
+  }
+
+  /**
+   * A decision that exceeds the headroom is discarded, and decided again. After one that leaves only waiting, the run is parked
+   * with its events.
+   */
+  async #advance(): Promise<Decided & { readonly parked: Parked | null }> {
+    this.#rest.turn();
+    const isBusy = this.#commands.working > 0 || this.#answers.length > 0;
+    const inbox = await this.#inbox.read(isBusy, ({ message }) => this.#commands.waitsForAnswer(message));
+    for (const { message } of inbox) this.#commands.onMessage(message);
+    const answers: RunEvent[] = [];
+    try {
+      for (let headrooms = await this.#headrooms(inbox); ; ) {
+        // Also answers that arrived while a commit was refused: their commands are no longer active and must not start again.
+        answers.push(...this.#answers.splice(0));
+        const decided = this.#decide(answers, inbox, headrooms);
+        if (decided.events.length === 0 && inbox.length === 0) return { ...decided, parked: null };
+        this.#recordWalletFailure();
+        const parked = await this.#parkWith(decided, inbox);
+        if (parked !== null) return { ...decided, parked };
+        const { spending } = this.#deps;
+        const { isSubmitting } = this.#commands;
+        const headroom = await this.#writer.commit(decided.events, inbox, { spending, isSubmitting });
+        this.#recordWalletFailure();
+        if (headroom === null) return { ...decided, parked: null };
+        const ownMicros = committedMicros(this.#state) - heldBy(ledgerChanges(decided.events));
+        await this.#reload();
+        headrooms = [...headrooms.filter((known) => !isSameLimit(known.headroom, headroom)), { headroom, ownMicros }];
+      }
+    } catch (error) {
+      // Not in the journal: stays queued for another try.
+      this.#answers.unshift(...answers);
+      throw error;
+    }
+  }
+
+  /** Null, and nothing is written, where something follows from the decision, or money has to be looked at. */
+  async #parkWith({ commands, events, wakeAt, lateAt }: Decided, inbox: readonly InboxEntry[]): Promise<Parked | null> {
+    if (commands.length > 0 || this.#answers.length > 0 || ledgerChanges(events).some(({ type }) => type === "hold"))
+      return null;
+    const rest = this.#restUntil(wakeAt, lateAt);
+    return rest === null ? null : this.#park(rest.wakeAt, events, inbox);
+  }
+
+  /** What is known to be short before anything is tried: to be refused costs reading the whole journal again. */
+  async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
+    // A bill says nothing new of the wallet: what was charged is off it already.
+    const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
+    const headrooms = await this.#deps.spending.headrooms(moves);
+    return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
+  }
+
+  #decide(answers: readonly RunEvent[], inbox: readonly InboxEntry[], headrooms: readonly KnownHeadroom[]): Decided {
+    return decideUntilStable(this.#state, this.#scheduler, {
+      answers,
+      inbox,
+      headrooms,
+      ...this.#commands.known,
+      now: this.#deps.now(),
+      order: () => this.#schedule().order,
+      expected: this.#options.tools.expected,
+      asksForLate: this.#options.slice !== undefined,
+      clockOffsetMs: this.#deps.client.clockOffsetMs(),
+      idempotencyWindowMs: this.#deps.idempotencyWindowMs,
+      isStopped: this.#options.stop.aborted,
+      stopIfRequested: () => this.#stopIfRequested(),
+    });
+  }
+
+  #schedule(): Schedule {
+    return this.#options.tools.schedule(this.#state.planned.plan);
+  }
+
+  async #reload(): Promise<void> {
+    await this.#writer.reload();
+    this.#isBehind = false;
+  }
+
+  /** The balance is read within a commit, and is no command. */
+  #recordWalletFailure(): void {
+    const judged = this.#deps.spending.takeAnswer();
+    if (judged === undefined) return;
+    if (judged === null) {
+      const back = this.#commands.service.answered(WALLET);
+      // Nothing new: a run that waits for the wallet is not woken by its own read of it.
+      return back.length === 0 ? undefined : this.#answer(back);
+    }
+    const result = retryOrPause(judged, this.#deps);
+    this.#answer(result.events);
+    if (result.end === "unreachable") this.#commands.recordOutage(WALLET, result.serviceFailure);
+  }
+
+  #answer(events: readonly RunEvent[]): void {
+    this.#answers.push(...events);
+    this.#rest.wake();
+  }
+
+  #stopIfRequested(): boolean {
+    const stopping = restsAtOnce(this.#state);
+    if (stopping) this.#commands.interrupt("The run was stopped.");
+    return stopping;
+  }
+
+  /** Nothing in flight and nothing left to do before the run is resumed. */
+  #isFinished(): boolean {
+    return this.#commands.working === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
+  }
+
+  /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
+  async #leave(failure: unknown): Promise<never> {
+    this.#commands.interrupt("The run stopped.");
+    await this.#untilIdle();
+    const isOurs = !(failure instanceof RunTakenOverError);
+    const written = isOurs ? this.#commitAnswers() : Promise.reject(failure);
+    const { stop } = this.#options;
+    await written.catch(() => leaveToNext({ ...this.#deps, stop }, this.#state, this.#answers)).catch(() => {});
+    if (isOurs) await this.#deps.store.releaseLease(this.#writer.lease).catch(() => {});
+    throw failure;
+  }
+
+  /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
+  async #commitAnswers(): Promise<void> {
+    if (this.#isBehind) await this.#reload();
+    await this.#writer.record(withReopening(this.#state, this.#answers));
+    this.#answers = [];
+  }
+}

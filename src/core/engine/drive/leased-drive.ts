@@ -1,0 +1,173 @@
+import { randomUUID } from "node:crypto";
+import type { Clock } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
+import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { InboxMessage, JournalStore, LeaseHolder, LeaseOutcome } from "../../journal/store.ts";
+import { ownText } from "../../kit/clean-text.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import type { Json } from "../../plan/plan.ts";
+import { inboxEvents, inOrder } from "../../run/inbox.ts";
+import { RunBusyError } from "../errors.ts";
+import { MediaLostError } from "../media/media-errors.ts";
+import type { ExpectedDurations } from "../price/expected-durations.ts";
+import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
+import { drive } from "./drive.ts";
+import type { DriveDependencies, SliceOptions } from "./drive-options.ts";
+import { type DriveTools, driveTools } from "./drive-tools.ts";
+import { RunWriter, type Taken } from "./run-writer.ts";
+import type { Updates } from "./updates.ts";
+
+/** First prices of a large plan are written down so many at a time: what is not is asked for again. */
+const QUOTED_AT_ONCE = 1_000;
+
+export interface HolderParts {
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly durations: ExpectedDurations;
+  readonly notifier: { poke(): void } | null;
+  /** What every drive of a run starts with. */
+  dependencies(state: RunState, how: Start): DriveDependencies;
+}
+
+/** One drive under a run's lease. The state is brought up to date, and its own from now on. */
+interface LeasedDrive {
+  readonly state: RunState;
+  readonly updates: Pick<Updates, "push" | "progress">;
+  readonly stop: AbortSignal;
+  readonly how: Start;
+  /** Of a slice, from what the slice before it left. Absent: the run is driven until it is idle. */
+  readonly slice?: (memo: Json, resumption: { readonly isResumed: boolean }) => SliceOptions;
+  /** What it works with, where that is there: as the slice before it left it, or of a run that was just planned. */
+  readonly tools?: DriveTools | null;
+}
+
+interface DriveEnd {
+  /** The revision to apply after that. */
+  readonly pending: RerunRevision | null;
+  /** When a parked run continues, epoch milliseconds; null: it is idle. */
+  readonly wakeAt: number | null;
+  /** For its next slice; null: nothing was driven. */
+  readonly tools: DriveTools | null;
+}
+
+/** Takes the lease, drives the run until it is parked, and gives the lease back. Throws {@link RunBusyError}. */
+export async function driveAsHolder(parts: HolderParts, leased: LeasedDrive): Promise<DriveEnd> {
+  const { store } = parts;
+  const holder = thisHolder(randomUUID());
+  try {
+    const outcome = await takeRun(parts, leased.state.runId, holder);
+    if (!outcome.acquired) throw new RunBusyError(leased.state.runId, outcome.heldBy, outcome.expiresAt);
+    try {
+      return await driveLeased(parts, leased, outcome);
+    } catch (error) {
+      // Events that this version cannot read, say: others need not wait for the lease to end.
+      await store.releaseLease(outcome.lease).catch(() => {});
+      throw error;
+    }
+  } catch (error) {
+    // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
+    retireHolder(holder);
+    throw error;
+  }
+}
+
+function takeRun({ store, clock, leaseMs }: HolderParts, runId: string, holder: LeaseHolder): Promise<LeaseOutcome> {
+  return store.takeLease(runId, holder, { at: clock.now(), ttlMs: leaseMs, isDead: isHolderDead });
+}
+
+/** Writes down the first prices of a run that was just created, and hands it to its engine, unless that was faster. */
+export async function handOver(parts: HolderParts, state: RunState, quoted: readonly RunEvent[]): Promise<void> {
+  const outcome = await takeRun(parts, state.runId, thisHolder(randomUUID()));
+  // It asks for the prices itself.
+  if (!outcome.acquired) return;
+  apply(state, outcome.event);
+  const writer = new RunWriter({ ...parts, onEvents: () => {} }, state, outcome);
+  writer.take(quoted);
+  const isParked = await writer.park({ at: parts.clock.now(), memo: {} }, quoted);
+  if (!isParked) await parts.store.releaseLease(outcome.lease);
+}
+
+async function driveLeased(parts: HolderParts, leased: LeasedDrive, outcome: Taken): Promise<DriveEnd> {
+  const { store, repository, clock, leaseMs } = parts;
+  const { state, updates, how } = leased;
+  const { runId } = state;
+  const { lease, event: taken, memo } = outcome;
+  const since = taken.seq === state.seq + 1 ? [taken] : await store.read(runId, { afterSeq: state.seq });
+  const known = leased.tools?.seq === taken.seq - 1 ? leased.tools : null;
+  for (const event of since) {
+    apply(state, event);
+    known?.scheduler.note(event.event);
+  }
+  updates.push(since);
+  const writer = new RunWriter({ ...parts, onEvents: (written) => updates.push(written) }, state, outcome);
+  writer.tools = known;
+  const { move } = how;
+  if (move !== undefined && !repository.isOurs(state)) await writer.record([move]);
+  const work = new LongWork();
+  const { quoted = [] } = how;
+  for (let from = 0; from < quoted.length; from += QUOTED_AT_ONCE) {
+    await writer.record(quoted.slice(from, from + QUOTED_AT_ONCE));
+    await work.pause(QUOTED_AT_ONCE);
+  }
+  if (how.revision?.kind === "rerun") await takeInDecisions(store, writer, state);
+  const stoppedSince = stopAfter(state, how);
+  const { events: begun, pending, isIdle } = await beginRun(state, how);
+  const events = [...begun, ...stoppedSince];
+  const outdated = new Set(how.outdatedStops);
+  const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
+  await writer.record(events, inbox);
+  if (isIdle) {
+    await store.releaseLease(lease);
+    return { pending, wakeAt: null, tools: null };
+  }
+  const { length } = state.planned.plan.steps;
+  await work.pause(length);
+  const isResumed = events.some(({ type }) => type === "run.resumed" || type === "run.reopened");
+  const slice = leased.slice?.(memo, { isResumed });
+  // Of work that another job of the engine seems to have lost, no step is notified.
+  const forgot = slice?.memory.forgetDelegated(clock.now()) === true;
+  const tools = known !== null && !forgot ? known : await driveTools(state, parts.durations);
+  writer.tools = tools;
+  const deps = parts.dependencies(state, how);
+  await work.pause(length);
+  const polls = slice === undefined ? {} : { polls: { planned: slice.memory.polls, webhooks: slice.webhooks } };
+  const wakeAt = await drive({ ...deps, ...polls }, state, writer, {
+    ...(slice !== undefined && { slice }),
+    tools,
+    leaseMs,
+    hasMail: outcome.hasMail || state.seq > taken.seq,
+    stop: leased.stop,
+    onProgress: (progress) => updates.progress(progress),
+  }).catch((error: unknown) => {
+    // The pause for it is written.
+    if (error instanceof MediaLostError && state.status === "paused") return null;
+    throw error;
+  });
+  tools.seq = state.seq;
+  return { pending, wakeAt, tools };
+}
+
+/** The stop that came while a change waited for the run to be at rest. */
+function stopAfter({ pause }: RunState, { lastStop = Number.POSITIVE_INFINITY }: Start): readonly RunEvent[] {
+  const isAfter = (pause?.stopId ?? 0) > lastStop;
+  return isAfter ? [{ type: "run.paused", reason: "stopped", message: ownText("stopped on request") }] : [];
+}
+
+/** What people decided before the run is changed counts before the change; the change says whether it continues. */
+async function takeInDecisions(store: JournalStore, writer: RunWriter, state: RunState): Promise<void> {
+  const decisions = (await store.inbox(state.runId)).filter(({ message }) => DECISIONS.has(message.type));
+  const counting = inOrder(decisions);
+  const replaced = decisions.filter((entry) => !counting.includes(entry));
+  await writer.record([], replaced);
+  for (const entry of counting) {
+    const events = inboxEvents(state, entry).filter(({ type }) => type !== "run.resumed");
+    await writer.record(events, [entry]);
+  }
+}
+
+const DECISIONS: ReadonlySet<InboxMessage["type"]> = new Set(["approve", "reject", "adopt", "comment"]);

@@ -1,0 +1,149 @@
+import { join } from "node:path";
+import type { PartialResultOf, ResultOf, Returns } from "../../define/index.ts";
+import type { PauseReason, RunEnd } from "../../journal/events.ts";
+import { isRunFinal, type OutputState, planStep, type RunState } from "../../journal/state.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { isReference } from "../../plan/index.ts";
+import type { Reference, Returned, UploadStep } from "../../plan/plan.ts";
+import { type OpenJob, openJobs } from "../../run/open-jobs.ts";
+import { referenced, referencedValue } from "../../run/resolve.ts";
+import { type RunReport, runReport } from "../../run/view/report.ts";
+import { placedFile } from "../../run/view/step-view.ts";
+import type { Drift } from "../change/drift.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { RunUpdate } from "./updates.ts";
+
+/** What a pipeline returned, in the shape that it was returned in; parts that do not exist are null. */
+export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {
+  const map = (value: Returned): unknown => {
+    if (isReference(value)) return resolveOne(state, media, value.$ref);
+    if (Array.isArray(value)) return value.map(map);
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, map(item as Returned)]));
+  };
+  return map(state.planned.plan.returns) as { readonly [name: string]: unknown };
+}
+
+function resolveOne(state: RunState, media: MediaStore, ref: Reference["$ref"]): unknown {
+  if (ref.as === "upload") {
+    const stored = state.steps[ref.step]?.upload;
+    if (stored === null || stored === undefined) return null;
+    const given = (planStep(state, ref.step) as UploadStep).file;
+    return { path: media.path(stored.sha256) ?? given.path, ...stored };
+  }
+  if (ref.as === "value") return referencedValue(state, ref) ?? null;
+  const outputs = referenced(state, ref).map(({ step, output }) => one(state, media, step, output));
+  return ref.output === "all" ? outputs : (outputs[0] ?? null);
+}
+
+function one(state: RunState, media: MediaStore, step: string, output: OutputState): unknown {
+  if (output.voiceId !== null) return { voiceId: output.voiceId };
+  const placed = placedFile(state, step, output.index);
+  const copy = output.copy === null ? null : media.path(output.copy.sha256);
+  const { assetId, contentType, width, height, durationMs, fps } = output;
+  return {
+    path: placed === undefined ? copy : join(state.planned.outDir, placed.file),
+    assetId,
+    sha256: output.copy?.sha256 ?? null,
+    contentType,
+    width,
+    height,
+    durationMs,
+    fps,
+  };
+}
+
+/** Why a run is paused, and what it needs. */
+export interface RunPause {
+  readonly reason: PauseReason;
+  /** What happened, and what to do. */
+  readonly message: string;
+  /** Where funds are added; set for `funds` where the service names a page. */
+  readonly fundingUrl: string | null;
+  /** What the refused job needed; set for `funds`. */
+  readonly requiredMicros: number | null;
+  /** What the wallet held then; set for `funds`. */
+  readonly balanceMicros: number | null;
+  /** From when on the run may continue without a person, epoch milliseconds; set for `cap`. */
+  readonly resumeAt: number | null;
+  /** The option that would have done, where a cap over several runs is reached. */
+  readonly flag: string | null;
+}
+
+/**
+ * What became of a run. `status` says which form it has: `O` is what the pipeline returns, `P` the same with null where a
+ * part does not exist.
+ */
+export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
+
+interface AnyRun {
+  readonly id: string;
+  /** What it was charged, refunds taken off. */
+  readonly cost: { readonly micros: number; readonly usd: string };
+  readonly report: RunReport;
+  /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
+  readonly drift: Drift | null;
+  /** Jobs that continue, and bill, although this run stopped watching; `isUnresolved`: that may. */
+  readonly openJobs: readonly OpenJob[];
+}
+
+interface SucceededRun<O> extends AnyRun {
+  readonly status: "succeeded";
+  /**
+   * What the pipeline returns. All of it exists, unless the pipeline itself lets parts be missing: with `quorum(n)`, or a
+   * returned step that its `when` skipped, such a part is null.
+   */
+  readonly outputs: O;
+  readonly pause: null;
+}
+
+interface EndedRun<P> extends AnyRun {
+  readonly status: "partial" | "failed" | "cancelled";
+  /** What the pipeline returns, as far as it exists; a missing part is null. */
+  readonly outputs: P;
+  readonly pause: null;
+}
+
+interface PausedRun<P> extends AnyRun {
+  readonly status: "paused";
+  /** What exists so far; the rest is null. */
+  readonly outputs: P;
+  readonly pause: RunPause;
+}
+
+export interface RunHandle<O = unknown, P = unknown> {
+  readonly id: string;
+  /** Every event from the run's first on, then progress as it comes; ends with the run. */
+  events(): AsyncIterable<RunUpdate>;
+  /** Resolves when the run finishes or pauses; rejects for failures outside of it (a full disk, a lost lease). */
+  result(): Promise<RunResult<O, P>>;
+  /** No new submits; those under way are settled, then the run pauses. */
+  stop(): Promise<void>;
+}
+
+/** Handle of a run of a pipeline that returns `R`; of one that is only known as a pipeline, nothing is known of its outputs. */
+export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
+
+/** What became of a run so far. */
+export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
+  const rest = {
+    id: state.runId,
+    outputs: runOutputs(state, media),
+    cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
+    report: runReport(state),
+    drift,
+    openJobs: openJobs(state),
+  };
+  if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
+  return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
+}
+
+/** Of a run that is driven no further although nothing holds it up. */
+const AT_REST: RunPause = {
+  reason: "stopped",
+  message: "nobody drives the run; resume it",
+  fundingUrl: null,
+  requiredMicros: null,
+  balanceMicros: null,
+  resumeAt: null,
+  flag: null,
+};

@@ -1,0 +1,200 @@
+import { type Client, sleep } from "../../api/index.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import { hasUncollectedWork } from "../../run/open-jobs.ts";
+import { placeAgain } from "../effects/placed-files.ts";
+import { RunBusyError } from "../errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { usdOption } from "../options/options.ts";
+import type { RerunRevision, Start } from "./begin-run.ts";
+import type { DriveTools } from "./drive-tools.ts";
+import { DriveTurn } from "./drive-turn.ts";
+import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
+import { awaitedBy, FUNDS_EVERY_MS, isPauseOver } from "./pause-end.ts";
+import { runHandle } from "./run-handle.ts";
+import { type RunHandle, type RunResult, result } from "./run-result.ts";
+import { Updates } from "./updates.ts";
+
+/** Interval between polls of a job that must finish before a change is applied, milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
+const MOST_LOOKS = 60;
+
+export interface RunSupervisorParts extends HolderParts {
+  readonly client: Client;
+  readonly media: MediaStore;
+}
+
+/** The runs that this process drives. */
+export class RunSupervisor {
+  readonly #parts: RunSupervisorParts;
+  readonly #running = new Map<Promise<unknown>, AbortController>();
+  /** The newest drive of each. */
+  readonly #driven = new Map<string, { readonly handle: RunHandle; readonly turn: DriveTurn; readonly how: Start }>();
+
+  constructor(parts: RunSupervisorParts) {
+    this.#parts = parts;
+  }
+
+  /** The handle of a run that is driven here. */
+  handleOf(runId: string): RunHandle | undefined {
+    return this.#driven.get(runId)?.handle;
+  }
+
+  /**
+   * Takes the lease, brings the state up to date, and drives the run in the background. The state is its own from now on,
+   * and so are `tools` for it. Of a run that is driven here already it is the handle of that drive; what is to be changed waits
+   * until that one is at rest.
+   */
+  open(known: RunState, how: Start, tools: DriveTools | null = null): RunHandle {
+    if (how.move === undefined) this.#parts.repository.checkAccount(known);
+    const { runId } = known;
+    const before = this.#driven.get(runId);
+    const busy = before?.turn.work ?? null;
+    if (
+      before !== undefined &&
+      busy !== null &&
+      !before.turn.stop.signal.aborted &&
+      !changesRun(known, how, before.how)
+    ) {
+      before.turn.isAskedAgain = true;
+      before.turn.outdatedStops.push(...(how.outdatedStops ?? []));
+      onAbort(how.signal, () => before.turn.stop.abort());
+      return before.handle;
+    }
+    const updates = new Updates(this.#parts.store, runId, known.seq);
+    const turn = new DriveTurn();
+    const { stop } = turn;
+    let ready = tools;
+    const begin = () => {
+      const started =
+        busy === null
+          ? this.#drive(known, updates, turn, how, ready)
+          : busy.then(() => this.#drive(known, updates, turn, how, null));
+      const driven = started.catch((error: unknown) => {
+        if (how.elsewhere === undefined || !(error instanceof RunBusyError)) throw error;
+        return how.elsewhere(updates, stop.signal);
+      });
+      // The handle outlives the drive.
+      ready = null;
+      const done = driven.finally(() => {
+        turn.rest();
+        this.#running.delete(done);
+        if (this.#driven.get(runId)?.turn === turn) this.#driven.delete(runId);
+      });
+      this.#running.set(done, stop);
+      return done;
+    };
+    const handle = runHandle(runId, updates, { begin, stop: async () => stop.abort() }, how.signal);
+    this.#driven.set(runId, { handle, turn, how });
+    return handle;
+  }
+
+  /** Stops all of them gracefully. */
+  async stopAll(): Promise<void> {
+    for (const stop of this.#running.values()) stop.abort();
+    await Promise.allSettled(this.#running.keys());
+  }
+
+  /** Holds the run until it is idle, and again for as long as a change is owed to it, or somebody waits for what it lacks. */
+  async #drive(
+    state: RunState,
+    updates: Updates,
+    turn: DriveTurn,
+    how: Start,
+    ready: DriveTools | null,
+  ): Promise<RunResult> {
+    const { media, clock, store } = this.#parts;
+    const stop = turn.stop.signal;
+    const timeouts = { funds: how.waitForFundsMs ?? 0, cap: how.waitForCapMs ?? 0 };
+    const { quoted: _, revision: __, ...rest } = how;
+    const again = { ...rest, outdatedStops: turn.outdatedStops };
+    let next: Start = how;
+    let tools = ready;
+    for (let polls = 0; ; ) {
+      const { revision = null } = next;
+      const drift = revision?.kind === "drifted" ? revision.drift : null;
+      const isMoved = next.move !== undefined && !this.#parts.repository.isOurs(state);
+      const isOwed = revision === null && hasUncollectedWork(state, how);
+      if (isRunFinal(state.status) && revision?.kind !== "rerun" && !isMoved && !isOwed) {
+        await placeAgain(state, media);
+        return result(state, media, drift);
+      }
+      turn.begin();
+      const { pending } = await driveAsHolder(this.#parts, { state, updates, stop, how: next, tools });
+      tools = null;
+      if (pending === null && turn.isAskedAgain && !stop.aborted) {
+        turn.isAskedAgain = false;
+        next = { ...again, lastStop: Math.max(how.lastStop ?? 0, ...turn.outdatedStops) };
+        const isOutdated = turn.outdatedStops.includes(state.pause?.stopId ?? 0);
+        if (isOutdated || (await store.inbox(state.runId)).length > 0) continue;
+      }
+      turn.rest();
+      if (pending !== null) {
+        const continues = polls++ < MOST_LOOKS && (await this.#awaitQuiet(state, pending, stop));
+        if (!continues) return result(state, media);
+        next = { ...again, revision: pending };
+        continue;
+      }
+      const since = clock.now();
+      const awaited = awaitedBy(state);
+      const continues = awaited !== null && (await this.#awaitPauseEnd(state, stop, timeouts[awaited]));
+      await new LongWork().pause(state.planned.plan.steps.length);
+      if (!continues) return result(state, media, drift);
+      timeouts[awaited!] -= clock.now() - since;
+      next = again;
+    }
+  }
+
+  /** Whether the jobs that the revision waits for have finished; if not, answers after a delay. */
+  async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
+    const busy = pending.busy(state);
+    // These jobs may have been the last work: the run is finished then, and is reopened for the changes.
+    const isIdle = state.pause?.reason === "drift" || isRunFinal(state.status);
+    if (signal.aborted || !isIdle) return false;
+    if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
+    if (busy.length > 0) await sleep(this.#parts.clock, LOOK_AGAIN_MS, signal).catch(() => {});
+    return !signal.aborted;
+  }
+
+  /** True once what the paused run lacks is there; false when time is up first. */
+  async #awaitPauseEnd({ runId, pause }: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
+    const { clock, store, client } = this.#parts;
+    const resumeAt = pause?.resumeAt ?? Number.POSITIVE_INFINITY;
+    for (const until = clock.now() + forMs; clock.now() < until; ) {
+      const leftMs = Math.max(0, Math.min(until, resumeAt) - clock.now());
+      await sleep(clock, Math.min(FUNDS_EVERY_MS, leftMs), signal).catch(() => {});
+      if (signal.aborted) return false;
+      // Somebody wants something of the run, a stop perhaps: it is driven on, which takes that in.
+      if ((await store.inbox(runId)).length > 0) return true;
+      if (await isPauseOver(pause, { client, clock, signal })) return true;
+    }
+    return false;
+  }
+}
+
+/** Whether whoever resumes the run wants something else of it than that it continues as was asked `before`. */
+function changesRun(state: RunState, how: Start, before: Start): boolean {
+  return (how.revision ?? null) !== null || how.move !== undefined || changesLimits(state, how, before);
+}
+
+type Limits = Pick<Start, "budget" | "agree" | "maxUnquoted">;
+
+/** Whether these limits are other ones than were asked for `before`, or than the run has. */
+export function changesLimits(
+  { budgetMicros, maxUnquotedMicros, agreed }: RunState,
+  how: Limits,
+  before: Limits = {},
+): boolean {
+  const isOther = (option: keyof Limits, now: number | null) =>
+    how[option] !== undefined && usdOption(option, how[option]) !== (usdOption(option, before[option]) ?? now);
+  return (
+    isOther("budget", budgetMicros) ||
+    isOther("agree", agreed?.maximumMicros ?? null) ||
+    isOther("maxUnquoted", maxUnquotedMicros)
+  );
+}
+
+function onAbort(signal: AbortSignal | undefined, then: () => void): void {
+  signal?.addEventListener("abort", then, { once: true });
+  if (signal?.aborted === true) then();
+}

@@ -1,0 +1,193 @@
+import type { Clock } from "../../api/index.ts";
+import { EVENT_VERSION, type RunEvent, type SpendingReached, type StoredEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
+import { heldBy, heldElsewhereBy, ledgerChanges } from "../../journal/record.ts";
+import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease, LeaseOutcome } from "../../journal/store.ts";
+import type { Wake } from "../../journal/wakes.ts";
+import { ShowrunnerError } from "../../kit/errors.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { own } from "../../kit/own.ts";
+import { committedMicros, type Headroom } from "../../run/headroom.ts";
+import { shareReached } from "../../run/spent-shares.ts";
+import type { SpendingWatch } from "../money/spending.ts";
+import { noticesOf } from "../notify/notifier.ts";
+import type { DriveTools } from "./drive-tools.ts";
+
+/** Another process took the run over: this one stopped and wrote nothing more. */
+export class RunTakenOverError extends ShowrunnerError {
+  readonly code = "RUN_TAKEN_OVER";
+  constructor(runId: string) {
+    super(
+      `Run ${runId} was taken over by another process; this one left it alone. See it with: showrunner show ${runId}`,
+    );
+  }
+}
+
+export interface RunWriterParts {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  /** Delivers notifications of the outbox; null: no target is set. */
+  readonly notifier: { poke(): void } | null;
+  /** Called with events once they are in the journal. */
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
+}
+
+/** A lease that was taken. */
+export type Taken = LeaseOutcome & { readonly acquired: true };
+
+/** An event as the one that follows `afterSeq`. */
+export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
+  return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
+}
+
+/** Makes every commit of whoever holds a run's lease. Throws {@link RunTakenOverError} once another process holds it. */
+export class RunWriter {
+  readonly lease: Lease;
+  /** What the drive works with; null before it has that. */
+  tools: DriveTools | null = null;
+  readonly #parts: RunWriterParts;
+  readonly #state: RunState;
+  /** Events that no snapshot holds. */
+  #tail: number;
+  /** What the run had of its budget when it last wrote. */
+  #committedMicros: number;
+
+  /** `tail`: how many events the run's snapshot does not hold. */
+  constructor(parts: RunWriterParts, state: RunState, { lease, tail }: Pick<Taken, "lease" | "tail">) {
+    this.lease = lease;
+    this.#parts = parts;
+    this.#state = state;
+    this.#tail = tail;
+    this.#committedMicros = committedMicros(state);
+  }
+
+  /**
+   * Writes events that the state holds already. Null once they are durable; else the headroom for their holds, and nothing was
+   * written. `isSubmitting`: charges of this run are on their way.
+   */
+  async commit(
+    events: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    { spending, isSubmitting }: { readonly spending: SpendingWatch; readonly isSubmitting: boolean },
+  ): Promise<Headroom | null> {
+    const ledger = ledgerChanges(events);
+    const makesHold = ledger.some(({ type }) => type === "hold");
+    if (!makesHold) {
+      await this.#write(events, inbox);
+      return null;
+    }
+    for (let fresh = false; ; fresh = true) {
+      const usesWallet = heldBy(ledger) > heldElsewhereBy(ledger);
+      const guard = await spending.guard(fresh, usesWallet);
+      if (guard !== undefined && "limit" in guard) return guard;
+      const outcome = await this.#write(events, inbox, guard === undefined ? {} : { guard });
+      if (outcome.committed) {
+        await this.#report(spending.reserved(guard?.caps ?? [], outcome.committedMicros, heldBy(ledger)));
+        return null;
+      }
+      if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
+      if (outcome.reason === "floor" && !fresh) continue;
+      return spending.headroom(outcome, guard!, isSubmitting);
+    }
+  }
+
+  /** Brings events that make no hold into the state, and writes them. */
+  async record(events: readonly RunEvent[], inbox: readonly InboxEntry[] = []): Promise<void> {
+    if (events.length === 0 && inbox.length === 0) return;
+    this.take(events);
+    await this.#write(events, inbox);
+  }
+
+  /** Brings events into the state that are written next. */
+  take(events: readonly RunEvent[]): void {
+    const at = this.#parts.clock.now();
+    for (const event of events) {
+      apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
+      this.tools?.scheduler.note(event);
+    }
+  }
+
+  /**
+   * Releases the lease with the last events, which the state holds already, and with a snapshot where one is worth it; false, and
+   * nothing was written, when a message arrived in the inbox meanwhile.
+   */
+  async park(wake?: Wake, events: readonly RunEvent[] = [], inbox: readonly InboxEntry[] = []): Promise<boolean> {
+    return (await this.#write(events, inbox, { park: true, ...(wake !== undefined && { wake }) })).committed;
+  }
+
+  /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
+  async reload(): Promise<void> {
+    Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
+  }
+
+  /** Records the shares that were not reported yet, where somebody is notified at all. */
+  async #report(reached: readonly SpendingReached[]): Promise<void> {
+    const { spendingReached = {} } = this.#state;
+    const isNew = ({ limit, percent }: SpendingReached) => (own(spendingReached, limit) ?? 0) < percent;
+    if (this.#parts.notifier !== null) await this.record(reached.filter(isNew));
+  }
+
+  /** The share of the run's own budget that it reached since the last commit. */
+  #budgetReached(): readonly SpendingReached[] {
+    const { budgetMicros, planned } = this.#state;
+    const before = this.#committedMicros;
+    this.#committedMicros = committedMicros(this.#state);
+    if (budgetMicros === null || planned.budgetTag !== undefined) return [];
+    const of = { limitMicros: budgetMicros, committedMicros: this.#committedMicros };
+    const percent = shareReached(of, before);
+    const limit = `budget of ${formatUsd(budgetMicros)} USD`;
+    return percent === null ? [] : [{ type: "spending.reached", what: "budget", limit, percent, ...of }];
+  }
+
+  async #write(
+    events: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    more: Pick<Commit, "guard" | "park" | "wake"> = {},
+  ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
+    const { store, clock, notifier, onEvents } = this.#parts;
+    const { tools } = this;
+    const { runId, seq: lastSeq, status } = this.#state;
+    const at = clock.now();
+    const afterSeq = lastSeq - events.length;
+    const ledger = ledgerChanges(events);
+    const isIdle = more.park === true && (more.wake?.at ?? null) === null;
+    if (tools?.results.asksForStored(events, isIdle)) {
+      tools.results.noteStored(this.#state, await store.results({ runId }, Number.MAX_SAFE_INTEGER));
+    }
+    const produced = tools?.results.due(this.#state, events, isIdle) ?? [];
+    const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
+    const notices = notifier === null ? [] : noticesOf(this.#state, stored);
+    const leaving = isIdle ? "idle" : more.park === true ? "parked" : "continues";
+    // To count the parts of a large state takes a while: each step is at least one.
+    const weight = tools?.weight ?? this.#state.planned.plan.steps.length;
+    const isDue = isSnapshotDue(this.#tail + events.length, weight, leaving);
+    const snapshot = isDue ? await new LongWork().finish(snapshotStepwise(this.#state)) : undefined;
+    const outcome = await store.commit({
+      lease: this.lease,
+      afterSeq,
+      at,
+      events,
+      ledger,
+      status,
+      resumeAt: this.#state.pause?.resumeAt ?? null,
+      results: produced,
+      notices,
+      inbox: inbox.map((entry) => entry.id),
+      ...(snapshot !== undefined && { snapshot }),
+      ...more,
+    });
+    if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
+    if (!outcome.committed) return outcome;
+    this.#tail = outcome.tail;
+    if (isDue && tools !== null) tools.weight = weightOf(this.#state);
+    tools?.results.recorded(produced);
+    if (stored.length > 0) onEvents(stored);
+    if (notices.length > 0) notifier?.poke();
+    const reached = this.#budgetReached();
+    if (outcome.lease !== null) await this.#report(reached);
+    return outcome;
+  }
+}

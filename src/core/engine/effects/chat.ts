@@ -1,0 +1,153 @@
+import { verdictOf, verdicts } from "../../answers/index.ts";
+import { answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
+import { valueProblems } from "../../catalog/index.ts";
+import type { JournalError, RunEvent } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import { cleanText, ownText } from "../../kit/clean-text.ts";
+import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
+import type { ChatStep, Json } from "../../plan/plan.ts";
+import type { Command } from "../../run/command.ts";
+import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
+import { beforeSending } from "./before-sending.ts";
+import { withPictures } from "./chat-pictures.ts";
+import { done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
+
+type Chat = Extract<Command, { readonly type: "chat" }>;
+
+/** A long answer takes its time, and cannot be requested again. */
+const ANSWER_MS = 10 * 60_000;
+/** Between two looks at the bill of an answer, milliseconds. */
+const PATIENT_MS = 4_000;
+const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
+const MAX_ANSWER_CHARACTERS = 1_000_000;
+const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANSWER_CHARACTERS} characters.` };
+
+type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly message: string };
+
+/** Asks once. The intent is durable already; every way this can end is an event, and a charge is never passed over. */
+export const chat: Effect<"chat"> = async (command, context) => {
+  const { step, attempt, model } = command;
+  const { schema } = planStep(context.state, step) as ChatStep;
+  const shown = await beforeSending(() => withPictures(command.input, context), context);
+  if ("message" in shown) return done(unsent(command, "PICTURES_UNFIT", shown.message, false));
+  if ("without" in shown) {
+    const missing = unsent(command, "UNSENT", "the pictures that it shows could not be read", true);
+    return { ...shown.without, events: [missing, ...shown.without.events] };
+  }
+  const body = { ...shown.body, ...formatOf(step, schema), model };
+  // Not broken off by a stop: what is paid for is waited for.
+  const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
+  const said = await untilTaken(step, ask, context);
+  if ("verdict" in said) return unanswered(command, context, said);
+  const known = await billOf(said.id, context);
+  const cost =
+    known === null ? ({ costMicros: command.maxCostMicros, isUnconfirmed: true } as const) : { costMicros: known };
+  const bill = { step, attempt, jobId: said.id, ...cost };
+  const read = readAnswer(said, schema);
+  if (read.ok) return done({ type: "chat.answered", ...bill, value: read.value });
+  const error: JournalError = { code: ownText("ANSWER_INVALID"), message: cleanText(read.message), retryable: true };
+  const answer = schema === null ? {} : { answer: cleanText(said.content ?? "", 100_000) };
+  return done({ type: "chat.failed", ...bill, error, ...answer });
+};
+
+function unsent({ step, attempt }: Chat, code: string, message: string, retryable: boolean): RunEvent {
+  const error: JournalError = { code: ownText(code), message: ownText(message), retryable };
+  return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
+}
+
+/** Sends until a request was accepted, or until the run stops. */
+async function untilTaken(
+  step: string,
+  ask: () => Promise<ChatCompletion>,
+  context: EffectContext,
+): Promise<ChatCompletion | Judged> {
+  for (let worst: Judged | null = null; ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      const judged = judge("chat", error, { step });
+      if (judged.verdict !== "chat not sent" && judged.verdict !== "chat waits") return judged;
+      if (worst?.verdict !== "chat waits") worst = judged;
+      await sleep(
+        context.clock,
+        context.reportOutage(serviceFailureOf(judged, "unreachable", context)),
+        context.signal,
+      ).catch(() => {});
+      if (context.signal.aborted) return worst;
+    }
+  }
+}
+
+function formatOf(step: string, schema: Json | null): { readonly response_format?: Json } {
+  if (schema === null) return {};
+  const name = step.replace(/[^A-Za-z0-9_-]+/g, "_").slice(-64) || "answer";
+  return { response_format: { type: "json_schema", json_schema: { name, schema } } };
+}
+
+/** The value that an answer carries: its text, or the JSON that the schema asks for. */
+function readAnswer({ content, finishReason }: ChatCompletion, schema: Json | null): Read {
+  const cut = finishReason === "length" ? " It was cut short: say it in fewer words." : "";
+  if (content === null || content === "") return { ok: false, message: `The answer is empty.${cut}` };
+  if (content.length > MAX_ANSWER_CHARACTERS) return TOO_LONG;
+  if (schema === null) return { ok: true, value: content };
+  let value: Json;
+  try {
+    value = JSON.parse(withoutFence(content));
+  } catch (error) {
+    return { ok: false, message: `The answer is no JSON (${error instanceof Error ? error.message : error}).${cut}` };
+  }
+  if (isTooDeep(value)) return { ok: false, message: `The answer is nested deeper than ${MOST_LEVELS} levels.` };
+  const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
+  if (problems.length === 0) return { ok: true, value };
+  return { ok: false, message: `The answer does not meet the schema: ${problems.join("; ")}.${cut}` };
+}
+
+/** Many models put JSON into a code block, whatever they are asked for. */
+function withoutFence(content: string): string {
+  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/i.exec(content)?.[1] ?? content;
+}
+
+/** What the answer really cost, from its job; null where the service does not say, even after a while. */
+async function billOf(jobId: string, { client, clock, signal }: EffectContext): Promise<number | null> {
+  let isMissing = false;
+  for (const waitMs of BILL_WAITS_MS) {
+    // A stop waits for the first polls, which mostly find the bill, and a job that is not there by then is none to be read.
+    const isShort = waitMs <= PATIENT_MS;
+    if ((signal.aborted || isMissing) && !isShort) break;
+    if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
+    try {
+      const { costMicros } = await client.job(jobId);
+      if (costMicros !== null) return costMicros;
+    } catch (error) {
+      const answer = answerOf(error);
+      isMissing = answer === "404";
+      const isRefused = answer === null || !verdicts[verdictOf("settle", answer)].retried;
+      if (isRefused && !isMissing) break;
+    }
+  }
+  return null;
+}
+
+function unanswered(command: Chat, context: EffectContext, judged: Judged): EffectResult {
+  const { step, attempt, maxCostMicros } = command;
+  const known = journalError(judged.error);
+  const failed = (error: JournalError): RunEvent => {
+    return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
+  };
+  switch (judged.verdict) {
+    case "chat refused":
+      return done(failed(known));
+    case "chat unfunded":
+      return done(...retryOrPause(judged, context, [failed(known)]).events);
+    case "chat caller refused":
+      return retryOrPause(judged, context, [failed({ ...known, code: ownText("ACCOUNT_REFUSED"), retryable: true })]);
+    case "chat not sent":
+      return done(failed({ ...known, code: ownText("UNSENT"), retryable: true }));
+    default: {
+      // Sent, with unknown outcome: it may have been charged.
+      const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
+      return judged.verdict === "chat abandoned" ? done(abandoned) : retryOrPause(judged, context, [abandoned]);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { type ApiError, classifyStatus, isTerminal, type JobStatusView } from "../../api/index.ts";
+import type { Progress } from "../../journal/store.ts";
+import { cleanText, sentence } from "../../kit/clean-text.ts";
+import { journalError, judge, lookAgainMs } from "../service/service-answers.ts";
+import { done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
+import { billed, type Follow, jobEnd } from "./job-end.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
+
+/** Delay before a follow that ended without a final status is repeated, milliseconds. */
+const AGAIN_MS = 5_000;
+
+/** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
+export const follow: Effect<"follow"> = async (command, context) => {
+  const { step, attempt, jobId } = command;
+  const { signal } = context;
+  const { phase, model, doubt } = context.state.steps[step]!.attempts[attempt - 1]!;
+  if (doubt !== undefined) return readAgain(command, context);
+  let started = phase === "inProgress";
+  let isFound = phase !== "unresolved";
+  const options = { strategy: context.follow, signal, priority: placed(context), model: model ?? undefined };
+  try {
+    for await (const update of context.client.follow(jobId, options)) {
+      if (!isFound && update.type !== "switched") {
+        isFound = true;
+        context.emit([{ type: "job.found", step, attempt }]);
+      }
+      if (update.type === "finished") return jobEnd(command, context, update);
+      if (update.type !== "status") continue;
+      if (update.status.status === "IN_PROGRESS" && !started) {
+        started = true;
+        context.emit([{ type: "job.started", step, attempt }]);
+      }
+      context.progress(progressOf(step, update.status));
+    }
+    return { end: "again", inMs: AGAIN_MS, events: [] };
+  } catch (error) {
+    return followFailed(command, context, error, isFound);
+  }
+};
+
+/** What a read of the job that failed means. `isFound`: the service has answered for it before. */
+export function followFailed(
+  { step, attempt, jobId }: Follow,
+  context: EffectContext,
+  error: unknown,
+  isFound: boolean,
+): EffectResult {
+  const judged = judge("follow", error);
+  if (judged.verdict !== "not found") return retryOrPause(judged, context);
+  if (!isFound) return left();
+  // A job that the journal knows is never submitted again because a read does not find it.
+  const { status, code } = error as ApiError;
+  const answer = sentence`${status} ${cleanText(code, 100)}: ${journalError(error).message}`;
+  const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${answer}`;
+  const unresolved = { type: "job.unresolved", step, attempt, message, cause: "not found" } as const;
+  return { end: "refused", events: [], otherwise: [unresolved] };
+}
+
+export function progressOf(step: string, { progress, estimatedCompletionAt }: JobStatusView): Progress {
+  const estimate = Date.parse(estimatedCompletionAt ?? "");
+  return { step, fraction: progress, estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate };
+}
+
+/** A job that the service called completed without its whole result: read until it is whole, or somebody decides. */
+export async function readAgain(command: Follow, context: EffectContext): Promise<EffectResult> {
+  const { step, attempt, jobId } = command;
+  const isFound = context.state.steps[step]!.attempts[attempt - 1]!.phase !== "unresolved";
+  try {
+    const job = await context.client.job(jobId, { signal: context.signal, priority: placed(context) });
+    return jobEnd(command, context, { job, outcome: isTerminal(job.status) ? classifyStatus(job.status) : "open" });
+  } catch (error) {
+    return followFailed(command, context, error, isFound);
+  }
+}
+
+/** The cost of a job whose end is known but whose bill came late. */
+export const settle: Effect<"settle"> = async (command, context) => {
+  const { step, attempt, jobId } = command;
+  const { completedAt, impossibleBill } = context.state.steps[step]!.attempts[attempt - 1]!;
+  let events: EffectResult["events"] = [];
+  try {
+    const job = await context.client.job(jobId, { signal: context.signal });
+    events = billed(command, job, impossibleBill);
+    if (job.costMicros !== null) return done(...events);
+  } catch (error) {
+    const judged = judge("settle", error);
+    if (judged.verdict !== "bill open") return retryOrPause(judged, context);
+  }
+  const inMs = lookAgainMs(context.now() - (completedAt ?? 0));
+  return inMs === null ? left(...events) : { end: "again", inMs, events };
+};

@@ -1,0 +1,210 @@
+import { sleep } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import { type CleanText, ownText } from "../../kit/clean-text.ts";
+import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../plan/generate-model.ts";
+import type { GenerateStep } from "../../plan/plan.ts";
+import { declaredOf } from "../../providers/index.ts";
+import type { Command } from "../../run/command.ts";
+import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
+import { callOptions } from "../generate/call-options.ts";
+import type { Call } from "../generate/first-request.ts";
+import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
+import { learnSecretsOf, sealed } from "../generate/model-secrets.ts";
+import { providerVerdict, saidBy } from "../generate/verdict.ts";
+import type { StoredMedia } from "../media/media-store.ts";
+import { FIRST_WAITS_MS, holdOnMs } from "../service/hold-on.ts";
+import { beforeSending } from "./before-sending.ts";
+import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import { withoutCopies } from "./ensure-copies.ts";
+import { filesOf, localCode } from "./local-code.ts";
+
+type Generate = Extract<Command, { readonly type: "generate" }>;
+
+/** A model that only answers once its work is done takes its time, and cannot be asked again, milliseconds. */
+const ANSWER_MS = { image: 10 * 60_000, audio: 10 * 60_000, video: 60 * 60_000 } as const;
+const MOST_OPERATION_BYTES = 64 * 1024;
+const KEY_AGAIN_MS = 15_000;
+
+/** Sends one request. Its intent is durable already; a stop does not break it off, for it may be paid for. */
+export const generate: Effect<"generate"> = async (command, context) => {
+  const ready = await beforeSending(() => prepared(command, context), context);
+  if ("without" in ready) return unsent(command, ready.without);
+  return sent(command, ready.plan, ready, context);
+};
+
+interface Ready extends Request {
+  readonly plan: GenerateStep;
+}
+
+async function prepared(
+  command: Generate,
+  context: EffectContext,
+): Promise<Ready | { readonly without: EffectResult }> {
+  const found = modelOf(command, context);
+  if ("without" in found) return found;
+  const plan = planStep(context.state, command.step) as GenerateStep;
+  const files = filesOf(command.input);
+  const without = files.length === 0 ? null : await withoutCopies(files, context);
+  if (without !== null) return { without };
+  const model = context.substitute(found.model, plan);
+  return { plan, model, options: await callOptions(plan, command.input, context.media) };
+}
+
+interface Request {
+  readonly model: GenerateModel;
+  readonly options: { readonly [option: string]: unknown };
+}
+
+async function sent(
+  command: Generate,
+  plan: GenerateStep,
+  { model, options }: Request,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const abortSignal = AbortSignal.timeout(ANSWER_MS[plan.yields]);
+  const video = plan.yields === "video" ? (model as VideoModel) : null;
+  const start = video?.doStatus === undefined ? undefined : video.doStart?.bind(video);
+  try {
+    if (start !== undefined) {
+      const headers = keyHeader(plan, command.key);
+      // Looked for before it is sent: an answer is written down at once.
+      const secrets = await learnSecretsOf(model);
+      const { operation } = await start({ ...options, headers, abortSignal } as never);
+      return accepted(command, plan, { operation, secrets }, context);
+    }
+    const answer = await (model as ImageModel | SpeechModel).doGenerate({ ...options, abortSignal } as never);
+    return await answered(command, plan, answer, context);
+  } catch (error) {
+    await learnSecretsOf(model);
+    return failed(command, plan, { error, call: { options, isStart: start !== undefined } }, context);
+  }
+}
+
+/** No header where its provider documents none. */
+function keyHeader({ promise, provider }: GenerateStep, key: string): { readonly [header: string]: string } {
+  const declared = promise === "keyed" ? declaredOf(provider).startKey : undefined;
+  return declared === undefined ? {} : { [declared.header]: key };
+}
+
+function accepted(
+  command: Generate,
+  plan: GenerateStep,
+  { operation, secrets }: { readonly operation: unknown; readonly secrets: readonly string[] },
+  context: EffectContext,
+): EffectResult {
+  const text = jsonOf(operation);
+  const sizeBytes = Buffer.byteLength(text ?? "");
+  if (text === null || sizeBytes > MOST_OPERATION_BYTES) {
+    const what = text === null ? "no operation" : `an operation of ${sizeBytes} bytes`;
+    return unknown(command, plan, ownText(`it was accepted with ${what}, by which nobody can ask for it`), context);
+  }
+  return done({ ...submitted(command, plan), operation: sealed(JSON.parse(text), secrets) });
+}
+
+/** An operation as JSON text; null where it is none, and would not be what it was once it is read back. */
+function jsonOf(given: unknown): string | null {
+  try {
+    return JSON.stringify(given) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function submitted({ step, attempt, key, model }: Generate, { provider }: GenerateStep) {
+  const jobId = generationId(key);
+  return { type: "job.submitted", step, attempt, jobId, model, replayed: false, provider } as const;
+}
+
+type Answer = Awaited<
+  ReturnType<ImageModel["doGenerate"] | SpeechModel["doGenerate"] | NonNullable<VideoModel["doGenerate"]>>
+>;
+
+async function answered(
+  command: Generate,
+  plan: GenerateStep,
+  answer: Answer,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const made = mediaOf(answer);
+  if (made === null) return unknown(command, plan, ownText("it answered without any media"), context);
+  const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const known = new Map<number, StoredMedia>();
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const kept = await keepOutputs(plan, made, context, known);
+      const metadata = answer.providerMetadata;
+      return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
+    } catch (error) {
+      if (!(error instanceof UnkeptError)) throw error;
+      // A full disk, a bucket that is away: these bytes are nowhere else, so that they are held on to for longer.
+      const isHeld = !error.isUnfetched && !context.signal.aborted;
+      const waitMs = isHeld ? holdOnMs(tries) : (FIRST_WAITS_MS[tries] ?? null);
+      if (waitMs === null) return unkept(command, plan, error, context);
+      await sleep(context.clock, waitMs).catch(() => {});
+    }
+  }
+}
+
+function mediaOf(answer: Answer): readonly Made[] | null {
+  if (typeof answer !== "object" || answer === null) return null;
+  if ("images" in answer && Array.isArray(answer.images)) return madeOf(answer.images);
+  if ("videos" in answer && Array.isArray(answer.videos)) return madeOf(answer.videos);
+  if ("audio" in answer) {
+    // Some models wrap it, as AI SDK's own functions do.
+    const { audio } = answer;
+    return typeof audio === "string" || audio instanceof Uint8Array ? madeOf([audio]) : null;
+  }
+  return null;
+}
+
+function failed(
+  command: Generate,
+  plan: GenerateStep,
+  { error, call }: { readonly error: unknown; readonly call: Call },
+  context: EffectContext,
+): EffectResult {
+  const { step, attempt, mayExist } = command;
+  const verdict = providerVerdict(error, { call, now: context.now() });
+  if (verdict.proves === "nothing made" && !mayExist) {
+    return done({ type: "job.submit.refused", step, attempt, error: verdict.error });
+  }
+  return unknown(command, plan, saidBy(error), context);
+}
+
+/** It was made and charged, and not all of it is here. */
+function unkept(
+  { step, attempt: n }: Generate,
+  plan: GenerateStep,
+  { said: why, kept }: UnkeptError,
+  { state }: EffectContext,
+) {
+  const attempt = state.steps[step]!.attempts[n - 1]!;
+  return done(...lostAnswer(plan, attempt, { why, kept }));
+}
+
+/** Under a key that its provider makes once it is sent again; else it is as if no answer had come. */
+function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state }: EffectContext): EffectResult {
+  const { step, attempt: n, mayExist } = command;
+  if (plan.promise === "keyed") {
+    const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];
+    return { end: "again", inMs: KEY_AGAIN_MS, events: noted };
+  }
+  const attempt = state.steps[step]!.attempts[n - 1]!;
+  return done(...lostAnswer(plan, attempt, { why }));
+}
+
+/** Nothing left this machine: the hold is released, and what hinders it is said. */
+function unsent({ step, attempt, mayExist }: Generate, why: EffectResult): EffectResult {
+  if (mayExist) return why;
+  return { ...why, events: [{ type: "job.submit.withdrawn", step, attempt, reason: "code" }, ...why.events] };
+}
+
+/** The model of the step in the code. */
+export function modelOf(
+  { step }: { readonly step: string },
+  context: EffectContext,
+): { readonly model: GenerateModel } | { readonly without: EffectResult } {
+  const found = localCode(context, step, "generate");
+  return "without" in found ? found : { model: found.code.model };
+}

@@ -1,0 +1,180 @@
+import { isTerminal, type JobResult, type StatusClass } from "../../api/index.ts";
+import type { OutputFacts, RunEvent } from "../../journal/events.ts";
+import { type AttemptState, planStep } from "../../journal/state.ts";
+import { type CleanText, cleanContentType, cleanId, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import type { Command } from "../../run/command.ts";
+import { foreignError, MOST_CODE } from "../service/foreign-error.ts";
+import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
+import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
+
+export type Follow = Extract<Command, { readonly type: "follow" }>;
+
+/** `outcome`: what its status means; `open` where it is under way once more. */
+interface Ended {
+  readonly job: JobResult;
+  readonly outcome: StatusClass;
+}
+
+type JobContext = Pick<EffectContext, "state" | "now" | "freshUrls" | "client" | "signal">;
+
+/** The end of a job, as the job itself reports it: its result once that is whole, else when to read it again. */
+export async function jobEnd(command: Follow, context: JobContext, { job, outcome }: Ended): Promise<EffectResult> {
+  const { step, attempt: n } = command;
+  const { state, freshUrls } = context;
+  const attempt = state.steps[step]!.attempts[n - 1]!;
+  const plan = planStep(state, step);
+  const other = job.jobId === command.jobId ? await contradiction(attempt, job, context) : null;
+  if (other !== null) return doubted(command, attempt, { job, lack: other, now: context.now(), isOther: true });
+  const lack = lackOf(command, { job, outcome }, plan.kind === "job" ? plan.outputs : 1);
+  const isAccepted = attempt.doubt?.isAccepted === true && outcome === "completed";
+  if (lack !== null && !isAccepted) return doubted(command, attempt, { job, lack, now: context.now() });
+  // Spares the download a read of the job.
+  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, url);
+  const isDoubted = attempt.phase === "unresolved" && attempt.doubt !== undefined;
+  const found: readonly RunEvent[] = isDoubted ? [{ type: "job.found", step, attempt: n }] : [];
+  return done(...found, ...finished(command, job, outcome), ...billed(command, job, attempt.impossibleBill));
+}
+
+/** The service's clock is known to the second at best, and a machine's own may be off before its first answer, milliseconds. */
+const CLOCK_MS = 10 * 60_000;
+
+/** How the job contradicts the request that it was acknowledged for; null where it may be its own. What a person named is. */
+async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
+  const { key, isAdopted, sentByService, intendedAt } = attempt;
+  if (isAdopted === true) return null;
+  const own = cleanText(job.jobId, 300);
+  const found = ownText("its own job is to be found");
+  if (job.idempotencyKey != null) {
+    return job.idempotencyKey === key
+      ? null
+      : sentence`${own} was made under another key than that of the request; ${found}`;
+  }
+  const createdAt = Date.parse(job.createdAt ?? "");
+  const sentAt = Math.min(
+    sentByService?.from ?? Number.POSITIVE_INFINITY,
+    intendedAt! + context.client.clockOffsetMs(),
+  );
+  if (createdAt < sentAt - CLOCK_MS) {
+    const [made, sent] = [createdAt, sentAt].map((at) => ownText(new Date(at).toISOString()));
+    return sentence`${own} was made at ${made!}, before its request was sent at ${sent!}; ${found}`;
+  }
+  if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
+  return sentence`${own} ran with another prompt than that of the request; ${found}`;
+}
+
+/** Neither is a part of the other: services shorten prompts, and put them into templates. */
+function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean {
+  const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
+  const ran = plainWords(prompt ?? "");
+  if (ran === "" || (typeof asked !== "string" && typeof text !== "string")) return false;
+  const said = Object.values(input as object).flatMap((value) => (typeof value === "string" ? plainWords(value) : []));
+  return said.every((words) => words !== "" && !words.includes(ran) && !ran.includes(words));
+}
+
+function plainWords(text: string): string {
+  return (
+    text
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu)
+      ?.join(" ") ?? ""
+  );
+}
+
+/** Whether the service may have run the job with a better prompt, as some models offer, and others do by default. */
+async function mayRewrite({ model, input }: AttemptState, { client, signal }: JobContext): Promise<boolean> {
+  const { enhance_prompt: isEnhanced } = input as { readonly enhance_prompt?: unknown };
+  if (isEnhanced !== undefined) return isEnhanced !== false;
+  return client.model(model!, { signal }).then(
+    ({ inputSchema }) => JSON.stringify(inputSchema ?? null).includes('"enhance_prompt"'),
+    () => true,
+  );
+}
+
+/** What an answer lacks to be the whole end of the job; null where it lacks nothing. */
+function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
+  const own = cleanText(jobId, 300);
+  if (job.jobId !== jobId) return sentence`the answer about ${own} is about ${cleanText(job.jobId, 300)}`;
+  if (outcome === "open")
+    return sentence`${own} was completed, and now the service says ${cleanText(job.status, MOST_CODE)}`;
+  if (outcome !== "completed") return null;
+  const count = job.outputs.length;
+  if (count === 0) return sentence`${own} is completed and lists no outputs`;
+  if (count < expected) return sentence`${own} is completed and lists ${count} of ${expected} outputs`;
+  const assets = job.outputs.flatMap(({ assetId }) => assetId ?? []);
+  if (new Set(assets).size < assets.length) return sentence`${own} is completed and lists one asset as several outputs`;
+  for (const { index, status, assetId, voiceId, url } of job.outputs) {
+    if (!isTerminal(status))
+      return sentence`${own} is completed, and its output ${index} is ${cleanText(status, MOST_CODE)}`;
+    const isThere = assetId !== null || voiceId !== null || url !== null;
+    if (status === "COMPLETED" && !isThere)
+      return sentence`${own} is completed, and its output ${index} has neither asset nor URL`;
+  }
+  return null;
+}
+
+/** Read again for a while, counted from the first such answer in the journal; then a person decides. */
+function doubted(
+  { step, attempt: n, jobId }: Follow,
+  { doubt, phase, costMicros, impossibleBill }: AttemptState,
+  {
+    job,
+    lack,
+    now,
+    isOther = false,
+  }: { readonly job: JobResult; readonly lack: CleanText; readonly now: number; readonly isOther?: boolean },
+): EffectResult {
+  const target = { step, attempt: n };
+  const isUnresolved = phase === "unresolved";
+  const events: RunEvent[] = [];
+  if (isNewDoubt(doubt, lack, now)) events.push({ type: "job.doubted", ...target, message: lack });
+  // What it costs is known already, whatever becomes of its outputs.
+  const isBill = job.jobId === jobId && !isOther && costMicros === null && !isUnresolved;
+  if (isBill) events.push(...billed(target, job, impossibleBill));
+  const inMs = lookAgainMs(now - (doubt?.since ?? now));
+  if (inMs !== null) return { end: "again", inMs, events };
+  const cause = isOther ? ({ cause: "another's job", jobId } as const) : ({ cause: "incomplete" } as const);
+  if (!isUnresolved) events.push({ type: "job.unresolved", ...target, message: lack, ...cause });
+  return left(...events);
+}
+
+function finished({ step, attempt }: Follow, job: JobResult, outcome: string): readonly RunEvent[] {
+  if (outcome === "completed") {
+    return [{ type: "job.completed", step, attempt, outputs: job.outputs.map(outputFacts) }];
+  }
+  const error =
+    job.error === null
+      ? foreignError({ code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false })
+      : foreignError(job.error);
+  return [{ type: "job.failed", step, attempt, error }];
+}
+
+/** What the service says of the cost; `reported`: what it said before that cannot be. */
+export function billed(
+  { step, attempt }: { readonly step: string; readonly attempt: number },
+  { costMicros, impossibleCost }: Pick<JobResult, "costMicros" | "impossibleCost">,
+  reported: string | undefined,
+): readonly RunEvent[] {
+  if (costMicros !== null) return [{ type: "job.settled", step, attempt, costMicros }];
+  if (impossibleCost == null) return [];
+  const said = cleanText(impossibleCost, 100);
+  return said === reported ? [] : [{ type: "job.bill.impossible", step, attempt, said }];
+}
+
+function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
+  const { index, assetId, voiceId, contentType, width, height, durationMs, fps, error } = output;
+  const status: OutputFacts["status"] =
+    output.status === "COMPLETED" ? "COMPLETED" : output.status === "EXPIRED" ? "EXPIRED" : "FAILED";
+  return {
+    index,
+    status,
+    assetId: cleanId(assetId),
+    voiceId: cleanId(voiceId),
+    contentType: cleanContentType(contentType),
+    width,
+    height,
+    durationMs,
+    fps,
+    error: error === null ? null : foreignError(error, "output"),
+  };
+}

@@ -1,0 +1,92 @@
+import { callSite } from "../../define/index.ts";
+import type { JournalError } from "../../journal/events.ts";
+import { cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
+import { isCallerError } from "../../kit/errors.ts";
+import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
+import type { Json } from "../../plan/plan.ts";
+import { plainName } from "../../run/foreign-names.ts";
+import { fileOf } from "../../run/next-command.ts";
+import type { HeldMedia } from "../media/held-media.ts";
+import { type EffectContext, type EffectResult, left } from "./effect.ts";
+
+/** The stored bytes as a local function sees them. */
+export function localFile(
+  held: HeldMedia,
+  { sha256, contentType }: { readonly sha256: string; readonly contentType: string },
+): LocalFile {
+  return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
+}
+
+/** A resolved input with each `{ $file }` replaced by the file; everything else is a copy that the function may change. */
+export function localInput(input: Json, held: HeldMedia): unknown {
+  if (typeof input !== "object" || input === null) return input;
+  if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
+  const record = input as { readonly [key: string]: Json };
+  if (isFile(record)) return localFile(held, record.$file);
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [plainName(name), localInput(value, held)]));
+}
+
+/** Hashes of the stored bytes that an input names. */
+export function filesOf(input: Json): readonly string[] {
+  const found: string[] = [];
+  visit(input, found);
+  return found;
+}
+
+function visit(input: Json, found: string[]): void {
+  if (typeof input !== "object" || input === null) return;
+  if (!Array.isArray(input) && isFile(input)) found.push(input.$file.sha256);
+  else for (const inner of Object.values(input)) visit(inner, found);
+}
+
+function isFile(
+  record: object,
+): record is { readonly $file: { readonly sha256: string; readonly contentType: string } } {
+  return "$file" in record;
+}
+
+const MAX_MESSAGE = 1000;
+
+/** The function of a step, of the required kind; else the pause that waits for the code. */
+export function localCode<K extends LocalFunction["kind"]>(
+  { state, functions }: EffectContext,
+  step: string,
+  kind: K,
+): { readonly code: Extract<LocalFunction, { readonly kind: K }> } | { readonly without: EffectResult } {
+  const found = functions.find(state, step);
+  if ("code" in found && found.code.kind === kind) {
+    return { code: found.code as Extract<LocalFunction, { readonly kind: K }> };
+  }
+  const why = "missing" in found ? found.missing : `${step} is another kind of step in the code that was given`;
+  const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${fileOf(state)}`;
+  const paused = { type: "run.paused", reason: "code", message: ownText(message) } as const;
+  return { without: left(paused) };
+}
+
+export const ABORTED = Symbol("aborted");
+
+/** What the user's code gives; it is not waited for once the run stops. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
+  if (signal.aborted) return ABORTED;
+  let stop: () => void = () => {};
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    stop = () => resolve(ABORTED);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** What the user's own code threw, in a form for the journal: its words, and the place in that code. */
+export function thrownError(error: unknown, code: string): JournalError {
+  const said = thrownText(error);
+  const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
+  const site = error instanceof Error ? callSite(error.stack) : null;
+  // What follows a URL's path may be a secret.
+  const words = { code: cleanText(own, 100), message: cleanText(said, MAX_MESSAGE), retryable: true };
+  const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
+  return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };
+}

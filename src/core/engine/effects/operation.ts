@@ -1,0 +1,220 @@
+import type { RunEvent } from "../../journal/events.ts";
+import { type AttemptState, planStep } from "../../journal/state.ts";
+import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import { DAY_MS } from "../../kit/duration.ts";
+import type { StatusAnswer, VideoModel } from "../../plan/generate-model.ts";
+import type { GenerateStep } from "../../plan/plan.ts";
+import { isWordOfWork, type StatusReply } from "../../providers/index.ts";
+import type { Command } from "../../run/command.ts";
+import { type Asked, askStatus } from "../generate/ask-status.ts";
+import { completedEvents, keepOutputs, madeOf, settledEvent, UnkeptError } from "../generate/keep-answer.ts";
+import { learnSecretsOf, unsealed } from "../generate/model-secrets.ts";
+import { asModerated } from "../generate/moderated.ts";
+import { saidBy } from "../generate/verdict.ts";
+import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
+import { done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
+import { modelOf } from "./generate.ts";
+
+type Operation = Extract<Command, { readonly type: "operation" }>;
+
+const ANSWER_MS = 2 * 60_000;
+/** An operation that says nothing for so long is left to a person, milliseconds. */
+const LONGEST_MS = DAY_MS;
+
+/** Asks once what became of an accepted request, as often as that is due; asking costs nothing. */
+export const operation: Effect<"operation"> = async (command, context) => {
+  const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
+  const found = modelOf(command, context);
+  // What is left to a person waits for no code: it is only looked at again where that is here.
+  if ("without" in found) return attempt.phase === "unresolved" ? left() : found.without;
+  const plan = planStep(context.state, command.step) as GenerateStep;
+  const model = context.substitute(found.model, plan) as VideoModel;
+  if (model.doStatus === undefined) {
+    return unresolved(command, attempt, ownText(`${plan.model} cannot be asked what became of it`));
+  }
+  try {
+    const abortSignal = AbortSignal.any([context.signal, AbortSignal.timeout(ANSWER_MS)]);
+    const operation = attempt.operation === undefined ? undefined : await unsealed(attempt.operation, model);
+    const asked = await askStatus(model, { operation, abortSignal });
+    // Of what is pending no word of its provider is kept.
+    if (asked.answer?.status !== "pending") await learnSecretsOf(model);
+    return await ended(command, asked, { plan, attempt }, context);
+  } catch (error) {
+    if (context.signal.aborted) return done();
+    await learnSecretsOf(model);
+    return askAgain(command, attempt, cleanText(`it could not be asked: ${saidBy(error)}`), context);
+  }
+};
+
+interface About {
+  readonly plan: GenerateStep;
+  readonly attempt: AttemptState;
+}
+
+async function ended(
+  command: Operation,
+  { answer: said, reply }: Asked,
+  { plan, attempt }: About,
+  context: EffectContext,
+): Promise<EffectResult> {
+  const { step, attempt: n } = command;
+  const target = { step, attempt: n };
+  const found: readonly RunEvent[] = attempt.phase === "unresolved" ? [{ type: "job.found", ...target }] : [];
+  const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
+  const ageMs = ageOf(attempt, context);
+  const status = said?.status;
+  if ((status === "pending" || status === "error") && !isWordOfWork(plan.provider, status, reply)) {
+    return askAgain(command, attempt, unreadable(said, reply), context);
+  }
+  switch (status) {
+    case "pending":
+      if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("it has not ended within 24 hours"), context);
+      return { end: "again", inMs: nextAskMs(ageMs), events: [...found, ...started, ...noMoreDoubt(command, attempt)] };
+    case "completed":
+      try {
+        const kept = await keepOutputs(plan, madeOf(said.videos ?? []), context);
+        const [bad] = kept.outputs;
+        const isNothing = kept.copies.every((copy) => copy === null);
+        if (isNothing)
+          return doubted(
+            command,
+            { plan, attempt, kept: kept.unfit },
+            bad?.error?.message ?? ownText("it is empty"),
+            context,
+          );
+        return done(...found, ...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
+      } catch (error) {
+        if (!(error instanceof UnkeptError)) throw error;
+        if (!error.isUnfetched) throw error.cause;
+        return doubted(command, { plan, attempt, kept: error.kept }, error.said, context);
+      }
+    case "error":
+      return doubted(
+        command,
+        { plan, attempt, said, reply },
+        saidBy(withBody(said.error ?? "it failed, and its provider does not say why", reply)),
+        context,
+      );
+    default:
+      return askAgain(
+        command,
+        attempt,
+        ownText("it could not be asked: it answered with no status of the specification"),
+        context,
+      );
+  }
+}
+
+/** What came in place of a word of the work. */
+function unreadable(said: StatusAnswer, reply: StatusReply | null): CleanText {
+  const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no answer" : `HTTP ${reply.httpStatus}`})`;
+  const why =
+    said.status === "error" ? saidBy(withBody(said.error, reply)) : ownText("it says no status that is known");
+  return cleanText(`its status could not be read${answer}: ${why}`);
+}
+
+/** Some packages say nothing of what the answer says of the failure. */
+function withBody(error: string, reply: StatusReply | null): Error {
+  const responseBody = reply?.body === undefined ? undefined : JSON.stringify(reply.body);
+  return Object.assign(new Error(error), responseBody !== undefined && { responseBody });
+}
+
+function ageOf({ submittedAt }: AttemptState, { now }: EffectContext): number {
+  return now() - (submittedAt ?? now());
+}
+
+/** A doubt of a moment is no part of a later one, which then lasts for as long before it is believed. */
+function noMoreDoubt({ step, attempt }: Operation, { doubt }: AttemptState): readonly RunEvent[] {
+  if (doubt === undefined) return [];
+  return [
+    { type: "job.doubted", step, attempt, message: ownText("its provider says that it is under way"), isOver: true },
+  ];
+}
+
+/** Milliseconds until it is asked again: soon at first, then ever more rarely. */
+function nextAskMs(ageMs: number): number {
+  return Math.round(Math.min(10_000, Math.max(1_000, ageMs / 10)));
+}
+
+/**
+ * Some models call any failure of the request that asks an error of the operation: it is believed once it was said for a while.
+ * What was made and cannot be fetched is tried for as long, and then left to a person.
+ */
+function doubted(
+  command: Operation,
+  {
+    plan,
+    attempt,
+    said,
+    reply = null,
+    kept,
+  }: About & {
+    readonly said?: StatusAnswer;
+    readonly reply?: StatusReply | null;
+    readonly kept?: readonly string[] | undefined;
+  },
+  message: CleanText,
+  context: EffectContext,
+): EffectResult {
+  const target = { step: command.step, attempt: command.attempt };
+  if (attempt.phase === "unresolved") return left();
+  if (attempt.doubt?.isUnread === true) {
+    const first: RunEvent = { type: "job.doubted", ...target, message, saidForMs: 0 };
+    return { end: "again", inMs: lookAgainMs(0)!, events: [...noMoreDoubt(command, attempt), first] };
+  }
+  const saidForMs = saidFor(attempt.doubt, context.now());
+  const inMs = lookAgainMs(saidForMs);
+  if (inMs !== null) return { end: "again", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
+  if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept);
+  // Providers forget: after so long, that there is no such operation says nothing of what it made.
+  if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
+  const failed = { code: ownText("PROVIDER_FAILED"), message, retryable: false };
+  const error = said.status === "error" ? asModerated(failed, withBody(said.error, reply), null) : failed;
+  const { holdMicros } = attempt;
+  const bill = settledEvent(target, { provider: plan.provider, metadata: said.providerMetadata, holdMicros });
+  return done({ type: "job.failed", ...target, error }, bill);
+}
+
+/**
+ * Milliseconds for which it has been said, as far as it was asked for: between two answers no more passes than the wait for
+ * the second one. A clock that is set, a laptop that sleeps and a resume a day later would make hours of two answers.
+ */
+function saidFor(doubt: AttemptState["doubt"], now: number): number {
+  const { saidForMs, saidAt } = doubt ?? {};
+  if (saidForMs === undefined || saidAt === undefined) return 0;
+  return saidForMs + Math.min(Math.max(0, now - saidAt), lookAgainMs(saidForMs) ?? 0);
+}
+
+/** What accepted a request is asked until it answers with a word of its work. After a while, a person may end that. */
+function askAgain(command: Operation, attempt: AttemptState, message: CleanText, context: EffectContext): EffectResult {
+  if (attempt.phase === "unresolved" || ageOf(attempt, context) > LONGEST_MS) {
+    return tooOld(command, attempt, message, context);
+  }
+  const at = context.now();
+  const unread = attempt.doubt?.isUnread === true ? attempt.doubt : undefined;
+  const saidForMs = saidFor(unread, at);
+  const isNews = isNewDoubt(unread, message, at) || unread?.saidForMs !== saidForMs;
+  const target = { step: command.step, attempt: command.attempt };
+  const noted: RunEvent = { type: "job.doubted", ...target, message, saidForMs, isUnread: true };
+  const sinceMs = Math.max(0, at - (unread?.since ?? at));
+  const inMs = lookAgainMs(saidForMs) ?? Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2)));
+  const isOther = attempt.doubt !== undefined && unread === undefined;
+  return { end: "again", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
+}
+
+/** Left to a person, unless its run has ended without it: then it is for whoever resumes that. */
+function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
+  return state.steps[command.step]!.isGivenUp === true ? left() : unresolved(command, attempt, message);
+}
+
+/** Left to a person; of what is left to one already, nothing new. */
+function unresolved(
+  { step, attempt }: Operation,
+  { phase }: AttemptState,
+  message: CleanText,
+  kept: readonly string[] = [],
+): EffectResult {
+  if (phase === "unresolved") return left();
+  const unfit = kept.length > 0 && { unfit: kept };
+  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...unfit });
+}

@@ -1,0 +1,67 @@
+import { verdicts } from "../../answers/index.ts";
+import type { ApiError } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { cleanAddress, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import { MediaBucketError } from "../media/bucket/bucket-errors.ts";
+import { MOST_CODE } from "../service/foreign-error.ts";
+import { type Judged, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
+import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
+
+/** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
+export function retryOrPause(
+  judged: Judged,
+  context: Pick<EffectContext, "client">,
+  events: readonly RunEvent[] = [],
+): EffectResult {
+  const { pause, retried } = verdicts[judged.verdict];
+  switch (pause) {
+    case "unreachable":
+    case "misdirected": {
+      const serviceFailure = serviceFailureOf(judged, pause, context);
+      if (retried) return { end: "unreachable", events, serviceFailure };
+      return done(...events, { type: "run.paused", reason: pause, message: serviceFailure.message });
+    }
+    case "credentials":
+      return done(...events, refusedKey(judged, context));
+    case "funds":
+      return left(...events, unfunded(judged));
+    case "unanswered":
+    case "unresolved":
+    case null:
+      throw new Error(`${judged.verdict} is for its own effect to handle.`);
+    default:
+      return pause satisfies never;
+  }
+}
+
+function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
+  const { code, serviceMessage } = error as ApiError;
+  const said = cleanText(serviceMessage);
+  const why = ownText(
+    code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
+  );
+  const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost; resume with the right key.`;
+  return { type: "run.paused", reason: "credentials", message };
+}
+
+function unfunded({ error, step }: Judged): RunEvent {
+  const { billing, request, serviceMessage } = error as ApiError;
+  const fundingUrl = billing === null ? null : cleanAddress(billing.fundingUrl);
+  return {
+    type: "run.paused",
+    reason: "funds",
+    message: sentence`${ownText(step ?? request)}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
+    ...(fundingUrl !== null && { fundingUrl }),
+    ...(billing !== null && {
+      requiredMicros: billing.requiredMicros,
+      balanceMicros: billing.balanceMicros,
+    }),
+  };
+}
+
+/** The bucket of the media did not answer, or not yet: what needs it is tried again. Null for anything else. */
+export function bucketAway(error: unknown): ServiceFailure | null {
+  const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
+  return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
+}

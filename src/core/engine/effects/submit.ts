@@ -1,0 +1,240 @@
+import { ApiError, type SubmitAck, sleep, UnknownOutcomeError, UploadError } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { RESENT_EVERY_MS } from "../../journal/state.ts";
+import { cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import type { Command } from "../../run/command.ts";
+import { TOO_OLD } from "../../run/kinds/job.ts";
+import { jobOfSubmit } from "../adoption/unresolved.ts";
+import { expiredOutputs, readsUploads } from "../media/expired.ts";
+import { MediaLostError } from "../media/media-errors.ts";
+import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
+import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
+import { ensureCopies, mediaLost } from "./ensure-copies.ts";
+import { bucketAway, retryOrPause } from "./retry-or-pause.ts";
+
+type Submit = Extract<Command, { readonly type: "submit" }>;
+
+/** Sends one intended submit. Its intent is durable already; every way this can end is an event or another try. */
+export const submit: Effect<"submit"> = async (command, context) => {
+  const onProgress = bytesProgress(command.step, context);
+  const ensure = (sha256: string) => ensureCopies([sha256], context);
+  let { mayExist } = command;
+  const { step } = command;
+  if (command.isReplaced === true) {
+    const end = await lookedFor(command, context);
+    if (end !== null) return end;
+  }
+  for (let renew = false; ; renew = true) {
+    let input: Submit["input"];
+    try {
+      input = await context.handles.resolveUploads(command.input, { renew, onProgress, ensure });
+    } catch (error) {
+      if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
+      const serviceFailure = bucketAway(error);
+      // Nothing of this try has left yet.
+      if (serviceFailure !== null) {
+        return { end: mayExist ? "unreachable" : "unsent", events: [], serviceFailure };
+      }
+      if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
+      return outcome(command, context, judge("upload", error, { mayExist, step }));
+    }
+    if (mayExist) {
+      const end = await forgottenOrAway(command, context);
+      if (end !== null) return end;
+    }
+    try {
+      const request = { model: command.model, input: input as Readonly<Record<string, unknown>> };
+      const ack = await context.client.submit(
+        { ...request, idempotencyKey: command.key },
+        {
+          mayExist,
+          priority: placed(context, 100),
+          sendBefore: lastMoment(command, context),
+          waitSignal: context.signal,
+        },
+      );
+      return await acknowledged(command, ack, { ...context, mayExist });
+    } catch (error) {
+      // Stopped while it waited for its turn.
+      if (context.signal.aborted && error === context.signal.reason) {
+        return mayExist ? done() : { end: "unsent", events: [], serviceFailure: null };
+      }
+      const judged = judge("submit", error, { mayExist, step });
+      mayExist ||= error instanceof UnknownOutcomeError;
+      if (judged.verdict !== "media renewed") return outcome(command, context, judged);
+      if (renew || !readsUploads(command.input)) return withoutMedia(command, context, judged, mayExist);
+    }
+  }
+};
+
+/** A send is answered within so long, or given up: a job of it is listed then, or was never made. */
+const ANSWERED_WITHIN_MS = 60_000;
+
+/**
+ * What became of the request of a step that has changed, so that it is not made now for nothing: its job, or that there is none.
+ * Null: it may have made one of several, or the service does not list them.
+ */
+async function lookedFor(command: Submit, context: EffectContext): Promise<EffectResult | null> {
+  const { state, signal, clock, now } = context;
+  const { step, attempt, model } = command;
+  const { lastSentAt } = state.steps[step]!.attempts[attempt - 1]!;
+  // A process before this one may have sent until it died.
+  const lastAt = Math.max(lastSentAt!, Math.min(state.drivenSince ?? now(), lastSentAt! + RESENT_EVERY_MS));
+  let jobId: string | null | undefined;
+  try {
+    await sleep(clock, Math.max(0, lastAt + ANSWERED_WITHIN_MS - now()), signal);
+    jobId = await jobOfSubmit(context, state, step);
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return done();
+    return null;
+  }
+  if (signal.aborted) return done();
+  if (jobId === null) return done(withdrawn(command, "changed"));
+  if (jobId === undefined || !context.jobOwners.claim(state, command, jobId)) return null;
+  return done({ type: "job.submitted", step, attempt, jobId, model, replayed: true, ...serviceClock(context) });
+}
+
+/**
+ * Clocks are set, and machines sleep: how old a key is that may have been used is asked the service, whose every answer
+ * brings its time. Null: it may be sent again.
+ */
+async function forgottenOrAway(command: Submit, context: EffectContext): Promise<EffectResult | null> {
+  const { client, signal, now, idempotencyWindowMs } = context;
+  try {
+    await client.balance({ priority: placed(context, 100), signal });
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return done();
+    const isServices = error instanceof ApiError && error.envelope;
+    if (!isServices) return retryOrPause(judge("balance", error), context);
+  }
+  const sentAt = context.state.steps[command.step]?.attempts[command.attempt - 1]?.sentByService?.from;
+  const isForgotten = sentAt !== undefined && now() + client.clockOffsetMs() - sentAt > idempotencyWindowMs;
+  return isForgotten ? leftOpen(command, context, { message: TOO_OLD, cause: "too old" }) : null;
+}
+
+/**
+ * From when on nothing more may be sent, for a machine that sleeps between two sends wakes at any time: the service may have
+ * forgotten the key, or nobody would look so late for what this send makes.
+ */
+function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
+  const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
+  const forgottenAt = ((mayExist ? intendedAt : null) ?? now()) + idempotencyWindowMs;
+  return Math.min(forgottenAt, (lastSentAt ?? now()) + RESENT_EVERY_MS);
+}
+
+function outcome(command: Submit, context: EffectContext, judged: Judged): EffectResult {
+  const { verdict, error } = judged;
+  switch (verdict) {
+    case "refused":
+      return refused(command, error);
+    case "unfunded":
+      return done(...retryOrPause(judged, context, [withdrawn(command, "funds")]).events);
+    case "out of scope":
+      return retryOrPause(judged, context, [withdrawn(command, "credentials")]);
+    case "open":
+    case "open, misdirected":
+      return retryOrPause(judged, context, unknown(command, context, error));
+    case "not sent":
+      return { end: "unsent", events: [], serviceFailure: serviceFailureOf(judged, "unreachable", context) };
+    case "not sent, misdirected":
+      return { end: "unsent", events: [], serviceFailure: serviceFailureOf(judged, "misdirected", context) };
+    case "unresolved":
+      return unresolved(command, context, error);
+    default:
+      return retryOrPause(judged, context);
+  }
+}
+
+type Why = Pick<RunEvent & { readonly type: "job.unresolved" }, "message" | "cause" | "jobId">;
+
+async function acknowledged(
+  command: Submit,
+  ack: SubmitAck,
+  context: EffectContext & { readonly mayExist: boolean },
+): Promise<EffectResult> {
+  const { step, attempt } = command;
+  const { jobId } = ack;
+  if (ack.replayed && ack.sends === 1 && !context.mayExist) {
+    const message = sentence`the first send of its key was answered with an older job, ${cleanText(jobId, 300)}; check which run it belongs to before resuming`;
+    return leftOpen(command, context, { message, cause: "older job", jobId });
+  }
+  const message = await contradiction(command, ack, context);
+  if (message !== null) return leftOpen(command, context, { message, cause: "another's job", jobId });
+  const model = ack.model === "" ? command.model : ack.model;
+  return done({ type: "job.submitted", step, attempt, jobId, model, replayed: ack.replayed, ...serviceClock(context) });
+}
+
+/** Why the acknowledged job cannot be that of the request, which then made another one, or none; null where it can. */
+async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
+  const said = cleanText(jobId, 300);
+  // A job that one request was answered with is nobody else's, whether or not it can be this one's.
+  const isOwn = context.jobOwners.claim(context.state, command, jobId);
+  const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
+  if (!isAsked) {
+    const asked = ownText(command.model);
+    return sentence`it asked for ${asked}, and was answered with ${said}, a job of ${cleanText(model, 200)}; its own job is to be found`;
+  }
+  if (isOwn) return null;
+  return sentence`it was answered with ${said}, which is the job of another step; its own job is to be found`;
+}
+
+/** The id that the service lists the model under, where it was asked for by an alias. */
+async function resolvedId({ model }: Submit, { client, signal }: EffectContext): Promise<string> {
+  return client.model(model, { signal }).then(
+    ({ id }) => id,
+    () => model,
+  );
+}
+
+/** The question stays open: only an acknowledgement closes it. Reported once, not with every send. */
+function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
+  if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
+  const { message } = journalError(error);
+  return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
+}
+
+/** An earlier send may have created the job: a refusal of this one proves nothing. */
+function unresolved(command: Submit, context: EffectContext, error: unknown): EffectResult {
+  const message = sentence`sent once without an answer, then refused: ${journalError(error).message}`;
+  return leftOpen(command, context, { message, cause: "refused" });
+}
+
+/** A person decides what became of it. Recorded once, not with every send. */
+function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
+  const isRecorded = phaseOf(context, step, attempt) === "unresolved";
+  return isRecorded ? left() : left({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
+}
+
+/** By the answer that has just come. */
+function serviceClock({ client }: EffectContext): { readonly clockOffsetMs?: number } {
+  const clockOffsetMs = client.clockOffsetMs();
+  return clockOffsetMs === 0 ? {} : { clockOffsetMs };
+}
+
+function phaseOf({ state }: EffectContext, step: string, attempt: number) {
+  return state.steps[step]?.attempts[attempt - 1]?.phase;
+}
+
+function refused({ step, attempt }: Submit, error: unknown): EffectResult {
+  return done({ type: "job.submit.refused", step, attempt, error: journalError(error) });
+}
+
+function withdrawn(
+  { step, attempt }: Submit,
+  reason: "funds" | "expired" | "unsent" | "credentials" | "changed",
+): RunEvent {
+  return { type: "job.submit.withdrawn", step, attempt, reason };
+}
+
+/** Withdrawn, so that its inputs can be produced again first; what may have been sent waits for a person's decision. */
+function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
+  const events = command.mayExist ? unresolved(command, context, error).events : [withdrawn(command, "unsent")];
+  return mediaLost(error, events);
+}
+
+/** An asset in its input expired at the service: send it again with the local copy, or withdraw it. */
+function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
+  if (mayExist) return unresolved(command, context, error);
+  const missing = expiredOutputs(context.state, command.input, error);
+  return missing.length === 0 ? refused(command, error) : done(...missing, withdrawn(command, "expired"));
+}

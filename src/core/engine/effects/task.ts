@@ -1,0 +1,193 @@
+import { mkdirSync } from "node:fs";
+import { lstat, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { TaskFile } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import { ownText, thrownText } from "../../kit/clean-text.ts";
+import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
+import type { Isolation, TaskContext } from "../../plan/draft.ts";
+import type { Json, TaskStep } from "../../plan/plan.ts";
+import { fileExtension } from "../media/file-extension.ts";
+import { heldMedia } from "../media/held-media.ts";
+import { measureMedia } from "../media/measure-media.ts";
+import { isStoreError } from "../media/media-errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { done, type Effect, type EffectContext } from "./effect.ts";
+import { withoutCopies } from "./ensure-copies.ts";
+import { runIsolated } from "./isolated.ts";
+import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
+
+const MAX_VALUE_BYTES = 1024 * 1024;
+/** Endings of declared files that name none: many tools look at nothing else. */
+const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav", text: "text/plain" } as const;
+
+/** The function did not do what its step declares. */
+class TaskContractError extends Error {
+  readonly code = "TASK_CONTRACT";
+}
+
+/** Runs a local function in a folder of its own and collects its outputs. A stop discards the try. */
+export const task: Effect<"task"> = async (command, context) => {
+  const { step } = command;
+  const found = localCode(context, step, "task");
+  if ("without" in found) return found.without;
+  const { code } = found;
+  const files = filesOf(command.input);
+  const without = files.length === 0 ? null : await withoutCopies(files, context);
+  if (without !== null) return without;
+  const plan = planStep(context.state, step) as TaskStep;
+  const folder = new TaskFolder(context.media, plan);
+  const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
+  /** Of a function that continues by itself. */
+  let running: Promise<unknown> | null = null;
+  try {
+    const input = localInput(command.input, held);
+    const own = taskContext(context, step, folder);
+    const given = code.isolation === undefined ? code.run(input, own) : isolated(code.isolation, input, own, folder);
+    if (isThenable(given)) running = Promise.resolve(given);
+    const returned = running === null ? given : await unlessAborted(running, context.signal);
+    if (returned === ABORTED || context.signal.aborted) return done();
+    const value = jsonValue(returned);
+    const made = plan.files.length === 0 ? [] : await collectOutputs(plan, folder, context);
+    return done({ type: "task.completed", step, value, files: made });
+  } catch (error) {
+    if (context.signal.aborted) return done();
+    if (isStoreError(error)) throw error;
+    return done({ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") });
+  } finally {
+    const leave = async () => {
+      await held[Symbol.asyncDispose]();
+      await folder.remove();
+    };
+    // A function that ignores its abort signal keeps its files and its folder until it returns.
+    if (context.signal.aborted && running !== null) running.catch(() => {}).finally(leave);
+    else if (files.length > 0 || folder.isThere) await leave();
+  }
+};
+
+function isolated(isolation: Isolation, input: unknown, { signal, progress }: TaskContext, folder: TaskFolder) {
+  const files = Object.fromEntries(folder.names.map((name) => [name, folder.file(name)!]));
+  return runIsolated(isolation, { input, folder: folder.path(), files, signal, progress });
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}
+
+const nothingHeld = heldMedia(new Map());
+
+/** Where one try of a task writes: a folder that is there once the function asks for it. */
+class TaskFolder {
+  readonly #media: MediaStore;
+  readonly #files: TaskStep["files"];
+  #path: string | null = null;
+
+  constructor(media: MediaStore, { files }: TaskStep) {
+    this.#media = media;
+    this.#files = files;
+  }
+
+  get isThere(): boolean {
+    return this.#path !== null;
+  }
+
+  get names(): readonly string[] {
+    return this.#files.map(({ name }) => name);
+  }
+
+  path(): string {
+    if (this.#path !== null) return this.#path;
+    const path = this.#media.tmpPath();
+    mkdirSync(path, { mode: 0o700 });
+    this.#path = path;
+    return path;
+  }
+
+  /** Of a declared file; undefined for another name. */
+  file(name: string): string | undefined {
+    const declared = this.#files.find((one) => one.name === name);
+    return declared === undefined ? undefined : pathOf(this.path(), name, declared.kind);
+  }
+
+  async remove(): Promise<void> {
+    if (this.#path !== null) await rm(this.#path, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function taskContext({ signal, progress }: EffectContext, step: string, folder: TaskFolder): TaskContext {
+  return {
+    signal,
+    get folder() {
+      return folder.path();
+    },
+    file(name) {
+      const path = folder.file(name);
+      if (path !== undefined) return path;
+      const { names } = folder;
+      const declared = names.length === 0 ? "it declares none" : `it declares ${names.join(", ")}`;
+      throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}; ${declared}`);
+    },
+    progress(fraction) {
+      const known = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : null;
+      progress({ step, fraction: known, estimatedCompletionAt: null });
+    },
+  };
+}
+
+/** Names are path segments by their plan; one without an ending gets that of its kind. */
+function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
+  return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
+}
+
+/** The declared files, looked at and moved into the media store. */
+async function collectOutputs(
+  plan: TaskStep,
+  folder: TaskFolder,
+  { media }: EffectContext,
+): Promise<readonly TaskFile[]> {
+  const files: TaskFile[] = [];
+  for (const [index, { name, kind }] of plan.files.entries()) {
+    const path = folder.file(name)!;
+    const found = await lstat(path).catch(() => null);
+    if (found === null)
+      throw new TaskContractError(`it did not write its file "${name}" (write it to file("${name}"))`);
+    if (!found.isFile() || found.size === 0) {
+      throw new TaskContractError(`its file "${name}" is ${found.isFile() ? "empty" : "no plain file"}`);
+    }
+    const facts = await measureMedia(path, kind);
+    if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, and ${facts.fault}`);
+    const { sha256, sizeBytes } = await media.adopt(path);
+    const produced = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
+    files.push({ name, index, ...produced, ...facts, contentType: ownText(facts.contentType), sha256, sizeBytes });
+  }
+  return files;
+}
+
+/** What a function returned, as JSON; nothing becomes null. */
+function jsonValue(returned: unknown): Json {
+  if (returned === undefined || returned === null) return null;
+  if (typeof returned === "boolean") return returned;
+  // JSON knows no -0.
+  if (Number.isFinite(returned)) return (returned as number) + 0;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(returned, (_key, value: unknown) => {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new TaskContractError(`it holds ${value}`);
+      if (typeof value === "function" || typeof value === "symbol")
+        throw new TaskContractError(`it holds a ${typeof value}`);
+      return value;
+    });
+  } catch (error) {
+    const said = thrownText(error);
+    throw new TaskContractError(`what it returned is no JSON: ${said}`);
+  }
+  if (text === undefined) throw new TaskContractError("what it returned is no JSON");
+  if (Buffer.byteLength(text) > MAX_VALUE_BYTES) {
+    throw new TaskContractError(
+      `what it returned has more than ${MAX_VALUE_BYTES} bytes; write large results to a file`,
+    );
+  }
+  const value = JSON.parse(text) as Json;
+  if (isTooDeep(value)) throw new TaskContractError(`what it returned is nested deeper than ${MOST_LEVELS} levels`);
+  return value;
+}

@@ -1,0 +1,190 @@
+import type { OutputFacts, RunEvent, StoredCopy } from "../../journal/events.ts";
+import { type CleanText, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import type { VideoData } from "../../plan/generate-model.ts";
+import type { GenerateStep, MediaKind } from "../../plan/plan.ts";
+import { chargedMicros } from "../../providers/index.ts";
+import { fetchFile } from "../media/fetch-file.ts";
+import { type MediaFacts, measureMedia } from "../media/measure-media.ts";
+import type { MediaStore, StoredMedia } from "../media/media-store.ts";
+
+/** Bytes that a model gave, or an address where they are. */
+export type Made = Uint8Array | { readonly url: string };
+
+/** The media of an answer; base64 as some models give it. */
+export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
+  return given.map((one) => {
+    if (typeof one === "string") return Buffer.from(one.replace(/^data:[^,]*,/, ""), "base64");
+    if (one instanceof Uint8Array) return one;
+    if (one.type === "url") return { url: one.url };
+    if (one.type === "base64") return Buffer.from(one.data, "base64");
+    return one.type === "binary" ? one.data : Buffer.alloc(0);
+  });
+}
+
+/** What was made is at an address, and could not be fetched from there just now. `came`: hash of what came instead. */
+class UnfetchedError extends Error {
+  readonly came: string | null;
+
+  constructor(message: string, came: string | null = null) {
+    super(message);
+    this.came = came;
+  }
+}
+
+/** Not all of an answer could be kept. */
+export class UnkeptError extends Error {
+  /** Hashes of what was. */
+  readonly kept: readonly string[];
+  /** Nothing of ours failed, such as a disk. */
+  readonly isUnfetched: boolean;
+
+  constructor(cause: unknown, kept: readonly string[]) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.kept = kept;
+    this.isUnfetched = cause instanceof UnfetchedError;
+  }
+
+  /** For people. */
+  get said(): CleanText {
+    const said = cleanText(this.message);
+    return this.kept.length === 0 ? said : sentence`${said}; the rest ${whereKept(this.kept)}`;
+  }
+}
+
+interface Keeping {
+  readonly media: MediaStore;
+  /** Origins inside a network that providers' addresses may be of. */
+  readonly inside: readonly string[];
+}
+
+export interface Kept {
+  readonly outputs: readonly OutputFacts[];
+  readonly copies: readonly (StoredCopy | null)[];
+  /** Hashes of what was made and is no such media: paid for as well. Absent where there is none. */
+  readonly unfit?: readonly string[];
+}
+
+type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, null, string];
+
+/**
+ * Takes the media of an answer into the store, measured and checked as any others are. One that is no such media is an output
+ * that failed, as is one that was asked for and is not there; more than was asked for is not taken. What cannot be kept hinders nothing else of the answer.
+ * `known`: what an earlier try of the same answer stored, by position; what this one stores is added. @throws UnkeptError
+ */
+export async function keepOutputs(
+  { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
+  made: readonly Made[],
+  keeping: Keeping,
+  known = new Map<number, StoredMedia>(),
+): Promise<Kept> {
+  const kept: One[] = [];
+  const failures: unknown[] = [];
+  // What nobody asked for is not kept, or an answer could fill the disk.
+  for (const [index, one] of made.slice(0, asked).entries()) {
+    try {
+      kept.push(await keepOne(index, one, yields, { ...keeping, known }));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) {
+    // What is wrong here passes sooner than an address of others.
+    const worst = failures.find((error) => !(error instanceof UnfetchedError)) ?? failures[0];
+    const came = failures.flatMap((error) => (error instanceof UnfetchedError && error.came) || []);
+    throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
+  }
+  for (let index = made.length; index < asked; index += 1) {
+    kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
+  }
+  const unfit = kept.flatMap(([, , sha256]) => sha256 ?? []);
+  const outputs = kept.map(([facts]) => facts);
+  return { outputs, copies: kept.map(([, copy]) => copy), ...(unfit.length > 0 && { unfit }) };
+}
+
+async function keepOne(
+  index: number,
+  made: Made,
+  kind: MediaKind,
+  { known, ...keeping }: Keeping & { readonly known: Map<number, StoredMedia> },
+): Promise<One> {
+  const { media } = keeping;
+  if (made instanceof Uint8Array && made.length === 0) {
+    return [failedOutput(index, ownText("its provider gave nothing")), null];
+  }
+  const stored = known.get(index) ?? (await storedFrom(made, keeping));
+  known.set(index, stored);
+  await using held = await media.hold([stored.sha256]);
+  const facts = await measureMedia(held.path(stored.sha256), kind);
+  if ("fault" in facts && !(made instanceof Uint8Array)) {
+    // An error page, or half a file: the address may have all of it the next time.
+    known.delete(index);
+    throw new UnfetchedError(`what came from its address should be ${kind}, and ${facts.fault}`, stored.sha256);
+  }
+  if ("fault" in facts) {
+    const message = cleanText(`it should be ${kind}, and ${facts.fault}; it ${whereKept([stored.sha256])}`);
+    return [failedOutput(index, message), null, stored.sha256];
+  }
+  return produced(index, facts, stored);
+}
+
+/** Where a person finds bytes that are no output of any step. */
+function whereKept(hashes: readonly string[]): CleanText {
+  return ownText(`is in the media folder as ${hashes.join(", ")}`);
+}
+
+async function storedFrom(made: Made, keeping: Keeping): Promise<StoredMedia> {
+  return made instanceof Uint8Array ? keeping.media.put({ bytes: made }) : fetched(made.url, keeping);
+}
+
+async function fetched(url: string, { media, inside }: Keeping): Promise<StoredMedia> {
+  const stored = await fetchFile(url, media, { inside });
+  if ("error" in stored) throw new UnfetchedError(stored.error);
+  return stored;
+}
+
+function produced(
+  index: number,
+  facts: MediaFacts,
+  { sha256, sizeBytes }: StoredMedia,
+): readonly [OutputFacts, StoredCopy] {
+  const contentType = ownText(facts.contentType);
+  const output = {
+    index,
+    status: "COMPLETED",
+    assetId: null,
+    voiceId: null,
+    error: null,
+    ...facts,
+    contentType,
+  } as const;
+  return [output, { sha256, sizeBytes, contentType }];
+}
+
+function failedOutput(index: number, message: CleanText): OutputFacts {
+  const unknown = { contentType: null, width: null, height: null, durationMs: null, fps: null } as const;
+  const error = { code: ownText("NO_MEDIA"), message, retryable: false };
+  return { index, status: "FAILED", assetId: null, voiceId: null, error, ...unknown };
+}
+
+/** That a request was answered, with what it made and cost: its hold where its provider does not say. */
+export function completedEvents(
+  { path: step, provider }: GenerateStep,
+  attempt: { readonly n: number; readonly holdMicros: number },
+  { kept, metadata }: { readonly kept: Kept; readonly metadata: unknown },
+): readonly RunEvent[] {
+  const target = { step, attempt: attempt.n };
+  return [{ type: "job.completed", ...target, ...kept }, settledEvent(target, { provider, metadata, ...attempt })];
+}
+
+export function settledEvent(
+  target: { readonly step: string; readonly attempt: number },
+  {
+    provider,
+    metadata,
+    holdMicros,
+  }: { readonly provider: string; readonly metadata: unknown; readonly holdMicros: number },
+): RunEvent {
+  const charged = chargedMicros(provider, metadata);
+  if (charged !== null) return { type: "job.settled", ...target, costMicros: charged };
+  return { type: "job.settled", ...target, costMicros: holdMicros, isUnconfirmed: true };
+}

@@ -1,0 +1,137 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { retryAfterHeaderMs } from "../../api/http/headers.ts";
+import type { JournalError } from "../../journal/events.ts";
+import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
+import { HOUR_MS } from "../../kit/duration.ts";
+import { AWAY } from "../../run/kinds/generate.ts";
+import { asksForWork, type Call } from "./first-request.ts";
+import { asModerated } from "./moderated.ts";
+
+/**
+ * What an error of a model proves. `nothing made`: the request never left, or its provider refused it before any work.
+ * `unknown`: everything else, above all an answer that did not come.
+ */
+export interface ProviderVerdict {
+  readonly proves: "nothing made" | "unknown";
+  readonly error: JournalError;
+}
+
+/** Thrown before any request is sent, by the names of `@ai-sdk/provider`. */
+const BEFORE_SENDING = new Set([
+  "AI_LoadAPIKeyError",
+  "AI_LoadSettingError",
+  "AI_InvalidArgumentError",
+  "AI_InvalidPromptError",
+  "AI_NoSuchModelError",
+  "AI_NoSuchProviderError",
+  "AI_UnsupportedFunctionalityError",
+]);
+
+/** Answers that refuse a request as it is. */
+const REFUSING = new Set([400, 401, 402, 403, 404, 405, 410, 413, 415, 422]);
+const BUSY = 429;
+/** A provider that asks for longer is asked after so long all the same, milliseconds. */
+const LONGEST_ASKED_MS = HOUR_MS;
+
+/** The connection was never made. */
+const UNCONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** Errors within errors are looked at so far. */
+const MOST_CAUSES = 8;
+/** Longer bodies are no message, characters. */
+const MOST_BODY = 64 * 1024;
+
+interface Asked {
+  readonly call: Call;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
+export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
+  const chain = causesOf(error);
+  const answer = chain.find((one) => typeof one.statusCode === "number");
+  const status = (answer?.statusCode as number | undefined) ?? null;
+  const isFirst = isFirstRequest(chain, call);
+  const isUnconnected = chain.some(({ code }) => UNCONNECTED.has(String(code))) && isFirst;
+  const isUnsent = status === null && BEFORE_SENDING.has(String(chain[0]?.name)) && !hasAnswer(chain);
+  const isBusy = status === BUSY && isFirst;
+  const isRefused = status !== null && REFUSING.has(status) && isFirst;
+  const code = status === null ? (isUnconnected ? AWAY : codeOf(chain)) : isBusy ? AWAY : `HTTP_${status}`;
+  const retryAt = isBusy ? askedToWait(chain, now) : {};
+  const isRetryable = isUnconnected || isBusy;
+  const said = { code: cleanText(code, 100), message: saidBy(error), retryable: isRetryable, ...retryAt };
+  return {
+    proves: isUnconnected || isUnsent || isBusy || isRefused ? "nothing made" : "unknown",
+    error: isRefused ? asModerated(said, error, "input") : said,
+  };
+}
+
+/** The text of an error, without secrets: providers may quote the key that they refuse. */
+export function saidBy(error: unknown): CleanText {
+  const said = thrownText(error);
+  const details = causesOf(error).flatMap(detailsOf);
+  return cleanText([said, ...details].join(": "), 1_000);
+}
+
+/** What is wrong with the input, field by field, where only the body of the answer says so: fal's package does not read it. */
+function detailsOf({ responseBody, data }: Cause): readonly string[] {
+  if (typeof responseBody !== "string" || responseBody.length > MOST_BODY || data !== undefined) return [];
+  try {
+    const { detail } = JSON.parse(responseBody) as { readonly detail?: unknown };
+    if (!Array.isArray(detail)) return [];
+    return detail.flatMap((one: unknown) => (isCause(one) && typeof one.msg === "string" ? one.msg : []));
+  } catch {
+    return [];
+  }
+}
+
+/** Some packages wrap the error that has the headers. */
+function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
+  const headers = chain.find((one) => isCause(one.responseHeaders))?.responseHeaders ?? {};
+  const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
+  return askedMs === null ? {} : { retryAt: now + Math.min(askedMs, LONGEST_ASKED_MS) };
+}
+
+type Cause = { readonly [field: string]: unknown };
+
+function isCause(value: unknown): value is Cause {
+  return typeof value === "object" && value !== null;
+}
+
+function causesOf(error: unknown): readonly Cause[] {
+  const found: Cause[] = [];
+  for (let one = error; found.length < MOST_CAUSES; one = (one as Cause).cause) {
+    if (!isCause(one)) break;
+    found.push(one);
+  }
+  return found;
+}
+
+/** Whether it is about the request that asks for the work. What names no request at all is about none that we know. */
+function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
+  const one = chain.find((cause) => "requestBodyValues" in cause);
+  return asksForWork(one?.requestBodyValues, call);
+}
+
+/** What it is about came with an answer. */
+function hasAnswer(chain: readonly Cause[]): boolean {
+  return chain.some((one) => "response" in one || "responseBody" in one || "text" in one);
+}
+
+function codeOf([first]: readonly Cause[]): string {
+  const { code, name } = first ?? {};
+  if (typeof code === "string" && code !== "") return code;
+  return typeof name === "string" && name !== "Error" && name !== "" ? ownText(name) : "PROVIDER_ERROR";
+}

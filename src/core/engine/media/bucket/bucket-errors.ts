@@ -1,0 +1,102 @@
+import { ShowrunnerError } from "../../../kit/errors.ts";
+
+/** What is wrong with a bucket. Only `busy` and `unreachable` pass by themselves. */
+export type BucketFailure =
+  | "busy"
+  | "unreachable"
+  | "credentials"
+  | "denied"
+  | "clock"
+  | "missing"
+  | "region"
+  | "damaged"
+  | "refused";
+
+/** Media could not be read from, or written to, the bucket that they are shared in. What is paid waits at the service. */
+export class MediaBucketError extends ShowrunnerError {
+  readonly code = "MEDIA_BUCKET";
+  readonly reason: BucketFailure;
+  /** What to type next. */
+  readonly next: string;
+
+  constructor(
+    message: string,
+    options: { readonly reason: BucketFailure; readonly next: string; readonly cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.reason = options.reason;
+    this.next = options.next;
+  }
+}
+
+const DOCTOR = "showrunner doctor";
+const BUSY = new Set([
+  "SlowDown",
+  "RequestLimitExceeded",
+  "TooManyRequestsException",
+  "ThrottlingException",
+  "Throttling",
+]);
+const CREDENTIALS = new Set([
+  "InvalidAccessKeyId",
+  "SignatureDoesNotMatch",
+  "ExpiredToken",
+  "ExpiredTokenException",
+  "InvalidToken",
+  "TokenRefreshRequired",
+  "CredentialsProviderError",
+  "TokenProviderError",
+  "RequestExpired",
+]);
+
+/** What the SDK threw, as one that says what was tried, what went wrong and what to do. It names no address and no key. */
+export function bucketError(cause: unknown, doing: string, location: string): MediaBucketError {
+  if (cause instanceof MediaBucketError) return cause;
+  const { name, code, $metadata } = cause as Error & {
+    readonly code?: string;
+    readonly $metadata?: { readonly httpStatusCode?: number };
+  };
+  const status = $metadata?.httpStatusCode;
+  const { reason, why, next } = failureReason(name, status);
+  const said = [status, name === "Error" ? code : name].filter((part) => part !== undefined).join(" ");
+  return new MediaBucketError(`${doing} ${location} failed: ${why}${said === "" ? "" : ` (${said})`}.`, {
+    reason,
+    next,
+    cause,
+  });
+}
+
+interface FailureReason {
+  readonly reason: BucketFailure;
+  readonly why: string;
+  readonly next: string;
+}
+
+function failureReason(name: string, status: number | undefined): FailureReason {
+  if (name === "NoSuchBucket")
+    return { reason: "missing", why: "there is no such bucket; create it, or correct SHOWRUNNER_MEDIA", next: DOCTOR };
+  if (name === "RequestTimeTooSkewed")
+    return { reason: "clock", why: "this machine's clock is off; set it (NTP), then resume", next: DOCTOR };
+  if (CREDENTIALS.has(name)) {
+    const why =
+      "the credentials were not accepted; renew them (environment, profile or role of the AWS SDK), then resume";
+    return { reason: "credentials", why, next: DOCTOR };
+  }
+  if (status === 301 || name === "PermanentRedirect" || name === "AuthorizationHeaderMalformed")
+    return { reason: "region", why: "the bucket is in another region; add ?region=NAME to its URL", next: DOCTOR };
+  if (status === 403)
+    return {
+      reason: "denied",
+      why: "the credentials may not do this; docs/shared-media.md has the policy",
+      next: DOCTOR,
+    };
+  if (BUSY.has(name) || status === 429 || (status !== undefined && status >= 500))
+    return { reason: "busy", why: "the store did not keep up, however often it was asked; resume later", next: DOCTOR };
+  if (status === undefined)
+    return {
+      reason: "unreachable",
+      why: "no whole answer came; check network and endpoint, then resume",
+      next: DOCTOR,
+    };
+  return { reason: "refused", why: "the store refused it", next: DOCTOR };
+}

@@ -1,0 +1,106 @@
+import type { S3Client } from "@aws-sdk/client-s3";
+import { ShowrunnerError } from "../../../kit/errors.ts";
+import type { BucketLocation } from "./bucket-url.ts";
+
+/** Optional peers: who keeps media in a folder needs neither. */
+const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;
+
+/** Media are to be kept in a bucket, and the packages for that are not installed. */
+export class MediaPackageMissingError extends ShowrunnerError {
+  readonly code = "MEDIA_PACKAGE_MISSING";
+  /** What to type next. */
+  readonly next = `npm i ${PACKAGES.join(" ")}`;
+
+  constructor(cause: unknown) {
+    super(`Media in a bucket need two more packages: npm i ${PACKAGES.join(" ")}`, { cause });
+  }
+}
+
+/** How long a server may take, milliseconds. */
+export interface Timeouts {
+  /** Until a connection stands. */
+  readonly connectMs: number;
+  /** Until an answer begins to a request that only reads or deletes. */
+  readonly readMs: number;
+  /** Until an answer begins to any other, from the beginning of the request. */
+  readonly answerMs: number;
+  /** Between two pieces of an answer. */
+  readonly idleMs: number;
+  /** Sends of a request that may work later, with growing delays in between; two at most where no answer came in time. */
+  readonly attempts: number;
+}
+
+const TIMEOUTS: Timeouts = { connectMs: 5_000, readMs: 20_000, answerMs: 120_000, idleMs: 60_000, attempts: 6 };
+
+const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE"]);
+
+export interface S3 {
+  readonly sdk: typeof import("@aws-sdk/client-s3");
+  readonly sign: typeof import("@aws-sdk/s3-request-presigner").getSignedUrl;
+  readonly client: S3Client;
+  /** How far the server's clock was ahead of this machine's at its last answer, milliseconds. */
+  clockOffsetMs(): number;
+}
+
+/** Loads the SDK, which finds credentials by its own chain when it first needs them. Sends nothing. */
+export async function connectS3(location: BucketLocation, timeouts: Partial<Timeouts> = {}): Promise<S3> {
+  const { sdk, sign } = await load();
+  const { connectMs, readMs, answerMs, idleMs, attempts } = { ...TIMEOUTS, ...timeouts };
+  const { region = process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION ?? "us-east-1", endpoint } = location;
+  const client = new sdk.S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint }),
+    forcePathStyle: location.pathStyle,
+    maxAttempts: attempts,
+    // Everything is compared with its own hash; servers that are not AWS know these checksums less often than MD5.
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: {
+      connectionTimeout: connectMs,
+      requestTimeout: answerMs,
+      socketTimeout: idleMs,
+      throwOnRequestTimeout: true,
+    },
+  });
+  const { requestHandler } = client.config;
+  const handle = requestHandler.handle.bind(requestHandler);
+  requestHandler.handle = (request, options) =>
+    handle(request, { ...options, ...(READS.has(request.method) && { requestTimeout: readMs }) });
+  let offsetMs = 0;
+  client.middlewareStack.add(
+    (next) => {
+      let silences = 0;
+      return async (args) => {
+        const result = await next(args).catch((error: Error) => {
+          if (error.name !== "TimeoutError" || ++silences < 2) throw error;
+          // By another name, as the SDK would send again what has this one.
+          throw Object.assign(new Error(error.message), { name: "NoAnswerInTime" });
+        });
+        const { headers } = (result.response ?? {}) as { readonly headers?: Readonly<Record<string, string>> };
+        const at = Date.parse(headers?.date ?? "");
+        if (!Number.isNaN(at)) offsetMs = at - Date.now();
+        return result;
+      };
+    },
+    { step: "deserialize", name: "showrunnerClock", override: true },
+  );
+  return { sdk, sign, client, clockOffsetMs: () => offsetMs };
+}
+
+async function load() {
+  try {
+    const [sdk, { getSignedUrl: sign }] = await Promise.all([
+      import("@aws-sdk/client-s3"),
+      import("@aws-sdk/s3-request-presigner"),
+    ]);
+    return { sdk, sign };
+  } catch (error) {
+    throw isMissing(error) ? new MediaPackageMissingError(error) : error;
+  }
+}
+
+/** Not so when a package that these need is missing. */
+function isMissing(error: unknown): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === "ERR_MODULE_NOT_FOUND" && PACKAGES.some((name) => message.includes(`'${name}'`));
+}

@@ -1,0 +1,179 @@
+import { moved } from "../../journal/project.ts";
+import { mediaOf } from "../../journal/record.ts";
+import { isRunFinal, type RunStatus } from "../../journal/state.ts";
+import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
+import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../kit/durable-file.ts";
+import { DAY_MS } from "../../kit/duration.ts";
+import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
+
+export interface GcOptions {
+  /** Finished runs whose last event is older go, milliseconds. Default 30 days. */
+  readonly olderThanMs?: number | undefined;
+  /** True: says what would go and removes nothing. Default false. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface GcReport {
+  readonly dryRun: boolean;
+  /** Runs removed, oldest first. */
+  readonly runs: readonly string[];
+  /** Old and finished runs that were not removed: one is being driven, or money is still held for it. */
+  readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
+  /** Requests whose last result went with these runs: a later run has to make it, and pay for it, again. */
+  readonly reusable: number;
+  /** Media that no run names any more. Files that runs were asked to return stay where they are. */
+  readonly media: {
+    readonly count: number;
+    readonly sizeBytes: number;
+    /** Set aside for so long, milliseconds, and deleted by a gc after that; 0: deleted at once. */
+    readonly deletedAfterMs: number;
+  };
+  /** Upload handles that had lapsed. */
+  readonly handles: number;
+  /** What a killed process left: temporary files where it put files of a run, and uploads to a bucket cut short. */
+  readonly leftovers: number;
+}
+
+interface GcParts {
+  readonly store: JournalStore;
+  readonly media: { readonly garbage: MediaGarbage };
+  readonly now: () => number;
+}
+
+const MONTH_MS = 30 * DAY_MS;
+
+/**
+ * Removes old finished runs, then the media that no run names. What a younger run took over from an older one stays with
+ * the younger; what an old run made is not to be taken over any more.
+ */
+export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
+  const { store, media, now } = parts;
+  const dryRun = options.dryRun ?? false;
+  const before = now() - (options.olderThanMs ?? MONTH_MS);
+  const leftovers = (await removeLeftovers(store, dryRun)) + (await media.garbage.removeLeftovers({ dryRun }));
+  const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
+  const runs: string[] = [];
+  const skipped: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
+  const produced: StoredResult[] = [];
+  for (const { runId } of old) {
+    const madeHere = await store.results({ runId }, Number.MAX_SAFE_INTEGER);
+    const refusal = dryRun ? await holds(store, runId) : await remove(store, runId, now());
+    if (refusal === null) {
+      runs.push(runId);
+      produced.push(...madeHere);
+    } else if (refusal !== "unknown") skipped.push({ runId, reason: refusal });
+  }
+  const { count, sizeBytes } = await removeUnnamed(media.garbage, store, { dryRun, except: dryRun ? runs : [] });
+  const reusable = await lostResults(store, produced, new Set(runs));
+  const handles = await store.dropHandles(now(), { dryRun });
+  const removed = { count, sizeBytes, deletedAfterMs: media.garbage.purgeAfterMs };
+  return { dryRun, runs, skipped, reusable, media: removed, handles, leftovers };
+}
+
+/** What was left where files of these runs go, and is not being written. */
+async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
+  // Many runs may have one folder.
+  const tagsIn = new Map<string, Set<string>>();
+  for (const { runId } of await store.runs()) {
+    const [first] = await store.read(runId, { limit: 1 });
+    if (first?.event.type !== "run.planned") continue;
+    const { outDir, nonce } = moved(first.event, store);
+    tagsIn.set(outDir, (tagsIn.get(outDir) ?? new Set()).add(temporaryTag(nonce)));
+  }
+  let count = 0;
+  for (const [outDir, tags] of tagsIn) {
+    count += await removeTemporaries(outDir, tags, { olderThanMs: LEFTOVER_MS, dryRun });
+  }
+  return count;
+}
+
+/** Requests whose every result goes with these runs. */
+async function lostResults(
+  store: JournalStore,
+  produced: readonly StoredResult[],
+  removed: ReadonlySet<string>,
+): Promise<number> {
+  let lost = 0;
+  for (const { account, fingerprint } of new Map(
+    produced.map((row) => [`${row.account} ${row.fingerprint}`, row]),
+  ).values()) {
+    const left = await store.results({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
+    if (left.every(({ runId }) => removed.has(runId))) lost += 1;
+  }
+  return lost;
+}
+
+function isFinished({ status }: RunRow): boolean {
+  return isRunFinal(status as RunStatus);
+}
+
+async function holds(store: JournalStore, runId: string): Promise<"holds" | null> {
+  return (await store.ledger(runId)).heldMicros > 0 ? "holds" : null;
+}
+
+async function remove(store: JournalStore, runId: string, at: number): Promise<"leased" | "holds" | "unknown" | null> {
+  const outcome = await store.removeRun(runId, at);
+  return outcome.removed ? null : outcome.reason;
+}
+
+/**
+ * Whoever is about to name bytes has put or touched them within the grace period, so what was older and unnamed is nobody's,
+ * but for a writer that found it just before it was discarded. That one's event is there when the discarded is looked up
+ * again, or it comes later and whoever asks for the bytes brings them back.
+ */
+async function removeUnnamed(
+  garbage: MediaGarbage,
+  store: JournalStore,
+  { dryRun, except }: { readonly dryRun: boolean; readonly except: readonly string[] },
+): Promise<{ readonly count: number; readonly sizeBytes: number }> {
+  // Listed before asking which are named, so that what is named meanwhile is among the answers.
+  const old = await collect(garbage.list(), ({ ageMs }) => ageMs >= GRACE_MS);
+  const named = old.length === 0 ? new Set<string>() : await mediaInUse(store, except);
+  const unnamed = old.filter(({ sha256 }) => !named.has(sha256));
+  const discarded: ListedMedia[] = dryRun ? unnamed : [];
+  if (!dryRun) for (const media of unnamed) if (await garbage.discard(media.sha256)) discarded.push(media);
+  if (!dryRun) await purge(garbage, store);
+  return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+}
+
+/** Of these bytes, which were put for something that has ended, those that no run names go. */
+export async function discardUnnamed(
+  store: JournalStore,
+  { garbage }: { readonly garbage: MediaGarbage },
+  hashes: ReadonlySet<string>,
+): Promise<void> {
+  const named = await mediaInUse(store);
+  for (const sha256 of hashes) if (!named.has(sha256)) await garbage.discard(sha256);
+  await purge(garbage, store);
+}
+
+/** Named by a run, or by what a person or a provider gave a run that has not taken it in yet. */
+async function mediaInUse(store: JournalStore, except: readonly string[] = []): Promise<ReadonlySet<string>> {
+  const given = new Set<string>();
+  // Asked before the journal, into which a run moves what it takes in.
+  for (const row of await store.runs()) {
+    if (isFinished(row)) continue;
+    for (const { message } of await store.inbox(row.runId)) {
+      if (message.type === "adopt" && message.file !== undefined) given.add(message.file.copy.sha256);
+      if (message.type === "performed") for (const hash of message.events.flatMap(mediaOf)) given.add(hash);
+    }
+  }
+  return new Set([...given, ...(await store.mediaInUse(except))]);
+}
+
+async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
+  // Again listed first: the answer is younger than each discarding.
+  const discarded = await collect(garbage.discarded());
+  if (discarded.length === 0) return;
+  const named = await mediaInUse(store);
+  for (const media of discarded) {
+    if (named.has(media.sha256) && !(await garbage.restore(media.sha256))) continue;
+    if (media.ageMs >= garbage.purgeAfterMs) await garbage.purge(media);
+  }
+}
+
+async function collect<T>(all: AsyncIterable<T>, wanted: (one: T) => boolean = () => true): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const one of all) if (wanted(one)) found.push(one);
+  return found;
+}

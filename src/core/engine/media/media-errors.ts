@@ -1,0 +1,77 @@
+import { ShowrunnerError } from "../../kit/errors.ts";
+import { MediaBucketError } from "./bucket/bucket-errors.ts";
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EROFS: "the disk is read-only",
+  EIO: "the disk failed",
+};
+
+/** Media could not be written to this machine's disk. The run stopped and is kept; what is paid waits at the service. */
+export class MediaDiskError extends ShowrunnerError {
+  readonly code = "MEDIA_DISK";
+  readonly next: string;
+  constructor(runId: string, cause: NodeJS.ErrnoException) {
+    const where = cause.path === undefined ? "" : ` at ${cause.path}`;
+    super(
+      `Media of run ${runId} could not be written${where}: ${MEANINGS[cause.code ?? ""]} (${cause.code}). Nothing is lost: the outputs are still at the service and are downloaded again. Free space, then resume.`,
+      { cause },
+    );
+    this.next = `showrunner resume ${runId}`;
+  }
+}
+
+/** Whether the failure is the disk's own, which no step can be blamed for. */
+export function isDiskError(error: unknown): error is NodeJS.ErrnoException {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return typeof code === "string" && Object.hasOwn(MEANINGS, code);
+}
+
+/** Whether media could not be kept or read for a reason that no step can be blamed for. */
+export function isStoreError(error: unknown): boolean {
+  return isDiskError(error) || error instanceof MediaBucketError;
+}
+
+/** The media store's folder cannot be used as one. */
+export class MediaFolderError extends ShowrunnerError {
+  readonly code = "MEDIA_FOLDER";
+
+  constructor(dir: string, cause: unknown) {
+    super(
+      `The media folder ${dir} cannot be made or written to. Make it writable for this user, or choose another one.`,
+      { cause },
+    );
+  }
+}
+
+/** The bytes that were asked for are not in the store: never were, or were removed by hand. */
+export class MediaMissingError extends ShowrunnerError {
+  readonly code = "MEDIA_MISSING";
+  readonly sha256: string;
+
+  /** `location`: the folder or bucket. */
+  constructor(sha256: string, location: string) {
+    super(
+      `${location} has no media with hash ${sha256}. If they were moved or deleted there, put them back, then resume.`,
+    );
+    this.sha256 = sha256;
+  }
+}
+
+/** A copy of a run's media is damaged or gone, and nobody has its bytes any more. The run stopped and is kept. */
+export class MediaLostError extends ShowrunnerError {
+  readonly code = "MEDIA_LOST";
+  /** The step that has to be made again; null: what is missing can be put back only. */
+  readonly step: string | null;
+
+  constructor(message: string, step: string | null) {
+    super(message);
+    this.step = step;
+  }
+}
+
+/** A file cannot be put where it was asked for: outside the run's folder, or over something that is no file. */
+export class MediaPathError extends ShowrunnerError {
+  readonly code = "MEDIA_PATH";
+}

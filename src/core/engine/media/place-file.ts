@@ -1,0 +1,239 @@
+import { createHash } from "node:crypto";
+import {
+  chmod,
+  constants,
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+} from "node:fs/promises";
+import { basename, dirname, extname, isAbsolute, join, posix, relative } from "node:path";
+import PQueue from "p-queue";
+import { safeFileName } from "../../api/index.ts";
+import { removeTemporaries, syncFolder, temporaryPath } from "../../kit/durable-file.ts";
+import { type Mark, writeMarked } from "../../marks/index.ts";
+import type { HeldMedia } from "./held-media.ts";
+import { isDiskError, MediaPathError } from "./media-errors.ts";
+
+/** Bytes in a media store, and the name that a copy of them is to have below a folder, before it is made safe. */
+export interface NamedCopy {
+  readonly sha256: string;
+  readonly name: string;
+  /** What the copy is to say of how it came about; absent: it is the bytes as they are. */
+  readonly mark?: Mark;
+}
+
+/** Where copies come from and go. */
+export interface Placing {
+  /** The file with these bytes. Throws `MediaMissingError`. */
+  readonly hold: (sha256: string) => Promise<HeldMedia>;
+  /** Absolute. */
+  readonly outDir: string;
+  /** In the names of temporary files. */
+  readonly tag: string;
+}
+
+/** Each copy has two files open. */
+const COPIES_AT_ONCE = 8;
+
+/** Names are compared with those in the folder, so one caller at a time puts files into one folder. */
+const turns = new Map<string, Promise<unknown>>();
+
+/**
+ * Puts copies of bytes under their names below `outDir`; answers the paths below `outDir`, in the order of `files`. Copies
+ * and not hard links: who edits a named file in place must not change the only copy of a paid result. Settles once all
+ * are on the disk, or nothing more is written.
+ */
+export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
+  try {
+    const byFolder = Map.groupBy(
+      files.map((file, index) => ({ ...file, index, segments: safeSegments(file.name) })),
+      ({ segments }) => posix.join("", ...segments.slice(0, -1)),
+    );
+    const placed: string[] = [];
+    for (const [below, copies] of byFolder) {
+      const folder = await makeFolder(placing.outDir, join(placing.outDir, below));
+      const requested = copies.map(({ segments, ...copy }) => ({ ...copy, name: segments.at(-1)! }));
+      const names = await inTurn(folder, () => placeInFolder(requested, folder, placing));
+      for (const [at, { index }] of copies.entries()) placed[index] = posix.join(below, names[at]!);
+    }
+    return placed;
+  } catch (error) {
+    throw pathError(placing.outDir, error);
+  }
+}
+
+export function isPlaced(file: string, outDir: string): Promise<boolean> {
+  return lstat(join(outDir, file)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const turn = (turns.get(folder) ?? Promise.resolve()).then(work);
+  const finished = turn.catch(() => undefined);
+  turns.set(folder, finished);
+  try {
+    return await turn;
+  } finally {
+    if (turns.get(folder) === finished) turns.delete(folder);
+  }
+}
+
+/** The system's word on a path as one that says what to do; anything else as it is. */
+function pathError(outDir: string, cause: unknown): unknown {
+  const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
+  if (syscall === undefined || isDiskError(cause)) return cause;
+  const message = `Files cannot be put into ${outDir}: the system refuses ${path} (${code}). Make it a folder that this user can write to, or move away what is in its place.`;
+  return new MediaPathError(message, { cause });
+}
+
+async function placeInFolder(
+  files: readonly NamedCopy[],
+  folder: string,
+  placing: Placing,
+): Promise<readonly string[]> {
+  await removeTemporaries(folder, new Set([placing.tag]));
+  const others = new NamesInFolder(await readdir(folder));
+  const names = files.map(({ name }) => others.add(name));
+  // Of two copies for one name the later one stays.
+  const last = new Map(names.map((name, at) => [name, files[at]!]));
+  const queue = new PQueue({ concurrency: COPIES_AT_ONCE });
+  const copies = [...last].map(
+    ([name, copy]) =>
+      () =>
+        placeCopy(copy, join(folder, name), placing),
+  );
+  try {
+    await queue.addAll(copies);
+  } finally {
+    queue.clear();
+    await queue.onIdle();
+  }
+  await syncFolder(folder);
+  return names;
+}
+
+async function placeCopy(copy: NamedCopy, target: string, placing: Placing): Promise<void> {
+  await checkReplaceable(target, "a file");
+  const tmp = temporaryPath(dirname(target), placing.tag);
+  try {
+    await copyDurably(copy, tmp, placing);
+    await rename(tmp, target);
+  } catch (error) {
+    await rm(tmp, { force: true });
+    throw error;
+  }
+}
+
+/** Only a file or a link gives way to a named file. @throws MediaPathError */
+export async function checkReplaceable(target: string, what: string): Promise<void> {
+  const found = await lstat(target).catch(() => null);
+  if (found === null || found.isFile() || found.isSymbolicLink()) return;
+  const kind = found.isDirectory() ? "a folder" : "a device or a pipe";
+  throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
+}
+
+async function copyDurably({ sha256, mark }: NamedCopy, target: string, { hold }: Placing): Promise<void> {
+  await using held = await hold(sha256);
+  // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
+  let isWritten = false;
+  const mode = await withFile(target, "wx", async (file) => {
+    if (mark !== undefined) isWritten = (await writeMarked(held.path(sha256), file, mark)).status === "marked";
+    return (await file.stat()).mode;
+  });
+  // Shares the blocks on file systems that can, which costs neither time nor room.
+  if (!isWritten) await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
+  await chmod(target, mode);
+  await withFile(target, "r+", (file) => file.sync());
+}
+
+async function withFile<T>(path: string, flags: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, flags);
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where out folders were when this process first put a file there. */
+const roots = new Map<string, string>();
+
+/** Where an out folder is. One that became a link meanwhile would have files of others replaced. @throws MediaPathError */
+async function rootOf(outDir: string): Promise<string> {
+  await mkdir(outDir, { recursive: true });
+  const root = await realpath(outDir);
+  const before = roots.get(outDir) ?? root;
+  roots.set(outDir, before);
+  if (before === root) return root;
+  throw new MediaPathError(
+    `${outDir} led to ${before} and now leads to ${root}, so no file is put there. Restore it, then resume.`,
+  );
+}
+
+/** Makes the folder, and says where it really is; a symbolic link on the way must not lead out of `outDir`. */
+async function makeFolder(outDir: string, folder: string): Promise<string> {
+  const root = await rootOf(outDir);
+  let reached = root;
+  for (const segment of relative(outDir, folder).split(/[\\/]/)) {
+    if (segment === "") continue;
+    const next = join(reached, segment);
+    await mkdir(next).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    reached = await realpath(next);
+    const inside = relative(root, reached);
+    if (inside.startsWith("..") || isAbsolute(inside)) {
+      throw new MediaPathError(
+        `${next} leads out of ${outDir}, so no file is put there. Remove that link, then resume.`,
+      );
+    }
+  }
+  return reached;
+}
+
+function safeSegments(name: string): readonly string[] {
+  const segments = name.split(/[\\/]/).filter((segment) => segment !== "");
+  return segments.length === 0 ? ["file"] : segments.map(safeSegment);
+}
+
+/** Two names that are safe only after a change may become one: a hash of the wanted name keeps them apart. */
+function safeSegment(segment: string): string {
+  const safe = safeFileName(segment);
+  return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
+}
+
+/** A name that differs from another file's only in case would be that file on many systems. */
+class NamesInFolder {
+  readonly #byFolded: Map<string, Set<string>>;
+
+  constructor(names: readonly string[]) {
+    this.#byFolded = new Map(names.map((name) => [foldCase(name), new Set()]));
+    for (const name of names) this.#byFolded.get(foldCase(name))!.add(name);
+  }
+
+  /** The name itself, or one apart from those that are there. */
+  add(requested: string): string {
+    const alike = this.#byFolded.get(foldCase(requested));
+    const name = alike === undefined || alike.has(requested) ? requested : withHash(requested, requested);
+    this.#byFolded.set(foldCase(name), (this.#byFolded.get(foldCase(name)) ?? new Set()).add(name));
+    return name;
+  }
+}
+
+function foldCase(name: string): string {
+  return name.normalize("NFC").toUpperCase().toLowerCase();
+}
+
+function withHash(safe: string, requested: string): string {
+  const extension = extname(safe);
+  const hash = createHash("sha256").update(requested).digest("hex").slice(0, 8);
+  return `${basename(safe, extension)}-${hash}${extension}`;
+}

@@ -1,0 +1,138 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
+import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import { syncFolder } from "../../kit/durable-file.ts";
+import { folderOfJournal } from "../../kit/journal-location.ts";
+import { InvalidOptionError } from "../errors.ts";
+import { ATTEMPT_MS } from "./notifier.ts";
+import { type NotifyOption, notifyTarget, type Send, senderOf, shownTarget } from "./send.ts";
+
+export interface NotifyOptions {
+  /**
+   * Who is notified when a run waits for a person, needs funds, cannot reach the service, failed or finished. Default:
+   * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, else none.
+   */
+  readonly notify?: NotifyOption | undefined;
+  /** The journal beside which the signing key lies, in `notify-key.pem`. */
+  readonly journal?: string | JournalStore | undefined;
+  /** Folder of the media store; the key lies beside it when the journal is no file. */
+  readonly mediaDir?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** Notifications of runs; see docs/notifications.md. */
+export interface Notifications {
+  /** Where news go, without what may be a secret in it; null: nowhere. */
+  readonly target: string | null;
+  /** Base64 of the 32 bytes that webhooks are verified with. Made at first use. */
+  publicKey(): Promise<string>;
+  /** Sends a test notification. Null when it was delivered, else the error. */
+  test(): Promise<string | null>;
+}
+
+/** Throws `InvalidOptionError` when the target is neither URL nor command. */
+export function openNotifications(options: NotifyOptions = {}): Notifications & { readonly send: Send | null } {
+  const env = options.env ?? process.env;
+  const target = notifyTarget(options.notify, env);
+  const key = () => signingKey(resolve(join(folderOf(options, env), "notify-key.pem")), env);
+  const send = target === null ? null : senderOf(target, key, env);
+  return {
+    send,
+    target: target === null ? null : shownTarget(target),
+    publicKey: async () => publicKeyOf(await key()),
+    test: async () => {
+      if (send === null) return "no target for notifications is set";
+      const at = Date.now();
+      const id = `test:${randomUUID()}`;
+      const body = JSON.stringify(testNotification(id, at));
+      return send({ id, event: "notify.test", body, attempt: 1, at }, AbortSignal.timeout(ATTEMPT_MS));
+    },
+  };
+}
+
+function testNotification(id: string, at: number): RunNotification {
+  const none = {
+    run: null,
+    pipeline: null,
+    title: null,
+    status: null,
+    reason: null,
+    step: null,
+    cost_usd: null,
+    next: null,
+  };
+  return {
+    id,
+    event: "notify.test",
+    at: new Date(at).toISOString(),
+    message: "Showrunner can reach you here.",
+    ...none,
+  };
+}
+
+function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyOptions["env"]>): string {
+  const file = journal ?? env.SHOWRUNNER_JOURNAL;
+  if (typeof file === "string") return folderOfJournal(file);
+  return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
+}
+
+/** An ed25519 private key in PKCS 8 is these bytes and the 32 of its seed. */
+const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** The key in SHOWRUNNER_NOTIFY_KEY (base64 of its 32 bytes), else the file's, which is created at first use with mode 0600. */
+export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
+  const { SHOWRUNNER_NOTIFY_KEY: given } = env;
+  if (given) return ofSeed(Buffer.from(given, "base64"));
+  try {
+    return createPrivateKey(await readFile(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw unusable(file);
+  }
+  await makeKey(file);
+  return createPrivateKey(await readFile(file));
+}
+
+/** Base64 of the raw 32 bytes, as `verifyWebhook` takes it. */
+export function publicKeyOf(key: KeyObject): string {
+  const { x = "" } = createPublicKey(key).export({ format: "jwk" });
+  return Buffer.from(x, "base64url").toString("base64");
+}
+
+/** Written whole before it has its name, so that of two processes the second finds the key of the first. */
+async function makeKey(file: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const part = `${file}.${randomUUID()}`;
+  try {
+    const handle = await open(part, "wx", 0o600);
+    try {
+      await handle.writeFile(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" }));
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await link(part, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    await syncFolder(dirname(file));
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+function ofSeed(seed: Buffer): KeyObject {
+  if (seed.length === 32)
+    return createPrivateKey({ key: Buffer.concat([PKCS8_HEAD, seed]), format: "der", type: "pkcs8" });
+  throw new InvalidOptionError(
+    "SHOWRUNNER_NOTIFY_KEY",
+    "is no base64 of 32 bytes; make one with: openssl rand -base64 32",
+  );
+}
+
+function unusable(file: string): InvalidOptionError {
+  return new InvalidOptionError(
+    "notify",
+    `${file} holds no ed25519 key; put it back, or remove it so that a new one is created.`,
+  );
+}

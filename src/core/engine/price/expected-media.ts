@@ -1,0 +1,145 @@
+import { ownText } from "../../kit/clean-text.ts";
+import type { LocalFunction } from "../../plan/draft.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
+import { measureMedia } from "../media/measure-media.ts";
+import type { PlanWarning } from "./totals.ts";
+
+type StepAt = (path: string) => PlanStep | undefined;
+
+/** A number of a medium that does not exist yet. */
+export interface Expected {
+  readonly value: number;
+  /** It may well be so many times more, or less. */
+  readonly factor: number;
+  /** What says so; null for a guess. */
+  readonly why: string | null;
+}
+
+/** How long a step's earlier result is, and whether the step is to be made again. */
+export type EarlierMs = (path: string) => { readonly ms: number; readonly isMadeAgain: boolean } | null;
+
+const GUESS = { value: 5000, factor: 4, why: null };
+/** What was asked for, or said by the author: files are cut to whole frames and samples. */
+const SAID = 1.1;
+/** Voices differ, and pause as they like. */
+const SPOKEN = 1.5;
+
+/** A pick or an approval is expected to stand for the first of what it has. */
+export function firstOf(source: PlanStep, stepAt: StepAt): PlanStep {
+  const [first] = traitsOf(source).standsFor;
+  const found = first === undefined ? undefined : stepAt(first.$ref.step);
+  return found === undefined ? source : firstOf(found, stepAt);
+}
+
+/** Of all that a pick or an approval may stand for; only a guess where they differ. */
+function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of: (step: PlanStep) => E): E | Expected {
+  const targets = traitsOf(source).standsFor.flatMap(({ $ref }) => stepAt($ref.step) ?? []);
+  const [first, ...others] = targets.map((target) => agreed(target, stepAt, of));
+  if (first === undefined) return of(source);
+  const isSame = others.every((other) => other?.value === first?.value);
+  return isSame || first === null ? first : { ...first, factor: GUESS.factor, why: null };
+}
+
+/** How long the sound or film of a step will be, in milliseconds. */
+export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
+  return agreed(source, stepAt, (step) => {
+    const made = earlier(step.path);
+    // What is made anew may be longer or shorter.
+    if (made !== null) return { value: made.ms, factor: made.isMadeAgain ? SPOKEN : 1, why: null };
+    const said = "policy" in step ? step.policy.expect?.durationMs : undefined;
+    if (said !== undefined) return { value: said, factor: SAID, why: "its expect" };
+    const input = inputOf(step);
+    const { duration_ms: durationMs, text, speed } = input;
+    if (typeof durationMs === "number") return { value: durationMs, factor: SAID, why: "its duration_ms" };
+    // Where nothing speaks, a text describes.
+    if (typeof text !== "string" || !("voice_id" in input)) return GUESS;
+    const value = Math.max(1000, spokenMs(text) / (typeof speed === "number" && speed > 0 ? speed : 1));
+    // Tags may ask for pauses of any length.
+    if (/[<[{]/.test(text)) return { ...GUESS, value };
+    return { value, factor: SPOKEN, why: `its text of ${text.length} characters` };
+  });
+}
+
+/** What the functions of a plan say of what they will make, by what is expected of what they are given, and by the uploads themselves. */
+export async function foreseenLengths(
+  plan: Plan,
+  functions: ReadonlyMap<string, LocalFunction>,
+): Promise<readonly PlanWarning[]> {
+  const stepAt = (path: string) => stepNamed(plan, path);
+  const known = new Map(await uploadedSeconds(plan, functions));
+  const warnings: PlanWarning[] = [];
+  const secondsOf = (media: unknown): number | null => {
+    const { $ref } = (media ?? {}) as { readonly $ref?: { readonly step: string } };
+    const source = $ref === undefined ? undefined : stepAt($ref.step);
+    return source === undefined ? null : secondsOfStep(firstOf(source, stepAt));
+  };
+  const secondsOfStep = (step: PlanStep): number | null => {
+    if (!known.has(step.path)) known.set(step.path, foreseen(step));
+    return known.get(step.path) ?? null;
+  };
+  const foreseen = (step: PlanStep): number | null => {
+    const code = functions.get(step.path);
+    if (step.kind === "task" && code?.kind === "task" && code.foresee !== undefined) {
+      const { seconds, warning } = code.foresee(step.input, secondsOf);
+      if (warning != null) warnings.push({ code: "length", step: step.path, message: ownText(warning) });
+      return seconds;
+    }
+    const { value, why } = expectedMs(step, stepAt);
+    return why === null ? null : value / 1000;
+  };
+  for (const step of plan.steps) if (step.kind === "task") secondsOfStep(step);
+  return warnings;
+}
+
+/** How long the films and sounds are that a plan uploads and whose length its functions look at, seconds; null where they do not show it. */
+function uploadedSeconds(plan: Plan, functions: ReadonlyMap<string, LocalFunction>) {
+  const foreseeing = plan.steps.filter(({ path }) => {
+    const code = functions.get(path);
+    return code?.kind === "task" && code.foresee !== undefined;
+  });
+  const looked = new Set(foreseeing.flatMap(({ needs }) => needs));
+  const uploads = plan.steps.filter((step) => step.kind === "upload").filter(({ path }) => looked.has(path));
+  return Promise.all(
+    uploads.map(async ({ path, yields, file }): Promise<readonly [string, number | null]> => {
+      if (yields === "image") return [path, null];
+      const facts = await measureMedia(file.path, yields);
+      return [path, "durationMs" in facts && facts.durationMs !== null ? facts.durationMs / 1000 : null];
+    }),
+  );
+}
+
+/** How long it is at most, where it is there or somebody said how long it will be; Infinity where that is reckoned or guessed. */
+export function longestMsOf({ value, factor }: Expected): number {
+  return factor <= SAID ? value * factor : Infinity;
+}
+
+/** How many times as wide as high the picture of a step will be; null where nothing says so. */
+export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
+  return agreed(source, stepAt, (step) => {
+    const { aspect_ratio: said } = inputOf(step);
+    const [, width, height] = /^(\d+):(\d+)$/.exec(typeof said === "string" ? said : "") ?? [];
+    const value = Number(width) / Number(height);
+    return value > 0 && Number.isFinite(value) ? { value, factor: SAID, why: `its aspect_ratio of ${said}` } : null;
+  });
+}
+
+function inputOf(step: PlanStep): { readonly [field: string]: Json } {
+  const input = traitsOf(step).submits?.input;
+  return typeof input === "object" && input !== null && !Array.isArray(input)
+    ? (input as { readonly [field: string]: Json })
+    : {};
+}
+
+const CHARACTER_MS = 70;
+/** More than a letter: a syllable, and a figure's word. */
+const MORE_MS = [
+  [/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu, 150],
+  [/\d/g, 230],
+] as const;
+
+function spokenMs(text: string): number {
+  const more = MORE_MS.map(([kind, ms]) => (text.match(kind)?.length ?? 0) * ms);
+  return more.reduce((sum, ms) => sum + ms, text.length * CHARACTER_MS);
+}

@@ -1,0 +1,81 @@
+import { formatDuration } from "../../kit/duration.ts";
+import type { AcceptedMedia } from "../../plan/schema/field.ts";
+import type { Expected } from "./expected-media.ts";
+
+type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
+
+/** What is expected of a medium, against what its field takes. */
+export interface MediaFit {
+  /** It will surely be refused. */
+  readonly problem: string | null;
+  /** What it must be, where it may or may not come out so. */
+  readonly condition: string | null;
+  /** As expected, moved to where it is accepted. */
+  readonly value: number;
+}
+
+interface Measure {
+  readonly expected: Expected;
+  readonly min: number;
+  readonly max: number;
+  readonly verb: string;
+  readonly said: (value: number) => string;
+  readonly otherwise: string;
+}
+
+/** Milliseconds of a sound or film that `step` makes. */
+export function fitDuration(
+  step: string,
+  expected: Expected,
+  { bounds, maxBytes }: Pick<Media, "bounds" | "maxBytes">,
+): MediaFit {
+  const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
+  const otherwise = `change that, or say how long ${step} will last: expect: { durationMs } in its options`;
+  const fit = fitted(step, { expected, min, max, verb: "last", said: formatDuration, otherwise });
+  // Stand-ins have 16 bytes a millisecond, and a header.
+  return { ...fit, value: Math.min(fit.value, maxBytes === null ? Infinity : (maxBytes - 100) / 16) };
+}
+
+/** How many times as wide as high the picture is that `step` makes. */
+export function fitRatio(step: string, expected: Expected | null, { bounds }: Pick<Media, "bounds">): MediaFit {
+  const { min_aspect_ratio: min = 0, max_aspect_ratio: max = Infinity } = bounds;
+  const said = (value: number) => `${Number(value.toFixed(2))} : 1`;
+  return fitted(step, {
+    expected: expected ?? { value: 1, factor: 2, why: null },
+    min,
+    max,
+    verb: "measure",
+    said,
+    otherwise: "change one of them",
+  });
+}
+
+/** Pixels of a picture of about that shape, within what the field takes; a small one, or the largest with such a side. */
+export function sizeWithin(
+  ratio: number,
+  { bounds }: Pick<Media, "bounds">,
+  largestPx?: number,
+): { width: number; height: number } {
+  const { min_dimension_px: min = 1, max_dimension_px: max = Infinity } = bounds;
+  const long = Math.max(ratio, 1 / ratio);
+  const wanted = largestPx === undefined ? 512 : largestPx / long;
+  const shorter = Math.round(Math.min(Math.max(wanted, min), Math.max(1, max / long)));
+  const longer = Math.round(Math.min(shorter * long, max));
+  return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
+}
+
+function fitted(step: string, { expected, min, max, verb, said, otherwise }: Measure): MediaFit {
+  const { value, factor, why } = expected;
+  const [least, most] = [value / factor, value * factor];
+  const needed =
+    most <= max ? `${said(min)} or more` : least >= min ? `${said(max)} at most` : `${said(min)} to ${said(max)}`;
+  const isIn = least >= min && most <= max;
+  const isOut = why !== null && (most < min || least > max);
+  return {
+    problem: isOut
+      ? `${step} is expected to ${verb} ${said(value)} by ${why}, and must ${verb} ${needed}; ${otherwise}`
+      : null,
+    condition: isIn || isOut ? null : `${step} must ${verb} ${needed}`,
+    value: Math.min(Math.max(value, min), max),
+  };
+}

@@ -1,0 +1,199 @@
+import { hash, randomBytes } from "node:crypto";
+import type { AgreedQuote } from "../../journal/events.ts";
+import type { IssuedQuote, QuoteStore } from "../../journal/quotes.ts";
+import { DAY_MS } from "../../kit/duration.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { own } from "../../kit/own.ts";
+import { canonicalJson, fingerprint, traitsOf } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
+import type { StepPrice } from "./step-price.ts";
+import { openSteps, total } from "./totals.ts";
+
+/** How long somebody may take to say yes. Whatever they take, prices are asked for again at the start. */
+const VALID_MS = DAY_MS;
+/** Steps of which a quote keeps what they were, to say which has changed. */
+const MOST_STEPS = 1_000;
+/** Differences that are listed. */
+const MOST_CHANGES = 8;
+
+/** What somebody says yes to: a plan, or what is made again in a run, with its prices. */
+export interface Offered {
+  /** The run in which it is made; null: a new one. */
+  readonly runId: string | null;
+  readonly plan: Plan;
+  /** Those that are priced. */
+  readonly steps: readonly PlanStep[];
+  /** What else has to be the same. */
+  readonly state: string | null;
+  readonly input: Json;
+  readonly prices: readonly StepPrice[];
+  readonly maxUnquotedMicros: number | null;
+}
+
+/** A plan that is to be run for the first time, as somebody agrees to it. */
+export function newRun(
+  { plan, parsedInput: input }: { readonly plan: Plan; readonly parsedInput: Json },
+  { prices }: Pick<Offered, "prices">,
+  maxUnquotedMicros: number | null,
+): Offered {
+  return { runId: null, plan, steps: plan.steps, state: null, input, prices, maxUnquotedMicros };
+}
+
+/** What a quote was made of, as its journal keeps it. */
+type Basis = {
+  readonly runId: string | null;
+  readonly plan: string;
+  readonly input: { readonly [field: string]: string };
+  /** Path, hash, and what it comes to at most; null: open-ended. */
+  readonly steps: readonly (readonly [path: string, hash: string, mostMicros: number | null])[];
+  readonly maximumMicros: number;
+  readonly open: readonly string[];
+};
+
+interface OffersParts {
+  readonly store: QuoteStore & { readonly isReadOnly?: boolean };
+  readonly account: string;
+  readonly now: () => number;
+}
+
+export const NO_OFFER: Offer = { id: null, maximumUsd: null, expiresAt: null };
+
+/** The quotes that are issued, and what somebody agreed to with each. */
+export class Offers {
+  readonly #parts: OffersParts;
+
+  constructor(parts: OffersParts) {
+    this.#parts = parts;
+  }
+
+  /** Keeps it in the journal, so that it can be agreed to. A journal that takes no write issues none. */
+  async issue(offered: Offered): Promise<Offer> {
+    const { store, account, now } = this.#parts;
+    const basis = basisOf(offered);
+    if (store.isReadOnly === true) return { ...NO_OFFER, maximumUsd: formatUsd(basis.maximumMicros) };
+    const at = now();
+    const digest = hash("sha256", canonicalJson([basis, randomBytes(16).toString("hex")])!);
+    const id = `quote_${digest.slice(0, 24)}`;
+    const expiresAt = at + VALID_MS;
+    await store.issueQuote({ id, account, basis, expiresAt }, at);
+    return { id, maximumUsd: formatUsd(basis.maximumMicros), expiresAt };
+  }
+
+  /**
+   * What was agreed to with a quote, where what is to be bought is still that. @throws QuoteRefusedError with what changed and
+   * another quote
+   */
+  async agreed(id: string, offered: Offered): Promise<AgreedQuote> {
+    const issued = await this.#issued(id);
+    const refusal = this.#refusal(issued, offered);
+    if (refusal !== null) throw await this.#refused(id, refusal, offered);
+    const { maximumMicros, open } = issued!.basis as Basis;
+    return { quote: id, maximumMicros, open };
+  }
+
+  /** Uses it up for this run: no other run can be started with it. @throws QuoteRefusedError where another was faster */
+  async use(id: string, runId: string, offered: Offered): Promise<void> {
+    if (await this.#parts.store.useQuote(id, runId, this.#parts.now())) return;
+    const refusal = this.#refusal(await this.#issued(id), offered) ?? { why: "expired", changes: [] };
+    throw await this.#refused(id, refusal, offered);
+  }
+
+  async #issued(id: string): Promise<IssuedQuote | null> {
+    const issued = await this.#parts.store.issuedQuote(id);
+    return issued?.account === this.#parts.account ? issued : null;
+  }
+
+  #refusal(issued: IssuedQuote | null, offered: Offered): QuoteRefusal | null {
+    if (issued === null) return { why: "unknown", changes: ["it was not issued here, or expired long ago"] };
+    const { usedBy, expiresAt } = issued;
+    const was = issued.basis as Basis;
+    const is = basisOf(offered);
+    const isPlan = was.runId === is.runId && was.plan === is.plan && isSame(was.input, is.input);
+    // What was made again in a run is no part of it any more.
+    if (usedBy !== null && (usedBy !== offered.runId || !isPlan)) {
+      return { why: "used", changes: [`run ${usedBy} was started with it`] };
+    }
+    if (usedBy === null && expiresAt <= this.#parts.now())
+      return { why: "expired", changes: [`it was valid until ${new Date(expiresAt).toISOString()}`] };
+    if (!isPlan) return { why: "plan", changes: planChanges(was, is) };
+    const opened = is.open.filter((path) => !was.open.includes(path));
+    if (is.maximumMicros <= was.maximumMicros && opened.length === 0) return null;
+    return { why: "price", changes: priceChanges(was, is, opened) };
+  }
+
+  async #refused(id: string, { why, changes }: QuoteRefusal, offered: Offered): Promise<QuoteRefusedError> {
+    const more = changes.length - MOST_CHANGES;
+    const listed = more > 0 ? [...changes.slice(0, MOST_CHANGES), `… and ${more} more`] : changes;
+    return new QuoteRefusedError(id, { why, changes: listed }, await this.issue(offered));
+  }
+}
+
+function basisOf({ runId, plan, steps, state, input, prices, maxUnquotedMicros }: Offered): Basis {
+  const most = new Map(prices.map(({ step, mostMicros }) => [step, mostMicros]));
+  const bounded = prices.map((price) => withinUnquoted(price, plan, maxUnquotedMicros));
+  const open = openSteps(bounded);
+  // What is open-ended is no part of the yes.
+  const known = bounded.map((price) =>
+    price.mostMicros === null ? { ...price, costMicros: 0, mostMicros: 0 } : price,
+  );
+  const { max } = total({ ...plan, steps }, known).totalMicros;
+  const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? input : { input };
+  return {
+    runId,
+    plan: fingerprint({ ...(runId === null ? { plan } : { steps }), state } as unknown as Json),
+    input: Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shortHash(value)])),
+    steps: steps.slice(0, MOST_STEPS).map((step) => [step.path, shortHash(step), most.get(step.path) ?? null]),
+    maximumMicros: max ?? 0,
+    open,
+  };
+}
+
+/** A job whose price nothing bounds may cost what the operator allows for one without a price. */
+function withinUnquoted(price: StepPrice, { steps }: Plan, maxUnquotedMicros: number | null): StepPrice {
+  if (price.mostMicros !== null || maxUnquotedMicros === null) return price;
+  const step = steps.find(({ path }) => path === price.step);
+  const isJob = step !== undefined && traitsOf(step).pricing.by === "quote";
+  return isJob ? { ...price, mostMicros: maxUnquotedMicros } : price;
+}
+
+function planChanges(was: Basis, is: Basis): readonly string[] {
+  if (was.runId !== is.runId) return [was.runId === null ? "it is for a new run" : `it is for run ${was.runId}`];
+  const fields = [...new Set([...Object.keys(was.input), ...Object.keys(is.input)])];
+  const inputs = fields.filter((name) => own(was.input, name) !== own(is.input, name));
+  const before = new Map(was.steps.map(([path, digest]) => [path, digest]));
+  const after = new Map(is.steps.map(([path, digest]) => [path, digest]));
+  const changes = [
+    ...inputs.map((name) => `input.${name} is another`),
+    ...is.steps.flatMap(([path, digest]) => {
+      if (!before.has(path)) return [`${path} is new`];
+      return before.get(path) === digest ? [] : [`${path} changed`];
+    }),
+    ...was.steps.flatMap(([path]) => (after.has(path) ? [] : [`${path} is gone`])),
+  ];
+  const rest = was.runId === null ? "what it returns, or its limits, changed" : `run ${was.runId} has changed since`;
+  return changes.length > 0 ? changes : [rest];
+}
+
+function priceChanges(was: Basis, is: Basis, opened: readonly string[]): readonly string[] {
+  const before = new Map(was.steps.map(([path, , most]) => [path, most]));
+  const raised = is.steps.flatMap(([path, , most]) => {
+    const earlier = before.get(path) ?? null;
+    return earlier === null || most === null || most <= earlier
+      ? []
+      : [`${path} costs at most ${formatUsd(most)} USD, not ${formatUsd(earlier)}`];
+  });
+  const whole = `all of it costs at most ${formatUsd(is.maximumMicros)} USD; agreed to were ${formatUsd(was.maximumMicros)}`;
+  return [
+    ...(is.maximumMicros > was.maximumMicros ? [whole, ...raised] : []),
+    ...opened.map((path) => `${path} is open-ended now`),
+  ];
+}
+
+function isSame(one: Basis["input"], other: Basis["input"]): boolean {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+function shortHash(value: unknown): string {
+  return hash("sha256", canonicalJson(value) ?? "").slice(0, 12);
+}

@@ -1,0 +1,229 @@
+import { greyPng, plainWav } from "../../kit/placeholder-media.ts";
+import type { Catalog } from "../../plan/index.ts";
+import { resolveInput, traitsOf } from "../../plan/index.ts";
+import { PLACEHOLDER_MEDIA, PLACEHOLDER_VOICE } from "../../plan/kinds/bind-reference.ts";
+import type { Json, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
+import { isReference } from "../../plan/references.ts";
+import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { EstimateCache } from "./estimates.ts";
+import { type EarlierMs, expectedMs, expectedRatio, firstOf, longestMsOf } from "./expected-media.ts";
+import { fitDuration, fitRatio, type MediaFit, sizeWithin } from "./media-fit.ts";
+import { boundAt, sampleValue, textOf } from "./sample-value.ts";
+
+type Ref = Reference["$ref"];
+
+/** A place of an input whose result does not exist yet. */
+export interface PendingPlace {
+  readonly field: string;
+  /** Path of the step that will make it. */
+  readonly step: string;
+  /** Null where nothing can take its place: the id there is of no medium, and what is said of it means nothing. */
+  readonly by: "placeholder" | null;
+  /** A choice among values: which others may be given beside it hangs on what it will be. */
+  readonly isChoice: boolean;
+}
+
+/** An input whose price can be asked although some of what it reads does not exist yet. */
+export interface PlaceholderInput {
+  readonly input: Json;
+  /** With the longest and greatest that may come; the same where nothing is open, null where nothing bounds it. */
+  readonly largest: Json | null;
+  readonly pending: readonly PendingPlace[];
+  /** Media that will surely be refused. */
+  readonly problems: readonly Problem[];
+  /** What media must be, where it is not sure that they will, and the step that makes them. */
+  readonly conditions: readonly { readonly step: string; readonly message: string }[];
+}
+
+export interface PlaceholderSources {
+  readonly step: (path: string) => PlanStep | undefined;
+  readonly catalog: Pick<Catalog, "model">;
+  readonly estimates: EstimateCache;
+  readonly media: MediaStore;
+  /** What a reference is resolved to, undefined for what is left out; null: its step has not ended. */
+  readonly resolved: (ref: Ref) => { readonly value: Json | undefined } | null;
+  /** Of a run that is there. */
+  readonly earlierMs?: EarlierMs | undefined;
+}
+
+export type Requested = Pick<SubmittingStep, "path" | "model" | "input">;
+
+interface Place {
+  readonly ref: Ref;
+  readonly field: string;
+  readonly schema: SchemaLocation | null;
+  /** Of the list that it stands in. */
+  readonly maxItems?: number | null;
+}
+
+/** `most`: the longest or greatest in its place; null where nothing bounds it. */
+type Made = Pick<PendingPlace, "by"> & {
+  readonly value: Json;
+  readonly most: Json | null;
+  readonly fits?: readonly MediaFit[];
+};
+
+/** The input of a step with placeholders for the results that do not exist yet, as its model accepts them. */
+export async function placeholderInput(step: Requested, sources: PlaceholderSources): Promise<PlaceholderInput> {
+  const schema = sources.catalog.model(step.model)?.inputSchema;
+  const root = { field: "input", schema: schema === undefined ? null : schemaLocation(schema) };
+  const values = new Map<Ref, Json | undefined>();
+  const largest = new Map<Ref, Json | null>();
+  const pending: PendingPlace[] = [];
+  const problems: Problem[] = [];
+  const conditions: PlaceholderInput["conditions"][number][] = [];
+  for (const place of placesOf(step.input, root)) {
+    const { ref, field } = place;
+    const known = sources.resolved(ref) ?? fileOf(ref, sources);
+    if (known !== null) {
+      values.set(ref, known.value);
+      continue;
+    }
+    const { value, most, by, fits = [] } = await made(step, place, sources);
+    values.set(ref, value);
+    largest.set(ref, most);
+    pending.push({ field, step: ref.step, by, isChoice: isChoice(place) });
+    for (const { problem, condition } of fits) {
+      if (problem !== null) problems.push({ code: "media-bounds", step: step.path, field, message: problem });
+      if (condition !== null) conditions.push({ step: ref.step, message: condition });
+    }
+  }
+  const input = resolveInput(step.input, (ref) => values.get(ref));
+  const isBounded = ![...largest.values()].includes(null);
+  const most = isBounded ? resolveInput(step.input, (ref) => largest.get(ref) ?? values.get(ref)) : null;
+  return { input, largest: most === null ? null : fitted(most, root.schema), pending, problems, conditions };
+}
+
+/** Texts made of pieces, each of the greatest length, as long as their field takes. */
+function fitted(input: Json, schema: SchemaLocation | null): Json {
+  if (typeof input === "string") return input.slice(0, schema?.most("maxLength") ?? undefined);
+  if (typeof input !== "object" || input === null) return input;
+  if (Array.isArray(input)) return input.map((item, index) => fitted(item, schema?.item(index) ?? null));
+  const entries = Object.entries(input).map(([key, item]) => [key, fitted(item, schema?.property(key) ?? null)]);
+  return Object.fromEntries(entries);
+}
+
+/** Every reference with the field that it stands in; the pieces of a text stand in the field of the text. */
+function placesOf(input: Json, at: Omit<Place, "ref">): readonly Place[] {
+  if (typeof input !== "object" || input === null) return [];
+  if (isReference(input)) return [{ ...at, ref: input.$ref }];
+  const { field, schema } = at;
+  if (Array.isArray(input)) {
+    const maxItems = schema?.most("maxItems") ?? null;
+    return input.flatMap((item: Json, index) =>
+      placesOf(item, { field: `${field}[${index}]`, schema: schema?.item(index) ?? null, maxItems }),
+    );
+  }
+  if ("$text" in input) return (input.$text as readonly Json[]).flatMap((piece) => placesOf(piece, at));
+  return Object.entries(input).flatMap(([key, item]) =>
+    placesOf(item, { field: `${field}.${key}`, schema: schema?.property(key) ?? null }),
+  );
+}
+
+function isChoice({ ref, schema }: Place): boolean {
+  if (ref.as !== "value") return false;
+  const examples = schema?.takes.what === "json" ? schema.examples() : [];
+  return examples.length !== 1 || typeof examples[0] !== "string";
+}
+
+function fileOf({ step }: Ref, sources: PlaceholderSources): { readonly value: Json } | null {
+  const source = sources.step(step);
+  const file = source === undefined ? null : traitsOf(source).file;
+  return file === null ? null : { value: { source: "upload", sha256: file.sha256 } };
+}
+
+async function made(step: { readonly model: string }, place: Place, sources: PlaceholderSources): Promise<Made> {
+  const { ref } = place;
+  const source = sources.step(ref.step);
+  if (ref.as === "value") {
+    if (source === undefined) return { value: null, most: null, by: null };
+    return { value: sampleOf(source, ref, sources), most: mostOf(source, place, sources), by: "placeholder" };
+  }
+  if (ref.as === "voice") {
+    const voice = await sources.estimates.anyVoice(step.model);
+    if (voice === null) return { value: PLACEHOLDER_VOICE, most: null, by: null };
+    return { value: voice, most: voice, by: "placeholder" };
+  }
+  const takes = place.schema?.takes.what === "media" ? place.schema.takes : ANY_MEDIA;
+  const { bytes = null, longest = null, fits = [] } = source === undefined ? {} : medium(source, ref, takes, sources);
+  const value = bytes === null ? PLACEHOLDER_MEDIA : await uploaded(bytes, sources);
+  const most = longest === null ? null : await uploaded(longest, sources);
+  const by = bytes === null ? null : "placeholder";
+  if (ref.output !== "all") return { value, most, by, fits };
+  const all = (length: number, one: Json) => Array.from({ length }, () => one);
+  const isCounted = source !== undefined && "outputs" in source;
+  const mostCount = isCounted ? source.outputs : (takes.bounds.maxItems ?? place.maxItems ?? null);
+  const isBounded = most !== null && mostCount !== null;
+  return { value: all(countOf(source, takes), value), most: isBounded ? all(mostCount, most) : null, by, fits };
+}
+
+/** The longest text or the greatest number that the field takes and the step may yield; null: anything. */
+function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderSources): Json | null {
+  const first = firstOf(source, step);
+  const yields = ("schema" in first ? first.schema : null) ?? true;
+  const types = schema?.takes.what === "json" ? schema.takes.types : [];
+  const isText = types.length === 0 || types.includes("string");
+  const keyword = isText ? "maxLength" : "maximum";
+  const bounds = [schema?.most(keyword) ?? null, boundAt(yields, ref.at ?? [], keyword)].filter((one) => one !== null);
+  const isChoice = !isText && !types.some((type) => type === "number" || type === "integer");
+  if (isChoice || ref.output === "all" || bounds.length === 0) return null;
+  const most = Math.min(...bounds);
+  if (!isText) return most;
+  // Of a choice among texts, which one is not known.
+  const isClosed = schema !== null && (schema.examples().length !== 1 || schema.examples()[0] !== "x");
+  return isClosed || most > MOST_CHARACTERS ? null : textOf(most);
+}
+
+type Media = Extract<AcceptedMedia, { readonly what: "media" }>;
+const ANY_MEDIA: Media = { what: "media", kinds: [], maxBytes: null, bounds: {} };
+const MOST_CHARACTERS = 200_000;
+/** Longer side of the largest picture that a model makes. */
+const LARGEST_PX = 4096;
+/** Of a longer stand-in the upload alone would take its time. */
+const LONGEST_MS = 15 * 60_000;
+
+/** A grey picture or silence, of the expected shape or length, and of the greatest; no few lines can make a film. */
+function medium(source: PlanStep, { kind, step: path }: Ref, takes: Media, { step, earlierMs }: PlaceholderSources) {
+  if (kind === "image") {
+    const fit = fitRatio(path, expectedRatio(source, step), takes);
+    const largest = sizeWithin(fit.value, takes, LARGEST_PX);
+    return { bytes: picture(sizeWithin(fit.value, takes)), longest: picture(largest), fits: [fit] };
+  }
+  const expected = expectedMs(source, step, earlierMs);
+  const fit = fitDuration(path, expected, takes);
+  const longestMs = Math.min(longestMsOf(expected), takes.bounds.max_duration_ms ?? Infinity);
+  const isAudio = kind === "audio";
+  const longest = isAudio && longestMs <= LONGEST_MS ? plainWav(longestMs) : null;
+  return { bytes: isAudio ? plainWav(fit.value) : null, longest, fits: kind === undefined ? [] : [fit] };
+}
+
+/** Thousands of steps take the same. */
+const pictures = new Map<string, Uint8Array>();
+
+function picture({ width, height }: { readonly width: number; readonly height: number }): Uint8Array {
+  const key = `${width}x${height}`;
+  const bytes = pictures.get(key) ?? greyPng(width, height);
+  pictures.set(key, bytes);
+  return bytes;
+}
+
+async function uploaded(bytes: Uint8Array, { media }: PlaceholderSources): Promise<Json> {
+  const { sha256 } = await media.put({ bytes });
+  return { source: "upload", sha256 };
+}
+
+/** How many results a reference to all of them stands for. */
+function countOf(source: PlanStep | undefined, { bounds }: Media): number {
+  if (source !== undefined && "outputs" in source) return source.outputs;
+  const { minItems = 1, maxItems = Infinity } = bounds;
+  return Math.min(Math.max(1, minItems), maxItems);
+}
+
+/** A value of the right shape where a schema tells it, else text. */
+function sampleOf(source: PlanStep, ref: Ref, { step }: PlaceholderSources): Json {
+  const first = firstOf(source, step);
+  const schema = "schema" in first ? first.schema : null;
+  const value = sampleValue(schema ?? true, ref.at);
+  return ref.output === "all" && !Array.isArray(value) ? [value] : value;
+}

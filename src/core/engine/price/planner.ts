@@ -1,0 +1,312 @@
+import { resolve } from "node:path";
+import type { Client } from "../../api/index.ts";
+import { type Catalog, type ChatLook, lookForChat, readCatalog, withFamilies } from "../../catalog/index.ts";
+import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
+import type { Families } from "../../families/index.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import {
+  type AppliedProfile,
+  chatModelsOf,
+  filesOf,
+  type JobLimits,
+  modelsOf,
+  type Overlay,
+  type PlanOutcome,
+  planStepwise,
+  profileModels,
+  profileProblems,
+  traitsOf,
+  withOverlay,
+} from "../../plan/index.ts";
+import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
+import { isCacheable } from "../../run/request-identity.ts";
+import type { UploadHandles } from "../media/handles.ts";
+import { measureFiles } from "../media/measure-files.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { InputDoor } from "../options/input-door.ts";
+import { limitsOf } from "../options/job-limits.ts";
+import type { PlanOptions } from "../options/options.ts";
+import { explainPreview, previewReuse, type ReusePreview } from "../reuse/explain.ts";
+import type { ResultCache } from "../reuse/result-cache.ts";
+import { EstimateCache } from "./estimates.ts";
+import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
+import type { ExpectedDurations } from "./expected-durations.ts";
+import type { EarlierMs } from "./expected-media.ts";
+import { foreseenLengths } from "./expected-media.ts";
+import { withoutModerated } from "./moderated-options.ts";
+import { NO_OFFER, newRun, Offers } from "./offers.ts";
+import {
+  type PlaceholderInput,
+  type PlaceholderSources,
+  placeholderInput,
+  type Requested,
+} from "./placeholder-input.ts";
+import { planBasis } from "./plan-basis.ts";
+import { pricePlan, type Quote, unplanned } from "./quote.ts";
+import { missingRequirements } from "./requirements.ts";
+import type { StepPrice } from "./step-price.ts";
+import { settleDoubts, unreadTables } from "./tables.ts";
+import { type PlanWarning, textsTwice, unlistedChats } from "./totals.ts";
+
+/** Steps whose price says why they are not reused from an earlier run, at most. */
+const EXPLAINED = 100;
+/** Catalog entries and estimates are believed for so long, milliseconds. */
+const CACHE_MS = 5 * 60_000;
+
+export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
+  readonly draft: Draft;
+  /** {@link planBasis} of it. */
+  readonly basis: string;
+  /** The profile that it was planned with; null: as it is written. */
+  readonly profile: AppliedProfile | null;
+  /** What does not stand in its way. */
+  readonly warnings: readonly PlanWarning[];
+};
+
+/** A plan, with what was found on the way. */
+type Outcome = PlanOutcome & { readonly warnings: readonly PlanWarning[] };
+
+export interface PlannerParts {
+  readonly client: Client;
+  readonly service: "hosted" | "local";
+  /** Why nothing can be priced: the service was opened without a key. */
+  readonly missingKey: Error | null;
+  readonly media: MediaStore;
+  readonly handles: UploadHandles;
+  readonly store: JournalStore;
+  readonly account: string;
+  readonly now: () => number;
+  readonly cache: ResultCache;
+  /** What is known of models beyond their schemas. */
+  readonly families: Families;
+  readonly durations: ExpectedDurations;
+  /** What uploads may name besides what the service itself serves. */
+  readonly door: InputDoor;
+}
+
+export interface PricingOptions {
+  readonly maxUnquotedMicros: number | null;
+  /** Whether what an earlier run made is priced at zero. Default false. */
+  readonly reuse?: boolean | undefined;
+  /** Steps that are to be made again, whatever an earlier run made. */
+  readonly again?: ReadonlySet<string> | undefined;
+  /** Of a run of which steps are made again. */
+  readonly earlierMs?: EarlierMs | undefined;
+  /** Jobs at once. Default: as of a run that does not say. */
+  readonly limits?: JobLimits | undefined;
+  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. Default true. */
+  readonly isForecast?: boolean | undefined;
+}
+
+type PlanFromOptions = Pick<PlanOptions, "filesFrom"> &
+  Pick<Overlay, "edits" | "texts"> & { readonly stored?: readonly FileFacts[] };
+
+interface Kept<T> {
+  readonly at: number;
+  readonly answer: Promise<T>;
+}
+
+/** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
+export class Planner {
+  readonly estimates: EstimateCache;
+  readonly offers: Offers;
+  readonly #parts: PlannerParts;
+  readonly #models = new Map<string, Kept<Awaited<ReturnType<Client["model"]>>>>();
+  readonly #chats = new Map<string, Kept<ChatLook>>();
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+    this.estimates = new EstimateCache(parts.client, parts.now, CACHE_MS);
+    this.offers = new Offers(parts);
+  }
+
+  /** Plans it as written, or as one of its profiles would have it. */
+  async plan(
+    pipeline: Pipeline,
+    input: unknown,
+    { profile: name, filesFrom }: PlanOptions = {},
+  ): Promise<Planned | { readonly ok: false; readonly problems: readonly Problem[] }> {
+    const drafted = draft(pipeline, input);
+    const chosen = name === undefined ? { profile: null } : this.#profile(pipeline, name);
+    const wrong = "problem" in chosen ? [chosen.problem] : [];
+    if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
+    const profile = "problem" in chosen ? null : chosen.profile;
+    const { basis, make } = await this.planFrom(drafted.draft, profile, { filesFrom });
+    const produced = await make();
+    const missing = await missingRequirements(drafted.draft.functions);
+    const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems), ...missing];
+    return produced.ok && problems.length === 0
+      ? {
+          ...produced,
+          warnings: [
+            ...produced.warnings,
+            ...(await foreseenLengths(produced.plan, drafted.draft.functions)),
+            ...textsTwice(drafted.draft.steps),
+          ],
+          draft: drafted.draft,
+          basis: basis(),
+          profile,
+        }
+      : { ok: false, problems };
+  }
+
+  /**
+   * Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone;
+   * `edits`, `texts`: what somebody changed above the profile; `filesFrom`: what uploads may read.
+   */
+  async planFrom(
+    drafted: Draft,
+    profile: AppliedProfile | null,
+    { stored = [], filesFrom, ...own }: PlanFromOptions = {},
+  ): Promise<{ readonly basis: () => string; readonly make: () => Promise<Outcome> }> {
+    const overlay = { profile, ...own };
+    const requested = withOverlay(drafted, overlay);
+    const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door(filesFrom), stored);
+    const named = profile === null ? [] : profileModels(profile);
+    const chats = chatModelsOf(requested);
+    const said = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
+    // What a hosted service knows of a chat model before it is asked is not documented: there it is no proof.
+    const isProof = this.#parts.service === "local";
+    const catalog = isProof ? said : { ...said, lacksChat: () => false };
+    const doubtful = isProof ? [] : unlistedChats(chats, said);
+    const make = async (): Promise<Outcome> => {
+      const work = new LongWork();
+      await work.pause(requested.steps.length);
+      const produced = await withoutModerated(
+        (out) => work.finish(planStepwise(requested, { catalog, files, out })),
+        (made) => (made.ok ? { plan: made.plan, steps: made.plan.steps } : null),
+        (plan, steps) => this.price(plan, { maxUnquotedMicros: null, isForecast: false }, steps),
+      );
+      await work.pause(requested.steps.length);
+      const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
+      if (wrong.length > 0)
+        return { ok: false, problems: [...wrong, ...(produced.ok ? [] : produced.problems)], warnings: [] };
+      const settled = await settleDoubts(
+        produced,
+        ({ plan }) => plan.steps,
+        ({ plan }, steps) => this.price(plan, { maxUnquotedMicros: null, isForecast: false }, steps),
+      );
+      return {
+        ...settled,
+        warnings: [...unreadTables(modelsOf(requested), catalog), ...doubtful, ...settled.warnings],
+      };
+    };
+    return { basis: () => planBasis(drafted, overlay, { catalog, files }), make };
+  }
+
+  async quote(
+    pipeline: Pipeline,
+    input: unknown,
+    { profile, filesFrom, isOffered, ...pricing }: PricingOptions & PlanOptions & { readonly isOffered: boolean },
+  ): Promise<Quote> {
+    const produced = await this.plan(pipeline, input, { profile, filesFrom });
+    if (produced.ok) {
+      const quote = await this.price(produced.plan, pricing);
+      const isPriced = quote.ok && this.#parts.missingKey === null && isOffered;
+      const offer = isPriced ? await this.offers.issue(newRun(produced, quote, pricing.maxUnquotedMicros)) : NO_OFFER;
+      return { ...quote, ...offer, warnings: [...produced.warnings, ...quote.warnings] };
+    }
+    return unplanned(produced.problems);
+  }
+
+  /** `only`: these steps of the plan, not all. */
+  async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
+    const { handles, media, durations, missingKey } = this.#parts;
+    const { maxUnquotedMicros, reuse = false } = options;
+    await durations.load(plan.steps);
+    const reusePreview = reuse ? await previewReuse(plan, this.#parts.cache, options.again) : undefined;
+    const { limits = limitsOf(undefined), isForecast = true } = options;
+    const catalog = await this.#catalogOf(only ?? plan.steps);
+    const prices = {
+      catalog,
+      handles,
+      estimates: this.estimates,
+      media,
+      durations,
+      maxUnquotedMicros,
+      earlierMs: options.earlierMs,
+      reusePreview,
+      missingKey,
+    };
+    const quote = await pricePlan(plan, { ...prices, limits, isForecast }, only);
+    return reusePreview === undefined ? quote : { ...quote, prices: this.#explained(quote.prices, plan, reusePreview) };
+  }
+
+  async placeholders(
+    step: Requested,
+    { plan, resolved }: { readonly plan: Plan } & Pick<PlaceholderSources, "resolved">,
+  ): Promise<PlaceholderInput> {
+    const catalog = await this.#catalog([step.model]);
+    const stepAt = (path: string) => stepNamed(plan, path);
+    return placeholderInput(step, {
+      step: stepAt,
+      catalog,
+      resolved,
+      estimates: this.estimates,
+      media: this.#parts.media,
+    });
+  }
+
+  expand(
+    step: ExpandingStep,
+    drafted: Draft,
+    { plan, overlay, filesFrom, maxUnquotedMicros }: Surroundings,
+  ): Promise<Expansion> {
+    const catalog = (models: readonly string[]) => this.#catalog(models);
+    const price = (whole: Plan, only: readonly PlanStep[]) =>
+      this.price(whole, { maxUnquotedMicros, isForecast: false }, only);
+    const door = this.#door(filesFrom);
+    return expandPlan(step, drafted, { plan, overlay, media: this.#parts.media, door, catalog, price });
+  }
+
+  /** What the service gives out may be given back to it, wherever it is. */
+  #door(filesFrom: readonly string[] | undefined): InputDoor {
+    const { client, door } = this.#parts;
+    const files = filesFrom === undefined ? {} : { filesFrom: filesFrom.map((path) => resolve(path)) };
+    return { ...door, ...files, inside: [...door.inside, new URL(client.baseUrl).origin] };
+  }
+
+  /** With why each step is made anew: of the first ones, which is what somebody reads. */
+  #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
+    let left = EXPLAINED;
+    return prices.map((price) => {
+      const step = stepNamed(plan, price.step);
+      const isCreated = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
+      if (!isCreated || left-- <= 0) return price;
+      return { ...price, anew: explainPreview(step, reusePreview).why };
+    });
+  }
+
+  #profile(pipeline: Pipeline, name: string) {
+    const isLocal = pipeline.profiles?.[name]?.service === "local";
+    if (!isLocal || this.#parts.service === "local") return profileNamed(pipeline.profiles, name);
+    const message = `profile ${name} runs on the local service only; open it with local: true, or say --local`;
+    return { problem: { code: "profile-service", step: null, field: "profile", message } };
+  }
+
+  #catalogOf(steps: readonly PlanStep[]): Promise<Catalog> {
+    const models = steps.flatMap((step) => traitsOf(step).submits?.model ?? []);
+    return this.#catalog([...new Set(models)]);
+  }
+
+  /** Read once for a quote and the run that follows it; the service has the last word anyway. */
+  async #catalog(ids: readonly string[], chats: readonly string[] = []): Promise<Catalog> {
+    const { client, families } = this.#parts;
+    const model = (id: string) => this.#once(this.#models, id, () => client.model(id));
+    const asked = { models: () => client.models(), model, modelJobs: (id: string) => client.modelJobs(id) };
+    const looks = chats.map((id) => this.#once(this.#chats, id, () => lookForChat(asked, id)));
+    return withFamilies(await readCatalog(asked, ids, looks), families);
+  }
+
+  #once<T>(kept: Map<string, Kept<T>>, id: string, ask: () => Promise<T>): Promise<T> {
+    const { now } = this.#parts;
+    const stored = kept.get(id);
+    if (stored !== undefined && now() - stored.at < CACHE_MS) return stored.answer;
+    const answer = ask();
+    kept.set(id, { at: now(), answer });
+    answer.catch(() => kept.delete(id));
+    return answer;
+  }
+}

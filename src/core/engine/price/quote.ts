@@ -1,0 +1,289 @@
+import PQueue from "p-queue";
+import { type CleanText, cleanText } from "../../kit/clean-text.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { criticalPath, expectedSpanMs } from "../../plan/critical-path.ts";
+import { type Catalog, type JobLimits, optionsAround, traitsOf } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
+import type { Offer } from "../errors.ts";
+import type { UploadHandles } from "../media/handles.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { ReusePreview } from "../reuse/explain.ts";
+import type { EstimateCache, Estimated } from "./estimates.ts";
+import type { ExpectedDurations } from "./expected-durations.ts";
+import type { EarlierMs } from "./expected-media.ts";
+import { type ExpiryRisk, expiryRisks } from "./expiry-risks.ts";
+import { NO_OFFER } from "./offers.ts";
+import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
+import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
+import type { StepPrice } from "./step-price.ts";
+import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from "./totals.ts";
+import { voiceProblems } from "./voice-problems.ts";
+
+/** A plan with prices. Making one spends nothing: uploads and estimates are free. */
+export interface Quote extends Offer {
+  /** False when there are problems: then nothing was priced. */
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  /** What does not stand in the way, and somebody should look at: paid steps that nothing uses. */
+  readonly warnings: readonly PlanWarning[];
+  readonly plan: Plan | null;
+  readonly prices: readonly StepPrice[];
+  /** Micro-dollars. `max` is null when a step is open-ended: one whose `mostMicros` is null. */
+  readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** What it is expected to cost, micro-dollars: with stand-ins for media that do not exist yet, and maximums. */
+  readonly expectedMicros: number;
+  /** What the wallet holds, micro-dollars; null where the service did not say. */
+  readonly balanceMicros: number | null;
+  /** The budget that the quote was asked for with, micro-dollars; null without one. */
+  readonly budgetMicros: number | null;
+  /** Step paths of the longest chain, in order. */
+  readonly criticalPath: readonly string[];
+  /** About how long it takes, in milliseconds, by earlier runs; null before each model of the longest chain ran once. */
+  readonly forecastMs: number | null;
+  /** Steps that may find what they take in gone at the service. */
+  readonly risks: readonly ExpiryRisk[];
+}
+
+/** Of what cannot be planned. */
+export function unplanned(problems: readonly Problem[]): Quote {
+  return {
+    ...NO_OFFER,
+    ok: false,
+    problems,
+    warnings: [],
+    plan: null,
+    prices: [],
+    totalMicros: { min: 0, max: null },
+    expectedMicros: 0,
+    balanceMicros: null,
+    budgetMicros: null,
+    criticalPath: [],
+    forecastMs: null,
+    risks: [],
+  };
+}
+
+export interface Pricing {
+  /** The models of the plan. */
+  readonly catalog: Pick<Catalog, "model">;
+  readonly handles: UploadHandles;
+  readonly estimates: EstimateCache;
+  readonly media: MediaStore;
+  readonly durations: ExpectedDurations;
+  readonly maxUnquotedMicros: number | null;
+  /** Why the service cannot be asked for prices. */
+  readonly missingKey: Error | null;
+  readonly limits: JobLimits;
+  /** Whether the whole plan is looked at: what leads to nothing, how long it takes, and its risks. */
+  readonly isForecast: boolean;
+  /** Of the run that is priced again. */
+  readonly earlierMs?: EarlierMs | undefined;
+  /** What earlier runs made of it, where that is to be taken over. */
+  readonly reusePreview?: ReusePreview | undefined;
+}
+
+type ModelStep = Extract<PlanStep, { readonly model: string }>;
+
+/** Each may write a placeholder file and upload it before it asks. */
+const PRICES_AT_ONCE = 32;
+
+/** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
+export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
+  const problems: Problem[] = [];
+  const work = new LongWork();
+  const files = new Map(only.flatMap((step) => traitsOf(step).file ?? []).map((file) => [file.sha256, file]));
+  await Promise.all([...files.values()].map(({ path, sha256 }) => pricing.media.put({ path, sha256 })));
+  const sources = { step: (path: string) => stepNamed(plan, path), resolved: resolvedBy(pricing), ...pricing };
+
+  const price = async (step: ModelStep): Promise<StepPrice> => {
+    const maxCostMicros = step.policy.maxCostMicros ?? pricing.maxUnquotedMicros;
+    const own = step.policy.maxCostMicros;
+    const base = { step: step.path, model: step.model, maxCostMicros, mostMicros: own, costMicros: null };
+    const { missingKey } = pricing;
+    if (missingKey !== null) return { ...base, basis: "provisional", reason: cleanText(missingKey.message) };
+    const placed = await placeholderInput(step, sources);
+    const { input, pending } = placed;
+    problems.push(...placed.problems);
+    const unquotable = (reason: CleanText): StepPrice => {
+      return { ...base, mostMicros: maxCostMicros, basis: "unquotable", reason, ...conditionalOn(placed.conditions) };
+    };
+    const ask = async (asked: Json): Promise<Estimated> => {
+      const once = (renew: boolean) =>
+        pricing.estimates.ask(step.model, asked, () => pricing.handles.resolveUploads(asked, { renew }));
+      return once(false).catch((error: unknown) => {
+        if (!isLapse(error, placed)) throw error;
+        return once(true);
+      });
+    };
+    /** Of its longest input; never more than its own maximum, above which it fails. */
+    const most = async (expectedMicros: number | null): Promise<number | null> => {
+      if (placed.largest === null) return own;
+      const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        return { costMicros: null };
+      });
+      return costMicros === null ? own : Math.min(Math.max(costMicros, expectedMicros ?? 0), own ?? Infinity);
+    };
+    const provisional = async (
+      costMicros: number | null,
+      refused: PlaceholderInput["conditions"] = [],
+    ): Promise<StepPrice> => {
+      const conditions = [...placed.conditions, ...refused];
+      const without = pending.find(({ by }) => by === null);
+      const reasons = [
+        ...(without === undefined ? [] : [`${without.step} does not exist yet`]),
+        ...conditions.map(({ message }) => message),
+      ];
+      const reason = reasons.length === 0 ? null : [...new Set(reasons)].join("; ");
+      const known = without === undefined ? costMicros : null;
+      const mostMicros = await most(known);
+      return { ...base, costMicros: known, mostMicros, basis: "provisional", reason, ...conditionalOn(conditions) };
+    };
+    try {
+      const { costMicros, reason } = await ask(input);
+      if (costMicros === null && pending.every(({ by }) => by !== null))
+        return unquotable(cleanText(reason ?? "the service cannot quote this model in advance"));
+      if (pending.length > 0) return await provisional(costMicros);
+      return { ...base, costMicros, mostMicros: costMicros, basis: "quoted", reason: null };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const refused = readRefusal(step, error, pending);
+      problems.push(...refused.problems);
+      if (refused.problems.length > 0) return unquotable(cleanText(error.message));
+      return await provisional(null, refused.conditions);
+    }
+  };
+
+  const queue = new PQueue({ concurrency: PRICES_AT_ONCE });
+  const priceOf = async (step: PlanStep) => {
+    await work.pause();
+    const known = foreseen(step, pricing.reusePreview);
+    const isQuoted = known === null && traitsOf(step).pricing.by === "quote" && "model" in step;
+    const priced = isQuoted ? await price(step) : (known ?? unpriced(plan, step, pricing.maxUnquotedMicros));
+    const second = optionsAround(plan, step.path).find(({ at }) => at > 0);
+    return second === undefined ? priced : { ...priced, insteadOf: second.choice.second.options[second.at - 1]! };
+  };
+  // After a failure nothing more is asked: the quote has failed.
+  const prices = await queue.addAll(only.map((step) => () => priceOf(step))).finally(() => queue.clear());
+  const voices = await voiceProblems(only, prices, problems, pricing.estimates);
+  const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
+  problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
+  // A step that the service refused has no price for that reason.
+  const refused = new Set(problems.map(({ step }) => step));
+  problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
+  await work.pause(only.length);
+  problems.push(...groupProblems({ ...plan, steps: only }, prices));
+  await work.pause(only.length);
+  const totals = total({ ...plan, steps: only }, prices);
+  await work.pause(only.length);
+  return {
+    ...NO_OFFER,
+    ok: problems.length === 0,
+    problems,
+    plan,
+    prices,
+    ...totals,
+    balanceMicros: null,
+    budgetMicros: null,
+    ...(pricing.isForecast
+      ? await foresee(plan, pricing, work)
+      : { warnings: [], criticalPath: [], forecastMs: null, risks: [] }),
+  };
+}
+
+function conditionalOn(conditions: PlaceholderInput["conditions"]): Pick<StepPrice, "conditionalOn"> {
+  const steps = [...new Set(conditions.map(({ step }) => step))];
+  return steps.length === 0 ? {} : { conditionalOn: steps };
+}
+
+/** What earlier runs made counts as there. */
+function resolvedBy({ reusePreview }: Pricing): PlaceholderSources["resolved"] {
+  return (ref) => {
+    const value = reusePreview?.resolved(ref);
+    return value === undefined ? null : { value };
+  };
+}
+
+/** What a person asks of the whole plan. */
+async function foresee(
+  plan: Plan,
+  { durations, limits, reusePreview }: Pricing,
+  work: LongWork,
+): Promise<Pick<Quote, "warnings" | "criticalPath" | "forecastMs" | "risks">> {
+  const stepAt = (path: string) => stepNamed(plan, path)!;
+  const isDone = (path: string) => foreseen(stepAt(path), reusePreview) !== null;
+  const isSecond = (path: string) => optionsAround(plan, path).some(({ at }) => at > 0);
+  const durationMs = (step: PlanStep) => {
+    return isDone(step.path) || isSecond(step.path) ? 0 : durations.expectedMs(step);
+  };
+  const { path } = criticalPath(plan, durationMs);
+  const isForeseen = path.every((one) => {
+    const isTimed = traitsOf(stepAt(one)).pricing.by !== "quote" || durations.knownMs(stepAt(one)) !== null;
+    return isTimed || isDone(one) || isSecond(one);
+  });
+  await work.pause(plan.steps.length);
+  return {
+    warnings: [...optionsOut(plan), ...unusedSteps(plan)],
+    criticalPath: path.filter((one) => !isSecond(one)),
+    forecastMs: isForeseen ? expectedSpanMs(plan, durationMs, limits) : null,
+    risks: expiryRisks(plan, durationMs, isDone),
+  };
+}
+
+/** What surely costs nothing: what an earlier run made, and what nobody needs since. */
+function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
+  const base = {
+    step: step.path,
+    model: "model" in step ? step.model : null,
+    costMicros: 0,
+    maxCostMicros: 0,
+    mostMicros: 0,
+  };
+  const found = reusePreview?.reused.get(step.path);
+  if (found !== undefined)
+    return { ...base, basis: "reused", reason: `made by ${found.from.step} of run ${found.from.runId}` };
+  const state = reusePreview?.state.steps[step.path];
+  return state?.status === "skipped" ? { ...base, basis: "free", reason: state.reason } : null;
+}
+
+/** Steps that the service does not quote: free ones, and those that run under a maximum only. */
+function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
+  const { pricing } = traitsOf(step);
+  if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted and names no model`);
+  if (pricing.by === "nothing") return free(step.path);
+  // Once its steps are in the plan, they have the prices.
+  const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
+  if (hasInner) return free(step.path);
+  const maxCostMicros = pricing.maxCostMicros ?? (pricing.by === "usage" ? maxUnquotedMicros : null);
+  const model = "model" in step ? step.model : null;
+  return {
+    step: step.path,
+    model,
+    costMicros: null,
+    basis: "unquotable",
+    maxCostMicros,
+    mostMicros: maxCostMicros,
+    reason: pricing.why,
+  };
+}
+
+function free(step: string): StepPrice {
+  return { step, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, mostMicros: 0, reason: null };
+}
+
+function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[]): readonly Problem[] {
+  return steps.flatMap((step, index): readonly Problem[] => {
+    if (!("model" in step)) return [];
+    const { costMicros, basis, maxCostMicros } = prices[index]!;
+    const own = step.policy.maxCostMicros;
+    if (basis === "unquotable" && maxCostMicros === null) {
+      const message = `${step.model} cannot be quoted in advance: give the step a maxCost, or run with --max-unquoted USD.`;
+      return [{ code: "unquotable", step: step.path, field: null, message }];
+    }
+    if (costMicros === null || own === null || costMicros <= own) return [];
+    const message = `costs ${formatUsd(costMicros)} USD, more than its maxCost of ${formatUsd(own)} USD.`;
+    return [{ code: "over-max-cost", step: step.path, field: null, message }];
+  });
+}

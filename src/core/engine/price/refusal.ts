@@ -1,0 +1,93 @@
+import { ApiError, answerOf } from "../../api/index.ts";
+import { cleanText } from "../../kit/clean-text.ts";
+import { FOR_CALLERS, type Problem } from "../../plan/plan.ts";
+import { readsUploads } from "../media/expired.ts";
+import type { PendingPlace, PlaceholderInput, Requested } from "./placeholder-input.ts";
+
+/** Code of the problem that a step's estimate is refused by moderation. */
+export const MODERATED = "moderated";
+
+type Conditions = PlaceholderInput["conditions"];
+
+/** Whether the service refused this very input, rather than the caller or the moment. */
+export function isRefusal(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  const { status } = error;
+  return status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
+}
+
+/**
+ * What a refused estimate says of the plan: a problem for each bad field that will be as it is; what is said of a
+ * placeholder is a condition for the result that takes its place.
+ */
+export function readRefusal(
+  step: Pick<Requested, "path" | "model">,
+  error: ApiError,
+  pending: readonly PendingPlace[],
+): { readonly problems: readonly Problem[]; readonly conditions: Conditions } {
+  const about = problemsOf(step, error).map((problem) => ({ problem, places: placesOf(problem, error, pending) }));
+  return {
+    problems: about.flatMap(({ problem, places }) => (places === null ? [problem] : [])),
+    conditions: about.flatMap(({ problem, places }) => conditionsOf(problem, places ?? [])),
+  };
+}
+
+/** Whether handles of uploads may have lapsed since they were kept: what is said of an id of no medium is no reason. */
+export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInput, "input" | "pending">): boolean {
+  if (!isRefusal(error) || answerOf(error) !== "400 media" || !readsUploads(input)) return false;
+  const { problems, conditions } = readRefusal({ path: "", model: "" }, error, pending);
+  return problems.length + conditions.length > 0;
+}
+
+function conditionsOf({ field, message }: Problem, places: readonly PendingPlace[]): Conditions {
+  const said = `refused with a placeholder for it: ${field === null ? "" : `${field}: `}${message}`;
+  return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${said}` }]));
+}
+
+/** The pending results that may have caused it; null: none. */
+function placesOf({ field }: Problem, error: ApiError, pending: readonly PendingPlace[]) {
+  if (pending.length === 0 || error.replacedBy !== null) return null;
+  if (error.status === 404 && pending.some(({ by }) => by === null)) return pending;
+  if (error.status !== 400) return null;
+  // Another code speaks of the request as a whole, and so does a refusal that names no field.
+  if (error.code !== "INVALID_ARGUMENT" || field === null || pending.some(({ isChoice }) => isChoice)) return pending;
+  const at = dotted(field);
+  const found = pending.filter((place) => isWithin(at, dotted(place.field).replace(/\.\d+$/, "")));
+  return found.length === 0 ? null : found;
+}
+
+function isWithin(field: string, outer: string): boolean {
+  return field === outer || field.startsWith(`${outer}.`);
+}
+
+/** Services write `input.images[0]` and `images.0`. */
+function dotted(field: string): string {
+  return field.replaceAll(/\[(\d+)\]/g, ".$1").replace(/^input\./, "");
+}
+
+/** One for each bad field. */
+function problemsOf({ path: step, model }: Pick<Requested, "path" | "model">, error: ApiError): readonly Problem[] {
+  const details = error.details ?? [];
+  if (error.replacedBy !== null) {
+    const replacedBy = cleanText(error.replacedBy, 200);
+    const message = `${model} is retired; use ${replacedBy} instead`;
+    return [{ code: "retired-model", step, field: "model", message, replacedBy }];
+  }
+  if (error.code === "MODERATION_FAILED") {
+    const category = details[0]?.reason ?? null;
+    const what = category === null ? "" : ` (${category})`;
+    const message = cleanText(`is refused by moderation${what}: ${error.serviceMessage}`);
+    return [{ code: MODERATED, step, field: error.param === null ? null : cleanText(error.param, 300), message }];
+  }
+  if (details.length === 0) {
+    const field = error.param === null ? null : cleanText(error.param, 300);
+    return [{ code: "refused", step, field, message: cleanText(error.message) }];
+  }
+  return details.map(({ field, reason, message }) => ({
+    // The service means nothing for callers, whatever it calls its reasons.
+    code: reason === null || reason === FOR_CALLERS ? "refused" : cleanText(reason, 100),
+    step,
+    field: cleanText(field, 300),
+    message: cleanText(message),
+  }));
+}

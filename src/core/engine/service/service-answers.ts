@@ -1,0 +1,228 @@
+import { type Answer, type RequestKind, type SentBefore, type VerdictName, verdictOf } from "../../answers/index.ts";
+import {
+  ApiError,
+  answerOf,
+  type Client,
+  MalformedResponseError,
+  outageDelayMs,
+  UnknownOutcomeError,
+} from "../../api/index.ts";
+import type { JournalError, RunEvent } from "../../journal/events.ts";
+import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.ts";
+import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
+import { ShowrunnerError } from "../../kit/errors.ts";
+import { foreignError, MODERATED, MOST_CODE } from "./foreign-error.ts";
+
+/** What an answer means, and the error that it came as. */
+export interface Judged {
+  readonly answer: Answer;
+  readonly verdict: VerdictName;
+  /** Of the last send. */
+  readonly error: unknown;
+  /** The kind of request. */
+  readonly step: string | null;
+}
+
+interface ErrorContext {
+  /** An earlier send may have made the job. Default false. */
+  readonly mayExist?: boolean;
+  readonly step?: string;
+}
+
+/** Looks the answer up in the table; throws what is none. */
+export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
+  const { mayExist = false, step = null } = about;
+  const answer = answerOf(error);
+  if (answer === null) throw error;
+  const isUnknown = error instanceof UnknownOutcomeError;
+  const before: SentBefore = mayExist || (isUnknown && error.earlierSend) ? "re-send" : "first send";
+  return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
+}
+
+/** Whether an error is of the service, or of the way to it. */
+export function isOfService(error: unknown): boolean {
+  return answerOf(error) !== null;
+}
+
+/** An outage in words: what was requested where, and what came instead. */
+export function serviceFailureOf(
+  { error }: Judged,
+  pause: ServiceFailure["pause"],
+  { client }: { readonly client: Client },
+): ServiceFailure {
+  const said = cleanText(error instanceof Error ? error.message : String(error));
+  const at = ownText(client.baseUrl);
+  if (!(error instanceof ApiError)) {
+    const isForeign = error instanceof MalformedResponseError;
+    return { pause, message: isForeign ? sentence`${at}: ${said}` : said };
+  }
+  if (error.envelope && pause === "unreachable") {
+    const askedS = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+    const asked = askedS > 60 ? sentence` (it asks to wait ${askedS} s)` : ownText("");
+    return { pause, message: sentence`${at}: ${said}${asked}` };
+  }
+  const type = cleanContentType(error.contentType) ?? ownText("without a content type");
+  const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
+  const who = ownText(
+    "not an answer of the service, but of something before it: a login page, a proxy, a load balancer",
+  );
+  const request = ownText(error.request);
+  return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
+}
+
+const MOST_REASONS = 100;
+
+/** The service's error as the journal keeps it: what it says may quote the presigned URLs that it was sent. */
+export function journalError(error: unknown): JournalError {
+  if (error instanceof ApiError) {
+    const details = error.details ?? [];
+    const named = details.slice(0, MOST_REASONS).flatMap(({ reason }) => (reason === null ? [] : [reason]));
+    const reasons = named.map((reason) => cleanText(reason, MOST_CODE));
+    const fields = details.map((detail) => detail.message).join("; ");
+    const said = error.serviceMessage;
+    const message = fields === "" || said.includes(fields) ? said : `${said} ${fields}`;
+    if (error.code === MODERATED) {
+      const { code, retryable, param } = error;
+      return { ...foreignError({ code, message: said, retryable, param, details }, "input"), reasons };
+    }
+    return { ...foreignError({ code: error.code, message, retryable: error.retryable }), reasons };
+  }
+  const message = cleanText(error instanceof Error ? error.message : String(error));
+  const code = cleanText(error instanceof ShowrunnerError ? error.code : "UNKNOWN", MOST_CODE);
+  return { code, message, retryable: false };
+}
+
+/** The service, or the bucket of the media, could not be asked: how that shows, and why the run pauses should it last. */
+export interface ServiceFailure {
+  readonly pause: "unreachable" | "misdirected";
+  readonly message: CleanText;
+  /** It is the bucket that is away: signs of life of the service do not count. */
+  readonly isMedia?: true;
+}
+
+/** How long a run bears with a service that is away before it pauses, milliseconds. */
+export const GIVE_UP_AFTER_MS = 5 * 60_000;
+/** How long a read that the service refuses is sent again, milliseconds: what it lists may lag behind what it did. */
+const DOUBT_MS = 120_000;
+
+/** Milliseconds until what lacks in an answer is looked for again, ever further apart; null once that took long enough. */
+export function lookAgainMs(waitedMs: number): number | null {
+  return waitedMs < DOUBT_MS ? Math.max(2_000, Math.min(waitedMs, DOUBT_MS - waitedMs)) : null;
+}
+
+/** Whether a doubt is to be written down: another one, or one that is dated by a clock which was ahead. */
+export function isNewDoubt(doubt: AttemptState["doubt"], message: string, now: number): boolean {
+  return doubt?.message !== message || doubt.since > now;
+}
+
+interface Failing {
+  readonly since: number;
+  failures: number;
+}
+
+/** What a {@link ServiceWatch} has seen, as plain JSON. */
+export interface WatchMemo {
+  readonly failing: readonly (readonly [string, Failing])[];
+  readonly refused: readonly (readonly [string, Failing])[];
+  readonly awaySince: number | null;
+  readonly heardAt: number | null;
+}
+
+/** Whether the service is there, as the commands of one drive find it. */
+export class ServiceWatch {
+  readonly #now: () => number;
+  readonly #giveUpAfterMs: number;
+  readonly #failing: Map<string, Failing>;
+  readonly #refused: Map<string, Failing>;
+  #awaySince: number | null;
+  #heardAt: number;
+  #reported: ServiceOutage["reason"] | null;
+
+  constructor(
+    state: RunState,
+    options: { readonly now: () => number; readonly giveUpAfterMs: number },
+    before: WatchMemo | null = null,
+  ) {
+    this.#now = options.now;
+    this.#giveUpAfterMs = options.giveUpAfterMs;
+    this.#reported = state.outage?.reason ?? null;
+    this.#failing = new Map(before?.failing);
+    this.#refused = new Map(before?.refused);
+    this.#awaySince = before?.awaySince ?? null;
+    this.#heardAt = before?.heardAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  memo(): WatchMemo {
+    const heardAt = Number.isFinite(this.#heardAt) ? this.#heardAt : null;
+    return { failing: [...this.#failing], refused: [...this.#refused], awaySince: this.#awaySince, heardAt };
+  }
+
+  /** The command met an outage: when to try again, and what to report. */
+  failed(
+    id: string,
+    serviceFailure: ServiceFailure,
+  ): { readonly delayMs: number; readonly events: readonly RunEvent[] } {
+    const now = this.#now();
+    const { failures, since } = count(this.#failing, id, now);
+    this.#awaySince ??= now;
+    const events: RunEvent[] = [];
+    const { pause, message, isMedia = false } = serviceFailure;
+    const reason = isMedia ? "media" : pause;
+    if (this.#reported === null) events.push({ type: "service.unavailable", reason, message });
+    this.#reported ??= reason;
+    const goneSince = isMedia ? since : Math.max(this.#awaySince, this.#heardAt);
+    if (now - goneSince >= this.#giveUpAfterMs) events.push(this.#pause(serviceFailure));
+    return { delayMs: outageDelayMs(failures), events };
+  }
+
+  /** The service answered the command. */
+  answered(id: string): readonly RunEvent[] {
+    this.heard();
+    this.#failing.delete(id);
+    return this.#recovered();
+  }
+
+  /** The command went well, and asks nothing of the service: what it failed for is over. */
+  passed(id: string): readonly RunEvent[] {
+    return this.#failing.delete(id) ? this.#recovered() : [];
+  }
+
+  #recovered(): readonly RunEvent[] {
+    if (this.#failing.size > 0) return [];
+    this.#awaySince = null;
+    const reason = this.#reported;
+    this.#reported = null;
+    if (reason === null) return [];
+    return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
+  }
+
+  /** Something of the service came in, whatever it was for. */
+  heard(): void {
+    this.#heardAt = this.#now();
+  }
+
+  /** The service itself refused a read: when to send it again; null once that took long enough. */
+  refused(id: string): number | null {
+    const now = this.#now();
+    const { since, failures } = count(this.#refused, id, now);
+    return now - since < DOUBT_MS ? outageDelayMs(failures) : null;
+  }
+
+  #pause({ pause: reason, message }: ServiceFailure): RunEvent {
+    return { type: "run.paused", reason, message: sentence`${message}. Nothing is lost or paid twice.` };
+  }
+}
+
+function count(all: Map<string, Failing>, id: string, now: number): Failing {
+  const failing = all.get(id) ?? { since: now, failures: 0 };
+  all.set(id, failing);
+  failing.failures++;
+  return failing;
+}
+
+/** What reading the balance is named among what is watched. */
+export const WALLET = "balance";
+/** One name for all requests of a chat step, which count on. */
+export function watchId(id: string): string {
+  return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
+}

@@ -1,0 +1,173 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { join, resolve } from "node:path";
+import type { Pipeline } from "../../define/index.ts";
+import { RunExistsError } from "../../journal/errors.ts";
+import type { RunEvent, RunPlanned } from "../../journal/events.ts";
+import { newRun } from "../../journal/fold.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import { tagTexts } from "../../journal/tags.ts";
+import { cleanText } from "../../kit/clean-text.ts";
+import { LongWork } from "../../kit/long-work.ts";
+import { ownVersion } from "../../kit/own-version.ts";
+import { firstPrices } from "../drive/begin-run.ts";
+import { type DriveTools, driveTools } from "../drive/drive-tools.ts";
+import { refuseWhileLoading } from "../drive/while-loading.ts";
+import { type Code, codeOf } from "../effects/functions.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { prepareOutDir } from "../media/out-dir.ts";
+import { checkWallet, type GlancedBalance } from "../money/wallet.ts";
+import { checkLimits, limitsOf } from "../options/job-limits.ts";
+import { checkRunId, type RunOptions, usdOption } from "../options/options.ts";
+import { checkTags } from "../options/tags.ts";
+import type { ExpectedDurations } from "../price/expected-durations.ts";
+import { newRun as offeredRun } from "../price/offers.ts";
+import type { Planned, Planner } from "../price/planner.ts";
+
+export interface CreateParts {
+  readonly planner: Planner;
+  readonly durations: ExpectedDurations;
+  readonly balance: GlancedBalance;
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly media: MediaStore;
+  readonly now: () => number;
+}
+
+export interface CreatedRun {
+  readonly state: RunState;
+  /** For whoever drives it now; null: to be made once it is due. */
+  readonly tools: DriveTools | null;
+  /** Prices that its steps need not ask for again. */
+  readonly quoted: readonly RunEvent[];
+  readonly code: Code;
+}
+
+/** A price that somebody agreed to is asked for again at the start, unless it is as young as this. */
+const PRICES_AGREED_MS = 30_000;
+/** An engine looks at the run then, should this process die before it has written down the prices. */
+const PRICED_WITHIN_MS = 30_000;
+
+/**
+ * Plans and prices the run and writes it down; null where a run of its id is there, to continue with.
+ */
+export async function createRun(
+  { planner, durations, balance, store, repository, media, now }: CreateParts,
+  { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },
+  { forEngine = false }: { readonly forEngine?: boolean } = {},
+): Promise<CreatedRun | null> {
+  const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
+  checkRunId(id);
+  const budgetMicros = usdOption("budget", options.budget);
+  const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
+  const limits = limitsOf(options.concurrency);
+  const { reuse = false, onExisting = "resume" } = options;
+  const isThere = options.id !== undefined && (await store.run(id)) !== null;
+  if (isThere && onExisting === "fail") throw new RunExistsError(id);
+  if (isThere) return null;
+  const produced = await planner.plan(pipeline, input, options);
+  if (!produced.ok) throw new PlanProblemsError(produced.problems);
+  checkLimits(limits, produced.plan);
+  if (options.quote !== undefined) planner.estimates.forgetOlderThan(PRICES_AGREED_MS);
+  const quote = await planner.price(produced.plan, { maxUnquotedMicros, reuse, limits, isForecast: false });
+  if (!quote.ok) throw new PlanProblemsError(quote.problems);
+  const offered = offeredRun(produced, quote, maxUnquotedMicros);
+  const agreed = options.quote === undefined ? null : await planner.offers.agreed(options.quote, offered);
+  if (budgetMicros !== null && quote.expectedMicros > budgetMicros)
+    throw new OverBudgetError(quote.expectedMicros, budgetMicros);
+  if (options.startAnyway !== true) await checkWallet(balance, repository, quote.totalMicros.min);
+  refuseWhileLoading(pipeline.name);
+  const { origin: baseUrl, keyId } = repository.account;
+  const isOwn = options.budgetTag === undefined;
+  const most = agreed === null || !isOwn ? budgetMicros : Math.min(budgetMicros ?? Infinity, agreed.maximumMicros);
+  const amounts = {
+    budgetMicros: most,
+    maxUnquotedMicros,
+    limits,
+    quoteMicros: quote.expectedMicros,
+    ...(agreed !== null && { agreed: { ...agreed, ...(budgetMicros !== null && { budgetMicros }) } }),
+  };
+  const where = { baseUrl, keyId, ...(store.project !== undefined && { project: store.project }) };
+  const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...where });
+  await prepareOutDir(planned.outDir);
+  await media.checkWritable();
+  // Last, and before the run: should this process die in between, only the quote is lost.
+  if (agreed !== null) await planner.offers.use(agreed.quote, id, offered);
+  const at = now();
+  const state = newRun(id, planned, at);
+  try {
+    const written = store.createRun(id, planned, at, forEngine ? { at: at + PRICED_WITHIN_MS, memo: null } : undefined);
+    const quoted = firstPrices(produced.plan, quote.prices);
+    // A large plan is packed in another thread meanwhile. Steps with prices are ranked once the state has those.
+    const isReady = !forEngine && quoted.length === 0;
+    const ready = isReady ? readyTools(state, durations).catch(() => null) : null;
+    const [tools] = await Promise.all([ready, written]);
+    // Held for as long as the run: nothing of the draft and the quote but this.
+    return { state, tools, quoted, code: codeOf(produced.draft) };
+  } catch (error) {
+    const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
+    if (!isMeanwhile) throw error;
+    return null;
+  }
+}
+
+/** For a drive that begins at once; where this fails, the drive makes them, and says why it cannot. */
+async function readyTools(state: RunState, durations: ExpectedDurations): Promise<DriveTools> {
+  const tools = await driveTools(state, durations);
+  await new LongWork().pause(state.planned.plan.steps.length);
+  tools.scheduler.prepare();
+  return tools;
+}
+
+interface NewRun {
+  readonly id: string;
+  readonly pipeline: Pipeline;
+  readonly produced: Planned;
+  readonly options: RunOptions;
+}
+
+const MOST_TITLE = 120;
+
+/** One line, fit for screens. */
+function titleOf(said = ""): { readonly title?: string } {
+  const title = cleanText(said.replace(/\s+/gu, " ").trim(), MOST_TITLE).toWellFormed();
+  return title === "" ? {} : { title };
+}
+
+type Agreed = Pick<
+  RunPlanned,
+  "agreed" | "budgetMicros" | "maxUnquotedMicros" | "limits" | "quoteMicros" | "baseUrl" | "keyId" | "project"
+>;
+
+/** The first event of a run: all that is needed to continue with it elsewhere. */
+function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed): RunPlanned {
+  const tags = checkTags(options.tags);
+  const { budgetTag } = options;
+  if (budgetTag !== undefined && !tagTexts(tags).includes(budgetTag))
+    throw new InvalidOptionError(
+      "budgetTag",
+      `${JSON.stringify(budgetTag)} is no tag of the run; give it in tags too.`,
+    );
+  return {
+    type: "run.planned",
+    plan: produced.plan,
+    input: produced.parsedInput,
+    nonce: randomBytes(16).toString("hex"),
+    ...agreed,
+    outDir: resolve(options.outDir ?? join("out", id)),
+    ...(options.filesFrom !== undefined && { filesFrom: options.filesFrom.map((path) => resolve(path)) }),
+    source: options.source ?? null,
+    ...titleOf(options.title ?? produced.draft.title),
+    ...(Object.keys(tags).length > 0 && { tags }),
+    ...(budgetTag !== undefined && { budgetTag }),
+    ...(options.reuse && { reuse: true }),
+    ...(produced.profile !== null && { profile: produced.profile }),
+    ...(options.manifests === false && { manifests: false as const }),
+    ...(options.marks === true && { marks: true as const }),
+    ...(pipeline.consent != null && { consent: pipeline.consent }),
+    basis: produced.basis,
+    program: ownVersion(),
+  };
+}

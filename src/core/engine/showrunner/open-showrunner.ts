@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../api/index.ts";
+import { readFamilies } from "../../families/index.ts";
+import { openJournal } from "../../journal/open.ts";
+import { accountOf } from "../../journal/record.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import { folderOfJournal } from "../../kit/journal-location.ts";
+import { InvalidOptionError } from "../errors.ts";
+import { openMedia } from "../media/open-media.ts";
+import { spendingLimits } from "../money/spending.ts";
+import { openNotifications } from "../notify/notifications.ts";
+import type { OpenOptions } from "../options/options.ts";
+import { checkTurns } from "../options/turns.ts";
+import { openService } from "../service/embedded-service.ts";
+import { StorePace } from "../service/store-pace.ts";
+import { EmbeddedShowrunner } from "./embedded.ts";
+import type { Showrunner } from "./showrunner.ts";
+
+/** Opens journal, media store and service. Close it when done. */
+export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
+  const limits = spendingLimits(options);
+  checkTurns(options.turns);
+  const notifications = openNotifications(options);
+  const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
+  const families = readFamilies(ownFamilies);
+  const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  const store = typeof journal === "string" ? await openJournal(journal) : journal;
+  try {
+    const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";
+    const { media: location, mediaDir = join(folder, "media"), env } = options;
+    const media = await openMedia({ media: location, mediaDir, env, isReadOnly: store.isReadOnly === true });
+    const clock = clockOf(store, options.clock ?? systemClock);
+    const pace = options.sharePace === true ? new StorePace(store, clock) : undefined;
+    const isShared = store.clockOffsetMs !== undefined && options.client === undefined;
+    const all = isShared ? { ...options, clientOptions: { clock, ...options.clientOptions } } : options;
+    const service = await openService({ ...all, families: ownFamilies, ...(pace && sharing(pace, all)) });
+    pace?.of(accountOf({ baseUrl: service.origin, keyId: service.client.keyId }));
+    const ownsStore = typeof journal === "string";
+    return new EmbeddedShowrunner({
+      options: { ...options, clock },
+      limits,
+      notifications,
+      families,
+      store,
+      ownsStore,
+      media,
+      service,
+    });
+  } catch (error) {
+    if (typeof journal === "string") await store.close();
+    throw error;
+  }
+}
+
+/** What processes on several machines act on is written by the clock that they share. */
+function clockOf(store: JournalStore, clock: Clock): Clock {
+  if (store.clockOffsetMs === undefined) return clock;
+  return {
+    now: () => clock.now() + store.clockOffsetMs!(),
+    setTimer: (delayMs, fire, options) => clock.setTimer(delayMs, fire, options),
+  };
+}
+
+function sharing(shared: StorePace, { client, clientOptions }: OpenOptions): Pick<OpenOptions, "clientOptions"> {
+  if (client !== undefined) {
+    throw new InvalidOptionError(
+      "sharePace",
+      "is for the client that is made here; give `clientOptions`, not `client`.",
+    );
+  }
+  return { clientOptions: { ...clientOptions, pace: { ...clientOptions?.pace, shared } } };
+}

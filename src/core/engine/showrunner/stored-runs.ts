@@ -1,0 +1,269 @@
+import type { Client } from "../../api/index.ts";
+import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
+import { RunUnknownError } from "../../journal/errors.ts";
+import type { Chosen, DecidedBy, StoredEvent } from "../../journal/events.ts";
+import { accountOf } from "../../journal/record.ts";
+import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
+import type { RunsQuery } from "../../journal/search.ts";
+import { EVENTS_READ_AT_ONCE } from "../../journal/snapshot.ts";
+import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
+import { cleanText } from "../../kit/clean-text.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { Decision, GenerateStep } from "../../plan/plan.ts";
+import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
+import { foresee, refusalOf } from "../../run/inbox.ts";
+import { offered, positionOf } from "../../run/kinds/approve.ts";
+import { type RunReport, runReport } from "../../run/view/report.ts";
+import { givenFile } from "../adoption/given-file.ts";
+import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
+import {
+  type AdoptionCandidate,
+  checkAdoption,
+  type UnresolvedStep,
+  unresolvedAttempt,
+  unresolvedSteps,
+} from "../adoption/unresolved.ts";
+import { changedValue } from "../change/changed-value.ts";
+import { isAskedToGoOn } from "../change/stops.ts";
+import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
+import { InvalidOptionError } from "../errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type {
+  ApproveDecision,
+  Decider,
+  NewComment,
+  RejectDecision,
+  WaitingDecision,
+  WaitingQuery,
+} from "../options/decision.ts";
+
+interface StoredRunsParts {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly media: MediaStore;
+  readonly now: () => number;
+}
+
+/** What is said of the runs of a journal, and what is decided about them, whoever drives them. */
+export abstract class StoredRuns {
+  readonly client: Client;
+  protected readonly store: JournalStore;
+  protected readonly repository: RunRepository;
+  protected readonly now: () => number;
+  readonly #media: MediaStore;
+  /** Of the service, as the journal names it. */
+  protected readonly account: string;
+
+  constructor({ client, store, repository, media, now }: StoredRunsParts) {
+    this.#media = media;
+    this.client = client;
+    this.store = store;
+    this.repository = repository;
+    this.now = now;
+    const { origin, keyId } = repository.account;
+    this.account = accountOf({ baseUrl: origin, keyId });
+  }
+
+  async runs(query: RunsQuery = {}): Promise<readonly RunRow[]> {
+    const now = this.now();
+    return (await this.store.runs(query)).map((row) => statusNow(row, now));
+  }
+
+  async dueRuns({ lateMs = 0, limit = 100 }: { readonly lateMs?: number; readonly limit?: number } = {}) {
+    return this.store.dueRuns({ account: this.account, at: this.now() - lateMs, limit });
+  }
+
+  async due(): Promise<readonly RunRow[]> {
+    const account = this.account;
+    const due: RunRow[] = [];
+    for (const row of await this.store.runs()) {
+      if (row.account !== account || isRunFinal(row.status as RunState["status"])) continue;
+      if (isDriven(row, this.now())) continue;
+      const isPeriodOver = row.resumeAt !== null && row.resumeAt <= this.now();
+      if (row.status !== "paused" || isPeriodOver || (await this.#isAsked(row.runId))) due.push(row);
+    }
+    return due;
+  }
+
+  async #isAsked(runId: string): Promise<boolean> {
+    return isAskedToGoOn(await this.store.inbox(runId));
+  }
+
+  async show(runId: string): Promise<RunReport> {
+    const row = await this.store.run(runId);
+    const { state, seq } = await this.foreseen(runId);
+    // An event since then says that somebody drives it.
+    const isStill = row !== null && row.lastSeq === seq;
+    return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
+  }
+
+  async *events(
+    runId: string,
+    options: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<StoredEvent, void, undefined> {
+    await this.#checkRun(runId);
+    let afterSeq = options.afterSeq ?? 0;
+    let hasEnded = false;
+    for (;;) {
+      const events = await this.store.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
+      for (const event of events) {
+        yield event;
+        afterSeq = event.seq;
+        if (event.event.type === "run.finished") hasEnded = true;
+        if (event.event.type === "run.reopened") hasEnded = false;
+      }
+      if (events.length === EVENTS_READ_AT_ONCE) continue;
+      if (hasEnded) return;
+      if (options.follow !== true || options.signal?.aborted === true) return;
+      await this.store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
+    }
+  }
+
+  async hint(delivery: Pick<Delivery, "id" | "jobId">): Promise<DeliveryOutcome> {
+    if (!isDeliverable(delivery)) return { outcome: "repeated", runIds: [] };
+    const { id, jobId } = delivery;
+    return this.store.deliver({ account: this.account, id, jobId, at: this.now() });
+  }
+
+  async stop(runId: string, { reason }: { readonly reason?: string } = {}): Promise<void> {
+    await this.#checkRun(runId);
+    await this.#send(runId, { type: "stop", ...(reason !== undefined && { reason: cleanText(reason) }) });
+  }
+
+  async unresolved(runId: string): Promise<readonly UnresolvedStep[]> {
+    return unresolvedSteps(this.#adoption(), await this.loadOurs(runId));
+  }
+
+  async candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]> {
+    unresolvedAttempt(await this.loadOurs(runId), step);
+    return (await this.unresolved(runId)).find((one) => one.step === step)?.candidates ?? [];
+  }
+
+  async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
+    // What was said of it before, and is not taken in yet, is replaced.
+    const { state } = await this.foreseen(runId, ({ message }) => message.type !== "adopt" || message.step !== step);
+    this.repository.checkAccount(state);
+    const { provider } = unresolvedAttempt(state, step);
+    const isFile = provider !== undefined && jobId !== null;
+    const file = isFile ? await givenFile(jobId, planStep(state, step) as GenerateStep, this.#media) : undefined;
+    if (file === undefined) await checkAdoption(this.#adoption(), state, { step, jobId });
+    const message = { type: "adopt", step, jobId: isFile ? null : jobId, ...(file !== undefined && { file }) } as const;
+    await this.#say(state, message);
+  }
+
+  async adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]> {
+    const certain = (await this.unresolved(runId)).flatMap(({ step, certain }) =>
+      certain === null ? [] : [{ step, jobId: certain }],
+    );
+    for (const { step, jobId } of certain) await this.#send(runId, { type: "adopt", step, jobId });
+    return certain;
+  }
+
+  async waiting({ pipeline, ...query }: WaitingQuery = {}): Promise<readonly WaitingDecision[]> {
+    const found: WaitingDecision[] = [];
+    for (const row of await this.runs(query)) {
+      const isOver = isRunFinal(row.status as RunState["status"]);
+      if (isOver || (pipeline !== undefined && row.pipeline !== pipeline)) continue;
+      const { state } = await this.foreseen(row.runId);
+      const { runId, title, tags } = row;
+      found.push(...openDecisions(state).map((one) => ({ runId, title, pipeline: row.pipeline, tags, ...one })));
+    }
+    return found.sort((a, b) => a.since - b.since);
+  }
+
+  async approve(runId: string, step: string, { pick, note, value, by }: ApproveDecision = {}): Promise<void> {
+    const { state } = await this.foreseen(runId);
+    const plan = decidable(state, step);
+    const offer = offered(state, plan);
+    const found = plan.choose ? positionOf(offer, step, pick) : null;
+    if (typeof found === "string") throw new InvalidOptionError("pick", found);
+    const picked: { pick?: number; chosen?: Chosen } = found === null ? {} : { pick: found, chosen: offer[found]! };
+    const changed = value === undefined ? {} : { value: changedValue(state, plan, picked.chosen, value) };
+    await this.#say(state, { type: "approve", step, ...picked, ...(note && { note }), ...changed, ...deciderOf(by) });
+  }
+
+  async reject(runId: string, step: string, { note, by }: RejectDecision = {}): Promise<void> {
+    const { state } = await this.foreseen(runId);
+    await this.#say(state, { type: "reject", step, ...(note && { note }), ...deciderOf(by) });
+  }
+
+  async comment(runId: string, step: string, { text, take = null, timeMs = null, by }: NewComment): Promise<void> {
+    const { state } = await this.foreseen(runId);
+    if (text.trim() === "") throw new InvalidOptionError("text", "a comment needs some words.");
+    const comment = { text: cleanText(text.trim()), take, timeMs, at: this.now(), by: deciderOf(by).by ?? null };
+    await this.#say(state, { type: "comment", step, comment });
+  }
+
+  async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
+    const states = runId === undefined ? await this.repository.all() : [await this.loadOurs(runId)];
+    const known = runId === undefined ? jobsOf(states) : await this.repository.knownJobs();
+    const ours = states.filter((state) => this.repository.isOurs(state));
+    return compareWithService({ client: this.client, store: this.store, now: this.now, known, onProgress }, ours);
+  }
+
+  #adoption() {
+    return { client: this.client, store: this.store, repository: this.repository };
+  }
+
+  protected async loadOurs(runId: string): Promise<RunState> {
+    const state = await this.repository.load(runId);
+    this.repository.checkAccount(state);
+    return state;
+  }
+
+  async #checkRun(runId: string): Promise<void> {
+    if ((await this.store.run(runId)) === null) throw new RunUnknownError(runId);
+  }
+
+  /**
+   * The run as it will be once what its inbox holds, or that of it which counts, is taken in: both as of one instant, though the
+   * journal is read twice. `seq` is that of the run as it is.
+   */
+  protected async foreseen(
+    runId: string,
+    counts: (entry: InboxEntry) => boolean = () => true,
+  ): Promise<{ readonly state: RunState; readonly seq: number }> {
+    for (;;) {
+      const before = await this.store.inbox(runId);
+      const state = await this.repository.load(runId);
+      const after = await this.store.inbox(runId);
+      const isSame = before.every(({ id }) => after.some((entry) => entry.id === id));
+      if (isSame) return { seq: state.seq, state: foresee(state, after.filter(counts)) };
+    }
+  }
+
+  protected async foreseenOurs(runId: string): Promise<RunState> {
+    const { state } = await this.foreseen(runId);
+    this.repository.checkAccount(state);
+    return state;
+  }
+
+  /** Leaves a message in the inbox that counts as far as is known; whoever drives the run judges it again. */
+  #say(state: RunState, message: InboxMessage): Promise<unknown> {
+    const refusal = refusalOf(state, message);
+    if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
+    return this.#send(state.runId, message);
+  }
+
+  #send(runId: string, message: InboxMessage): Promise<unknown> {
+    return this.store.send(runId, message, this.now());
+  }
+}
+
+/** The approval that a decision counts for. */
+function decidable(state: RunState, path: string): Decision {
+  const refusal = whyUndecidable(state, path);
+  if (refusal !== null) throw new InvalidOptionError("step", `${refusal.why}.`, refusal.next);
+  return traitsOf(planStep(state, path)).decision!;
+}
+
+/** What the journal keeps of who decides. */
+function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
+  if (by === undefined) return {};
+  const { name, verified = false, link } = by;
+  return { by: { name: cleanText(name, MOST_NAME), verified, ...(link !== undefined && { link }) } };
+}
+
+const MOST_NAME = 100;

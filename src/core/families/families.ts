@@ -1,0 +1,115 @@
+import { readFileSync, statSync } from "node:fs";
+import type { z } from "zod";
+import { ShowrunnerError } from "../kit/errors.ts";
+import { BUILT_IN } from "./built-in.ts";
+import { type Family, type FamilyInput, familyList } from "./family.ts";
+import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
+
+/** A file of model families could not be read: not there, no JSON, or not in the form of docs/model-families.md. */
+export class FamiliesError extends ShowrunnerError {
+  readonly code = "FAMILIES_INVALID";
+}
+
+/** Families over the built-in ones: a JSON file, or its content. */
+export type FamiliesOption = string | readonly FamilyInput[];
+
+/** The built-in families, with those of a file or a list over them. @throws FamiliesError */
+export function readFamilies(given: FamiliesOption | undefined): Families {
+  if (given === undefined) return builtInFamilies;
+  const source = typeof given === "string" ? given : "families";
+  const parsed = familyList.safeParse(typeof given === "string" ? readJson(given) : given);
+  if (!parsed.success)
+    throw new FamiliesError(
+      `${source} is no list of model families as in docs/model-families.md; correct:${parsed.error.issues.map(line).join("")}`,
+    );
+  assertNamed(parsed.data, source);
+  return familiesWith(parsed.data);
+}
+
+function readJson(path: string): unknown {
+  try {
+    const found = statSync(path);
+    // Many devices never come to an end.
+    if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, and no file");
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `${path} cannot be read as model families (${why}); give a JSON file as in docs/model-families.md.`;
+    throw new FamiliesError(message, { cause });
+  }
+}
+
+/** Where in the list, and what is wrong there. */
+function line({ path, message }: z.core.$ZodIssue): string {
+  const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+  return `\n  ${at === "" ? "(the whole)" : at}: ${message}`;
+}
+
+function assertNamed(entries: readonly FamilyInput[], source: string): void {
+  const names = entries.map(({ name }) => name);
+  for (const [index, { name, models }] of entries.entries()) {
+    if (names.indexOf(name) !== index) {
+      throw new FamiliesError(`${source} [${index}].name: ${name} is there twice; join the two entries.`);
+    }
+    if (models !== undefined || BUILT_IN.some((family) => family.name === name)) continue;
+    const known = BUILT_IN.map((family) => family.name).join(", ");
+    const message = `is missing, and no family ${name} is built in; list its model ids, or name one of ${known}`;
+    throw new FamiliesError(`${source} [${index}].models ${message}.`);
+  }
+}
+
+/** The families that are known; each model is of one at most. */
+export interface Families {
+  readonly all: readonly Family[];
+  /** By the model's id; null for a model of no family. */
+  of(modelId: string): Family | null;
+}
+
+/** The built-in families with these over them: what an entry leaves out stays as it is built in. */
+export function familiesWith(own: readonly FamilyInput[]): Families {
+  const byName = new Map<string, Family>();
+  for (const entry of [...BUILT_IN, ...own]) byName.set(entry.name, merged(byName.get(entry.name), entry));
+  const all = [...byName.values()];
+  const patterns = all.flatMap((family) => family.models.map((model) => ({ family, name: parseModelName(model) })));
+  // The one that says most decides; of several, the last, which may be from a file.
+  patterns.sort((a, b) => partsOf(a.name) - partsOf(b.name));
+  const known = new Map<string, Family | null>();
+  return {
+    all,
+    of(modelId) {
+      const found = known.get(modelId);
+      if (found !== undefined) return found;
+      const name = parseModelName(modelId);
+      const family = patterns.findLast((pattern) => isWithin(name, pattern.name))?.family ?? null;
+      known.set(modelId, family);
+      return family;
+    },
+  };
+}
+
+export const builtInFamilies: Families = familiesWith([]);
+
+function merged(before: Family | undefined, entry: FamilyInput): Family {
+  const seconds = entry.typical_seconds;
+  return {
+    name: entry.name,
+    models: entry.models ?? before?.models ?? [],
+    rules: entry.rules ?? before?.rules ?? [],
+    areRulesBuiltIn: entry.rules === undefined ? (before?.areRulesBuiltIn ?? true) : BUILT_IN.includes(entry),
+    prices: entry.prices ?? before?.prices ?? [],
+    typicalMs: seconds === undefined ? (before?.typicalMs ?? null) : seconds * 1000,
+  };
+}
+
+function isWithin(name: ModelName, pattern: ModelName): boolean {
+  return (
+    name.family.join() === pattern.family.join() &&
+    (pattern.version.length === 0 || versionSimilarity(pattern, name) > 0) &&
+    (pattern.mode === null || pattern.mode === name.mode) &&
+    pattern.tiers.every((tier) => name.tiers.includes(tier))
+  );
+}
+
+function partsOf({ version, mode, tiers }: ModelName): number {
+  return Number(version.length > 0) + Number(mode !== null) + tiers.length;
+}

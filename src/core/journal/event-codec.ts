@@ -1,0 +1,131 @@
+import { isNewerVersion, ownVersion } from "../kit/own-version.ts";
+import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
+import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
+
+/** Events that were committed together, as a store keeps them: the JSON of one, or of an array of several. */
+export interface EventRecord {
+  /** Of the last of them. */
+  readonly seq: number;
+  readonly at: number;
+  readonly version: number;
+  readonly body: string;
+}
+
+/** Where a record was read from, for messages. */
+export interface RecordOrigin {
+  readonly path: string;
+  readonly runId: string;
+  /** Body of the last record before `seq` that names the program which wrote what follows it; null without one. */
+  readonly signature: (seq: number) => string | null;
+}
+
+/** JSON text of the events of a commit, serialised before the transaction starts so that a bad value cannot tear one. */
+export function encodeEvents(events: readonly RunEvent[]): string {
+  for (const event of events) {
+    if (isEvent(event)) continue;
+    throw new JournalRecordError("An event needs a `type` like `job.submitted`; nothing was written. Fix the caller.");
+  }
+  return JSON.stringify(events.length === 1 ? events[0] : events);
+}
+
+/**
+ * Reads records of a run back, in order from the event after `afterSeq` on, with a check of each event's type and
+ * structure only: the fold looks at the rest. Events have no gaps; one that is missing means damage, never "nothing
+ * happened".
+ */
+export function decodeEvents(records: Iterable<EventRecord>, afterSeq: number, origin: RecordOrigin): StoredEvent[] {
+  const { runId } = origin;
+  const events: StoredEvent[] = [];
+  let lastSeq = afterSeq;
+  for (const { seq: endSeq, at, version, body } of records) {
+    const where = (seq: number) => `Event ${seq} of run "${runId}" in ${origin.path}`;
+    if (version > EVENT_VERSION) throw newerVersion(where(lastSeq + 1), version, origin);
+    const parsed = parseBody(body);
+    const all: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+    const firstSeq = endSeq - all.length + 1;
+    if (all.length === 0) throw unreadable(where(endSeq), origin);
+    if (firstSeq > lastSeq + 1 || endSeq <= lastSeq) throw missing(lastSeq + 1, firstSeq, origin);
+    for (let seq = lastSeq + 1; seq <= endSeq; seq += 1) {
+      const event = all[seq - firstSeq];
+      if (!isEvent(event))
+        throw isTyped(event) ? unknownType(event, where(seq), endSeq, origin) : unreadable(where(seq), origin);
+      events.push({ runId, seq, at, version, event });
+    }
+    lastSeq = endSeq;
+  }
+  return events;
+}
+
+function newerVersion(where: string, version: number, { path }: RecordOrigin): JournalNewerVersionError {
+  return new JournalNewerVersionError(
+    path,
+    `${where} has version ${version}; this Showrunner knows versions up to ${EVENT_VERSION}. Update Showrunner to read it.`,
+  );
+}
+
+function unreadable(where: string, { path }: RecordOrigin): JournalCorruptError {
+  return new JournalCorruptError(
+    path,
+    `${where} is not readable: the file is damaged. Restore it from a copy; other runs in it may be intact.`,
+  );
+}
+
+function missing(expected: number, found: number, { path, runId }: RecordOrigin): JournalCorruptError {
+  return new JournalCorruptError(
+    path,
+    `Run "${runId}" in ${path} lacks event ${expected} (found ${found}): the file is damaged. Restore it from a copy.`,
+  );
+}
+
+/** Skipping an unknown event would fold to a state that is not the run's. */
+function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
+  const own = ownVersion();
+  const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${own}) does not know.`;
+  const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
+  const restore = "Restore the file from a copy; other runs in it may be intact.";
+  if (typeof signed?.program !== "string") {
+    return new JournalCorruptError(
+      path,
+      `${what} It does not say which version wrote it: if a newer Showrunner did, use that one; else the file is damaged. ${restore}`,
+    );
+  }
+  const { program } = signed;
+  if (!isNewerVersion(program, own)) {
+    return new JournalCorruptError(
+      path,
+      `${what} Showrunner ${program} wrote this part of the run and knows no such event either, so the file is damaged. ${restore}`,
+    );
+  }
+  return new JournalNewerVersionError(
+    path,
+    `${what} Showrunner ${program} wrote it: use that version, or a later one, for this run. Nothing was changed.`,
+  );
+}
+
+/** How the body begins that names the program which wrote what follows; it is a commit of its own. */
+export const SIGNED_BODY = '{"type":"lease.acquired"';
+
+function parseBody(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Typed {
+  readonly type: string;
+}
+
+function isEvent(value: unknown): value is RunEvent {
+  return isObjectWithType(value) && isEventType(value.type);
+}
+
+/** An event of some program. */
+function isTyped(value: unknown): value is Typed {
+  return isObjectWithType(value) && /^[a-z]+(\.[a-z]+)+$/.test(value.type);
+}
+
+function isObjectWithType(value: unknown): value is Typed {
+  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
+}

@@ -1,0 +1,319 @@
+import type { CleanText } from "../../kit/clean-text.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { passClock, startClock, stopClock } from "../active-time.ts";
+import { lastRequest, type RunState, type StepState } from "../state.ts";
+import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
+
+interface Paused {
+  readonly type: "run.paused";
+  readonly reason: PauseReason;
+  readonly message: CleanText;
+  /** Set for `funds`. */
+  readonly fundingUrl?: CleanText;
+  /** For `funds` what the wallet must hold, for `budget` the budget or cap that would have done. */
+  readonly requiredMicros?: number | null;
+  readonly balanceMicros?: number | null;
+  /** Set where a cap over several runs is reached: the option that would have done. */
+  readonly flag?: CleanText;
+  /** Set for `budget` where prices became known that were not agreed to: `requiredMicros` agrees to them. */
+  readonly asks?: readonly AskedPrice[];
+  /** Set for `cap`: from when on the run may continue without a person, epoch milliseconds. */
+  readonly resumeAt?: number;
+  /** Set for `files` where nobody has the output of a step any more: the step that has to be made again. */
+  readonly rerun?: string;
+  /** Set for `drift` where a change waits for jobs: steps that it replaces, whose old requests are made only if they may exist. */
+  readonly replaced?: readonly string[];
+  /** Set for `late`: the steps that it waits for. */
+  readonly late?: readonly string[];
+  /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
+  readonly request?: { readonly id: number; readonly at: number };
+}
+
+/** What happens to a run as a whole. */
+export type RunLevelEvent =
+  | {
+      readonly type: "lease.acquired";
+      readonly epoch: number;
+      /** For people. */
+      readonly holder: string;
+      /** Version of Showrunner that writes from here on. */
+      readonly program?: string;
+      /** Set where the run was parked between two slices and is looked at when that was due: it was driven meanwhile. */
+      readonly parked?: true;
+    }
+  | { readonly type: "run.started" }
+  /** The same account has another key, or its service another address; whoever resumed the run said so, and it was checked. */
+  | {
+      readonly type: "run.account.moved";
+      readonly baseUrl: string;
+      readonly keyId: string;
+      /** A job of the run that is known there; null where the run had none yet. */
+      readonly jobId: string | null;
+    }
+  /** Whoever resumed it allowed another amount. */
+  | {
+      readonly type: "run.budget.set";
+      readonly budgetMicros: number | null;
+      readonly maxUnquotedMicros: number | null;
+      /** What is agreed to from now on; absent: as before. */
+      readonly agreed?: AgreedQuote;
+    }
+  | SpendingReached
+  | Paused
+  | { readonly type: "run.resumed" }
+  /**
+   * From now on the service cannot be reached, or something else answers; or the bucket that holds media (`media`). Reported once,
+   * not with every try.
+   */
+  | {
+      readonly type: "service.unavailable";
+      readonly reason: "unreachable" | "misdirected" | "media";
+      readonly message: CleanText;
+    }
+  | { readonly type: "service.recovered"; readonly reason?: "media" }
+  | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
+  /** A terminal run continues, because a step is rerun. */
+  | { readonly type: "run.reopened" };
+
+/** Another share of a budget or cap is spent or reserved. Recorded where somebody is notified, once for each share and limit. */
+export interface SpendingReached {
+  readonly type: "spending.reached";
+  readonly what: "budget" | "cap";
+  /** Names the limit, such as `budget of 5.00 USD`. */
+  readonly limit: string;
+  readonly percent: number;
+  readonly limitMicros: number;
+  readonly committedMicros: number;
+}
+
+export const runLevelEvents: EventTable<RunLevelEvent> = {
+  "lease.acquired": {
+    apply: ({ state, at }, { epoch, parked = false }) => {
+      state.epoch = epoch;
+      if (!parked || state.drivenSince === null) state.drivenSince = at;
+      passClock(state.activeTime, at, parked);
+    },
+    changes: "run",
+    line: ({ holder, epoch }) => detail(`driven by ${holder} (epoch ${epoch})`),
+    incident: ({ epoch, parked = false }) =>
+      epoch < 2 || parked
+        ? null
+        : {
+            what: "driven by another process",
+            why: "Another process, or a later one, continued from the end of the journal.",
+          },
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "run.started": {
+    apply: (fold) => {
+      fold.moveRun();
+      fold.state.startedAt = fold.at;
+      startClock(fold.state.activeTime, fold.at);
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.work(true),
+    ...ignoredBy("ledger", "media", "line", "incident", "notice"),
+  },
+  "run.account.moved": {
+    apply: ({ state }, { baseUrl, keyId }) => {
+      state.planned = { ...state.planned, baseUrl, keyId };
+    },
+    changes: "run",
+    line: ({ keyId, baseUrl, jobId }) => {
+      const proof = jobId === null ? "nothing of it was sent yet" : `which knows its job ${jobId}`;
+      return line(`belongs to key ${keyId} at ${baseUrl} from now on, ${proof}`);
+    },
+    incident: ({ keyId, baseUrl }) => ({ what: "account moved", why: `To key ${keyId} at ${baseUrl}.` }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "run.budget.set": {
+    apply: ({ state }, { budgetMicros, maxUnquotedMicros, agreed }) => {
+      state.budgetMicros = budgetMicros;
+      if (agreed !== undefined) state.agreed = agreed;
+      state.maxUnquotedMicros = maxUnquotedMicros;
+    },
+    changes: "run",
+    line: ({ budgetMicros }) => detail(budgetOf(budgetMicros)),
+    incident: ({ budgetMicros }) => ({ what: "budget changed", why: `${budgetOf(budgetMicros)}.` }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "spending.reached": {
+    apply: ({ state }, { limit, percent }) => {
+      state.spendingReached = { ...state.spendingReached, [limit]: percent };
+    },
+    changes: "run",
+    line: (event) => line(reachedText(event)),
+    notice: (event, { runId, status }) => ({
+      event: "run.spending",
+      status,
+      reason: event.what,
+      message: reachedText(event),
+      step: null,
+      next: `showrunner show ${runId}`,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "incident"),
+  },
+  "run.paused": {
+    apply: (fold, { reason, message, request, rerun, replaced, late, ...funds }) => {
+      const { fundingUrl = null, requiredMicros = null, balanceMicros = null, flag = null, resumeAt = null } = funds;
+      fold.moveRun();
+      stopClock(fold.state.activeTime, fold.at);
+      const stopId = request !== undefined && { stopId: request.id };
+      fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros, flag, resumeAt, ...stopId };
+      if (rerun !== undefined) fold.state.pause = { ...fold.state.pause, rerun };
+      if (replaced !== undefined) fold.state.pause = { ...fold.state.pause, replaced };
+      if (late !== undefined) fold.state.pause = { ...fold.state.pause, late };
+      if (funds.asks !== undefined) fold.state.pause = { ...fold.state.pause, asks: funds.asks };
+      if (reason === "approval") closeReruns(fold.state);
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.work(false),
+    line: ({ reason, message }) => line(`paused (${reason}): ${message}`),
+    incident: ({ reason, message }) => ({ what: `paused: ${reason}`, why: message }),
+    notice: (event, { runId }) => pauseNotice(runId, event),
+    ...ignoredBy("ledger", "media"),
+  },
+  "run.resumed": {
+    apply: (fold) => {
+      const { state, at } = fold;
+      fold.moveRun();
+      startClock(state.activeTime, at);
+      if (state.pause?.reason === "unanswered") allowRepeats(state);
+      if (state.pause?.reason === "late") awaitAgain(state, at);
+      state.pause = null;
+      state.outage = null;
+    },
+    // What is late is waited for again, in a slot.
+    changes: "plan",
+    timeline: (timeline) => timeline.work(true),
+    incident: () => ({ what: "resumed", why: "" }),
+    ...ignoredBy("ledger", "media", "line", "notice"),
+  },
+  "service.unavailable": {
+    apply: ({ state, at }, { reason, message }) => {
+      state.outage = { since: at, reason, message };
+    },
+    changes: "run",
+    line: ({ reason, message }) => line(`the ${awayOf(reason)} is unavailable, retrying: ${message}`),
+    incident: ({ reason, message }) => ({
+      what: reason === "misdirected" ? "not the service" : `${awayOf(reason)} unavailable`,
+      why: message,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "service.recovered": {
+    apply: ({ state }) => {
+      state.outage = null;
+    },
+    changes: "run",
+    line: ({ reason }) => line(`the ${awayOf(reason)} is available again`),
+    incident: ({ reason }) => ({ what: `${awayOf(reason)} available again`, why: "" }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "run.finished": {
+    apply: (fold, { status, message }) => {
+      const { state, at } = fold;
+      fold.moveRun(`run.${status}`);
+      stopClock(state.activeTime, at);
+      state.pause = null;
+      state.outage = null;
+      state.message = message;
+      state.finishedAt = at;
+      closeReruns(state);
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.end(),
+    line: ({ status, message }) => line(`run ${status}${message ? `: ${message}` : ""}`),
+    notice: ({ status, message }, { runId }) => {
+      const event = status === "failed" ? "run.failed" : "run.finished";
+      return { event, status, reason: null, message, step: null, next: `showrunner report ${runId}` };
+    },
+    ...ignoredBy("ledger", "media", "incident"),
+  },
+  "run.reopened": {
+    apply: (fold) => {
+      fold.moveRun();
+      startClock(fold.state.activeTime, fold.at);
+      for (const step of Object.values(fold.state.steps)) if (step.isGivenUp) awaitStep(fold, step);
+      awaitAgain(fold.state, fold.at);
+      fold.state.finishedAt = null;
+      fold.state.message = null;
+    },
+    // Steps that it ended without are waited for again.
+    changes: "plan",
+    timeline: (timeline) => timeline.work(true),
+    line: () => line("reopened"),
+    incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun, or waited for again." }),
+    ...ignoredBy("ledger", "media", "notice"),
+  },
+};
+
+function budgetOf(micros: number | null): string {
+  return micros === null ? "No budget" : `A budget of $${formatUsd(micros)}`;
+}
+
+/** The run is finished, or waits for a decision with nothing else to do: a rerun request from now on is a new one. */
+function closeReruns({ reruns }: RunState): void {
+  for (const request of reruns) request.isOpen = false;
+}
+
+/** Resuming a run that paused for unanswered requests allows sending them once more. */
+function allowRepeats({ steps }: RunState): void {
+  for (const { chats } of Object.values(steps)) {
+    const last = chats.at(-1);
+    if (last?.phase === "abandoned") last.mayRepeat = true;
+  }
+}
+
+/** Whoever resumes a run that waits for nothing but what is late waits for another `within`. */
+function awaitAgain({ steps }: RunState, at: number): void {
+  for (const step of Object.values(steps)) {
+    const request = lastRequest(step);
+    if (request?.overdueAt !== undefined) request.awaitedSince = at;
+  }
+}
+
+function awaitStep(fold: Fold, step: StepState): void {
+  fold.moveStep(step, "step.awaited");
+  delete step.isGivenUp;
+  Object.assign(step, { reason: null, finishedAt: null });
+}
+
+function reachedText({ percent, limit, committedMicros }: SpendingReached): string {
+  return `${percent} % of the ${limit} is spent or reserved: ${formatUsd(committedMicros)} USD`;
+}
+
+function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
+  const paused = { status: "paused", reason, message, step: null };
+  switch (reason) {
+    // Each step that waits was announced when it began to, and whoever stops a run knows.
+    case "approval":
+    case "stopped":
+      return null;
+    case "funds":
+    case "budget":
+    case "cap":
+      return { event: "run.needs-funds", ...paused, next: `showrunner resume ${runId}` };
+    case "unreachable":
+    case "misdirected":
+    case "credentials":
+      return { event: "run.unreachable", ...paused, next: `showrunner resume ${runId}` };
+    case "drift":
+    case "files":
+    case "unresolved":
+    case "unanswered":
+    case "late":
+    case "code":
+      break;
+    default:
+      reason satisfies never;
+  }
+  // A reason of a later version too: every pause waits for a person.
+  return { event: "run.waiting", ...paused, next: `showrunner show ${runId}` };
+}
+
+function awayOf(reason: string | undefined): string {
+  return reason === "media" ? "bucket of the media" : "service";
+}

@@ -1,0 +1,262 @@
+import type { CleanText } from "../../kit/clean-text.ts";
+import { formatDuration } from "../../kit/duration.ts";
+import { type Expected, slowText, stillText } from "../../kit/late-text.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import { type Awaited, lastRequest, type OutputState, planStep, type RunState } from "../state.ts";
+import type { Chosen, Comment, DecidedBy, JournalError, OfAttempt, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";
+
+/** What happens to a step, and what steps do that are no paid work. */
+export type StepEvent =
+  | { readonly type: "step.started"; readonly step: string }
+  | {
+      readonly type: "step.finished";
+      readonly step: string;
+      readonly status: StepEnd;
+      readonly reason: string | null;
+      /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
+      readonly skippedByCondition?: true;
+      /** What the pipeline's own code says of the failure to its callers. */
+      readonly forCallers?: CleanText;
+      /** Set on a step that was skipped because no root of the plan could come of it any more. */
+      readonly pruned?: true;
+      /** Set on a step whose request is under way, and waited for no longer. */
+      readonly isGivenUp?: true;
+    }
+  /** Its request takes far longer than expected. Recorded once. */
+  | ({ readonly type: "step.slow"; readonly elapsedMs: number; readonly expected: Expected } & OfAttempt)
+  /** The `within` of its request is over, which continues all the same. `next`: another option begins in its place. */
+  | ({ readonly type: "step.overdue"; readonly withinMs: number; readonly next?: string } & OfAttempt)
+  | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
+  | {
+      readonly type: "task.completed";
+      readonly step: string;
+      readonly value: Json;
+      readonly files: readonly TaskFile[];
+    }
+  | { readonly type: "task.failed"; readonly step: string; readonly error: JournalError }
+  | {
+      readonly type: "approval.decided";
+      readonly step: string;
+      readonly approved: boolean;
+      /** Position in what the step shows; null when there is nothing to choose. */
+      readonly pick: number | null;
+      readonly note: string | null;
+      /** What was approved in place of the value that the step shows; absent: what it shows. */
+      readonly value?: Json;
+      /** Absent: whoever may act on the run. */
+      readonly by?: DecidedBy;
+    }
+  | { readonly type: "comment.added"; readonly step: string; readonly comment: Comment }
+  /** What somebody said of the step changed nothing: it came too late, or what it was about is not there any more. */
+  | {
+      readonly type: "message.refused";
+      readonly step: string;
+      readonly what: "approval" | "rejection" | "comment" | "adoption";
+      readonly message: CleanText;
+    }
+  | {
+      readonly type: "pick.decided";
+      readonly step: string;
+      readonly chosen: Chosen;
+      /** By position in what the step chooses among; null where nothing was scored. */
+      readonly scores: readonly (number | null)[] | null;
+    }
+  /** A returned output became a named file; `file` is relative to the run's outDir. */
+  | {
+      readonly type: "file.placed";
+      readonly name: string;
+      readonly step: string;
+      readonly index: number;
+      readonly file: string;
+      /** Manifest beside it, relative likewise. */
+      readonly manifest?: string;
+    };
+
+export const stepEvents: EventTable<StepEvent> = {
+  "step.started": {
+    apply: (fold, { step: path }) => {
+      const step = fold.step(path);
+      fold.moveStep(step);
+      step.startedAt = fold.at;
+    },
+    changes: "step",
+    timeline: (timeline, { step }) => timeline.start(step),
+    notice: ({ step }, state) => waitNotice(state, step),
+    ...ignoredBy("ledger", "media", "line", "incident"),
+  },
+  "step.finished": {
+    apply: (
+      fold,
+      { step: path, status, reason, skippedByCondition = false, pruned = false, forCallers, isGivenUp },
+    ) => {
+      const step = fold.step(path);
+      fold.moveStep(step, `step.${status}`);
+      Object.assign(step, { reason, skippedByCondition, pruned, finishedAt: fold.at });
+      if (isGivenUp) step.isGivenUp = true;
+      if (forCallers === undefined) delete step.forCallers;
+      else step.forCallers = forCallers;
+    },
+    changes: "step",
+    timeline: (timeline, { step }) => timeline.finish(step),
+    line: ({ status, reason }) => line(`${status}${reason ? `: ${reason}` : ""}`),
+    ...ignoredBy("ledger", "media", "incident", "notice"),
+  },
+  "step.slow": {
+    apply: (fold, event) => {
+      awaitedOf(fold, event).slow = event.expected;
+    },
+    changes: "step",
+    line: ({ expected, elapsedMs }) => line(slowText(expected, elapsedMs)),
+    notice: ({ step, expected, elapsedMs }, { runId, status, steps }) => {
+      const message = `${step} ${slowText(expected, elapsedMs)}; ${stillText(lastRequest(steps[step]!)?.jobId ?? null)}`;
+      return { event: "run.slow", status, reason: null, message, step, next: `showrunner show ${runId}` };
+    },
+    ...ignoredBy("ledger", "media", "timeline", "incident"),
+  },
+  "step.overdue": {
+    apply: (fold, event) => {
+      const awaited = awaitedOf(fold, event);
+      awaited.overdueAt = fold.at;
+      delete awaited.awaitedSince;
+    },
+    // What waits for its end, and for that of its option, may continue.
+    changes: "plan",
+    line: (event) => line(overdueText(event)),
+    incident: (event) => ({ what: "not there in time", why: `It is ${overdueText(event)}.` }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "upload.stored": {
+    apply: (fold, { step, sha256, sizeBytes, contentType }) => {
+      fold.step(step).upload = { sha256, sizeBytes, contentType };
+    },
+    changes: "step",
+    media: ({ sha256 }) => [sha256],
+    line: ({ contentType, sizeBytes }) => line(`uploaded ${contentType}, ${sizeBytes} bytes`),
+    ...ignoredBy("ledger", "timeline", "incident", "notice"),
+  },
+  "task.completed": {
+    apply: (fold, { step: path, value, files }) => {
+      const step = fold.step(path);
+      step.value = value;
+      step.outputs = files.map(({ name: _, sha256, sizeBytes, ...facts }): OutputState => {
+        const contentType = facts.contentType ?? "application/octet-stream";
+        return { ...facts, phase: "archived", copy: { sha256, sizeBytes, contentType } };
+      });
+    },
+    changes: "step",
+    media: ({ files }) => files.map(({ sha256 }) => sha256),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ files }) => detail(`made ${files.length === 0 ? "a value" : files.map(({ name }) => name).join(", ")}`),
+    ...ignoredBy("ledger", "incident", "notice"),
+  },
+  "task.failed": {
+    apply: (fold, { step, error }) => {
+      fold.step(step).failures.push({ at: fold.at, error });
+    },
+    changes: "step",
+    line: ({ error }) => detail(`its function failed: ${error.message}${siteText(error)}`),
+    incident: ({ error }) => ({
+      what: "a local task failed",
+      why: `${error.code}: ${error.message}${siteText(error)}`,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "approval.decided": {
+    apply: (fold, { step, approved, note, value, by }) => {
+      // The last word counts: what an earlier one chose or changed is so no more.
+      Object.assign(fold.step(step), { approval: { approved, note, ...(by && { by }) }, chosen: null, value });
+    },
+    changes: "step",
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ pick, note, ...decided }) => {
+      const choice = pick === null ? "" : `, take ${pick + 1}`;
+      return line(`${decidedText(decided)}${choice}${note === null ? "" : `: ${note}`}`);
+    },
+    incident: ({ note, ...decided }) => ({ what: decidedText(decided), why: note ?? "" }),
+    ...ignoredBy("ledger", "media", "notice"),
+  },
+  "comment.added": {
+    apply: (fold, { step: path, comment }) => {
+      const step = fold.step(path);
+      step.comments = [...(step.comments ?? []), comment];
+    },
+    changes: "step",
+    line: ({ comment: { text, timeMs, by } }) => {
+      const where = timeMs === null ? "" : ` at ${formatDuration(timeMs)}`;
+      return line(`comment${by === null ? "" : ` ${deciderText(by)}`}${where}: ${text}`);
+    },
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
+  },
+  "message.refused": {
+    apply: () => {},
+    changes: "step",
+    line: ({ what, message }) => line(`${what} refused: ${message}`),
+    incident: ({ what, message }) => ({ what: `${what} refused`, why: message }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "pick.decided": {
+    apply: (fold, { step, chosen }) => {
+      fold.step(step).chosen = chosen;
+    },
+    changes: "step",
+    line: ({ chosen }) => line(`chose output ${chosen.index} of ${chosen.step}`),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
+  },
+  "file.placed": {
+    apply: ({ state }, { name, step, index, file, manifest = null }) => {
+      const names = placedNames.get(state.files) ?? new Set(state.files.map((placed) => placed.name));
+      if (names.has(name)) state.files = state.files.filter((placed) => placed.name !== name);
+      names.add(name);
+      state.files.push({ name, step, index, file, manifest });
+      placedNames.set(state.files, names);
+    },
+    changes: "step",
+    line: ({ name, file }) => line(`${name} is ${file}`),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
+  },
+};
+
+interface DecidedParts {
+  readonly approved: boolean;
+  readonly value?: Json;
+  readonly by?: DecidedBy;
+}
+
+/** What was decided, and by whom, as far as it is known. */
+export function decidedText({ approved, value, by }: DecidedParts): string {
+  const what = approved ? `approved${value === undefined ? "" : " with a changed value"}` : "rejected";
+  return by === undefined ? what : `${what} ${deciderText(by)}`;
+}
+
+function deciderText({ name, verified }: DecidedBy): string {
+  return `by ${name}${verified ? "" : " (name not verified)"}`;
+}
+
+/** The names in a list of placed files, so that one more costs the same however many there are. */
+const placedNames = new WeakMap<RunState["files"], Set<string>>();
+
+function waitNotice(state: RunState, path: string): NoticeText | null {
+  const { decision } = traitsOf(planStep(state, path));
+  if (decision === null || state.steps[path]!.approval !== null) return null;
+  const asks = decision.message === null ? "" : `: ${decision.message}`;
+  const message = `${path} waits for ${decision.choose ? "a choice" : "an approval"}${asks}`;
+  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
+}
+
+function siteText({ site }: JournalError): string {
+  return site === undefined ? "" : ` (at ${site})`;
+}
+
+/** The request that the event is of: a step has either attempts or chats. */
+function awaitedOf(fold: Fold, event: OfAttempt): Awaited {
+  return fold.step(event.step).chats[event.attempt - 1] ?? fold.attempt(event);
+}
+
+function overdueText({ withinMs, next }: { readonly withinMs: number; readonly next?: string }): string {
+  const then = next === undefined ? "it is still asked for" : `${next} begins, and it is still asked for`;
+  return `not there within ${formatDuration(withinMs)}: ${then}`;
+}

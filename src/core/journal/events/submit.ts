@@ -1,0 +1,306 @@
+import type { CleanText } from "../../kit/clean-text.ts";
+import { formatUsd } from "../../kit/money.ts";
+import type { Json } from "../../plan/plan.ts";
+import type { AttemptState, StepState } from "../state.ts";
+import type { JournalError, OfAttempt, PriceBasis, UnresolvedCause } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { detail, type EventTable, ignoredBy, line } from "./spec.ts";
+
+/** A job on its way to the service, from its price to the service's acknowledgement. */
+export type SubmitEvent = OfAttempt &
+  (
+    | {
+        readonly type: "job.quoted";
+        readonly costMicros: number | null;
+        readonly basis: PriceBasis;
+        /** Steps whose media may be refused: asked again once each of them exists, before what only it needs is bought. */
+        readonly conditionalOn?: readonly string[];
+      }
+    | {
+        readonly type: "job.submit.intended";
+        readonly key: string;
+        readonly model: string;
+        /** The resolved input; an upload stands as `{source: "upload", sha256}`, never as its URL. */
+        readonly input: Json;
+        readonly holdMicros: number;
+        readonly clockOffsetMs?: number;
+        /** It is sent to this provider and charged there. Absent: to the service, by its wallet. */
+        readonly provider?: string;
+      }
+    /** About to be sent again under its key; reported once for all sends of some minutes. */
+    | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
+    /** Sent, and unknown whether a job was created. Recorded once. */
+    | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
+    | { readonly type: "job.submit.refused"; readonly error: JournalError }
+    /** Refused before a job was created: hold released, attempt stays, sent again once funded, reachable or renewed. */
+    | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
+    | {
+        readonly type: "job.unresolved";
+        readonly message: CleanText;
+        readonly cause: UnresolvedCause;
+        /** The job that the service named when the key was sent. */
+        readonly jobId?: string;
+        readonly clockOffsetMs?: number;
+        /** Hashes of what its provider gave last and is no output: no such media, or not all of it. It was paid for, and is kept. */
+        readonly unfit?: readonly string[];
+      }
+    /** The service shows the job of an unresolved attempt again. */
+    | { readonly type: "job.found" }
+    | {
+        readonly type: "job.adopted";
+        readonly jobId: string | null;
+        /** What the job has is taken for its result, although outputs are not there. */
+        readonly isAccepted?: true;
+        /** A person gave the file that a provider made: it follows as the result. */
+        readonly isGiven?: true;
+      }
+    | {
+        readonly type: "job.submitted";
+        readonly jobId: string;
+        readonly model: string;
+        readonly replayed: boolean;
+        readonly clockOffsetMs?: number;
+        /** A provider's: the job's id is ours. */
+        readonly provider?: string;
+        /** By which the provider is asked for its outcome. */
+        readonly operation?: Json;
+      }
+  );
+
+const withdrawals = {
+  funds: {
+    line: "the wallet cannot fund this job; nothing was charged",
+    why: "The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
+  },
+  expired: {
+    line: "an upload had expired; sending it again",
+    why: "A file that it uses had expired at the service; it was uploaded again, free of charge.",
+  },
+  unsent: {
+    line: "the service could not be reached; nothing was sent",
+    why: "The service could not be reached; nothing had been sent.",
+  },
+  code: {
+    line: "its model is not here; nothing was sent",
+    why: "Nothing had been sent: the pipeline's code, or a file that it uses, was not there.",
+  },
+  changed: {
+    line: "never made: the service lists no job of it; its changed request is made instead",
+    why: "Its step had changed, and the service listed no job that it made. The changed request is made instead.",
+  },
+  credentials: {
+    line: "the service rejects the key; no job was created",
+    why: "The service rejected the key; no job was created.",
+  },
+} as const;
+
+export const submitEvents: EventTable<SubmitEvent> = {
+  "job.quoted": {
+    apply: (fold, event) => {
+      const { attempts } = fold.step(event.step);
+      if (event.attempt === attempts.length + 1) attempts.push(newAttempt(event.attempt));
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      const { costMicros, basis, conditionalOn } = event;
+      attempt.quotedAt = fold.at;
+      attempt.quote = { costMicros, basis, ...(conditionalOn !== undefined && { conditionalOn }) };
+    },
+    changes: "step",
+    line: ({ costMicros, basis }) =>
+      detail(`${costMicros === null ? "no price" : `priced at $${formatUsd(costMicros)}`} (${basis})`),
+    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
+  },
+  "job.submit.intended": {
+    apply: (fold, event) => {
+      const { key, model, input, holdMicros } = event;
+      const attempt = fold.attempt(event);
+      attempt.holdMicros = holdMicros;
+      fold.moveJob(attempt);
+      attempt.expectedMicros = attempt.quote?.costMicros ?? holdMicros;
+      Object.assign(attempt, { key, model, input, intendedAt: fold.at });
+      if (event.provider !== undefined) attempt.provider = event.provider;
+      noteSend(fold, attempt, event.clockOffsetMs);
+    },
+    changes: "step",
+    ledger: ({ step, attempt, holdMicros, provider }) => ({
+      type: "hold",
+      step,
+      attempt,
+      amountMicros: holdMicros,
+      ...(provider !== undefined && { isElsewhere: true }),
+    }),
+    timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "queue"),
+    line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, $${formatUsd(holdMicros)} held`),
+    ...ignoredBy("media", "incident", "notice"),
+  },
+  "job.submit.resent": {
+    apply: (fold, event) => noteSend(fold, fold.attempt(event), event.clockOffsetMs),
+    changes: "step",
+    ...ignoredBy("ledger", "media", "timeline", "line", "incident", "notice"),
+  },
+  "job.submit.unknown": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      noteSend(fold, attempt, event.clockOffsetMs);
+    },
+    changes: "step",
+    line: ({ message }) => line(`no answer to the submit, sending it again with the same key: ${message}`),
+    incident: ({ message }) => ({
+      what: "no answer to the submit",
+      why: `${message} Sent again with the same body and key, so that it cannot be paid for twice.`,
+    }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "job.submit.refused": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.error = event.error;
+      const step = fold.step(event.step);
+      if (step.status === "unresolved") resolve(fold, step, attempt);
+    },
+    changes: "step",
+    ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ error }) => line(`refused: ${error.message}`),
+    incident: ({ attempt, error }) => ({ what: `attempt ${attempt} refused`, why: error.message }),
+    ...ignoredBy("media", "notice"),
+  },
+  "job.submit.withdrawn": {
+    apply: (fold, event) => fold.moveJob(fold.attempt(event)),
+    changes: "step",
+    ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ reason }) => line(withdrawals[reason].line),
+    incident: ({ reason }) => ({ what: "submit withdrawn", why: withdrawals[reason].why }),
+    ...ignoredBy("media", "notice"),
+  },
+  "job.unresolved": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.unresolved = event.cause;
+      if (AFTER_SEND.has(event.cause)) noteSend(fold, attempt, event.clockOffsetMs);
+      if (event.jobId !== undefined) attempt.namedJobId = event.jobId;
+      // It was followed until it said whose it is.
+      if (event.cause === "another's job") attempt.jobId = null;
+      const step = fold.step(event.step);
+      fold.moveStep(step);
+      step.reason = event.message;
+    },
+    changes: "step",
+    line: ({ message }) => line(`needs a decision: ${message}`),
+    media: ({ unfit = [] }) => unfit,
+    incident: ({ message }) => ({ what: "needs a decision", why: message }),
+    ...ignoredBy("ledger", "timeline", "notice"),
+  },
+  "job.found": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      resolve(fold, fold.step(event.step), attempt);
+    },
+    changes: "step",
+    line: () => line("the service shows its job again"),
+    incident: () => ({ what: "found again", why: "The service shows its job again." }),
+    ...ignoredBy("ledger", "media", "timeline", "notice"),
+  },
+  "job.adopted": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      const type = event.jobId === null ? "job.lost" : "job.adopted";
+      fold.moveJob(attempt, type);
+      resolve(fold, fold.step(event.step), attempt, type);
+      attempt.jobId = event.jobId;
+      attempt.isAdopted = true;
+      if (event.isAccepted && attempt.doubt !== undefined) attempt.doubt = { ...attempt.doubt, isAccepted: true };
+      else delete attempt.doubt;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, jobId, isGiven }) => {
+      if (isGiven === true) return null;
+      return { type: jobId === null ? "release" : "charged", step, attempt };
+    },
+    timeline: (timeline, { step, jobId }) => {
+      if (jobId === null) timeline.close(step);
+    },
+    line: (event) => detail(`a person decided: ${decisionText(event)}`),
+    incident: ({ jobId, isAccepted = false, isGiven = false }) => ({
+      what: "decided by a person",
+      why: isGiven
+        ? "The file that its provider made was given."
+        : isAccepted
+          ? `What ${jobId} has is its result.`
+          : `The submit created ${jobId === null ? "no job" : jobId}.`,
+    }),
+    ...ignoredBy("media", "notice"),
+  },
+  "job.submitted": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      const step = fold.step(event.step);
+      if (step.status === "unresolved") resolve(fold, step, attempt);
+      Object.assign(attempt, { jobId: event.jobId, model: event.model, submittedAt: fold.at });
+      if (event.operation !== undefined) attempt.operation = event.operation;
+      noteSend(fold, attempt, event.clockOffsetMs);
+    },
+    changes: "step",
+    ledger: ({ step, attempt, provider }) => (provider === undefined ? { type: "charged", step, attempt } : null),
+    timeline: (timeline, { step, attempt }) => timeline.acknowledge(step, attempt),
+    line: ({ jobId, model, replayed, provider }) =>
+      line(`${provider ?? `job ${jobId}`} on ${model}${replayed ? ", known before" : ""}`),
+    ...ignoredBy("media", "incident", "notice"),
+  },
+};
+
+/** Causes that the answer to a send is. */
+const AFTER_SEND: ReadonlySet<UnresolvedCause> = new Set(["refused", "older job", "another's job"]);
+
+type Adopted = { readonly jobId: string | null; readonly isAccepted?: true; readonly isGiven?: true };
+
+function decisionText({ jobId, isAccepted, isGiven }: Adopted): string {
+  if (isGiven) return "a file is what its provider made";
+  if (jobId === null) return "no job was created";
+  return isAccepted ? `what ${jobId} has is its result` : `its job is ${jobId}`;
+}
+
+function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {
+  fold.moveStep(step, type);
+  step.reason = null;
+  attempt.unresolved = null;
+}
+
+/** A clock that was set since the last answer is known by the next: all instants that a send may have had are kept. */
+function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = 0): void {
+  attempt.lastSentAt = at;
+  const instant = at + clockOffsetMs;
+  const { from, to } = attempt.sentByService ?? { from: instant, to: instant };
+  attempt.sentByService = { from: Math.min(from, instant), to: Math.max(to, instant) };
+}
+
+function newAttempt(n: number): AttemptState {
+  return {
+    n,
+    phase: "planned",
+    money: "none",
+    quote: null,
+    quotedAt: null,
+    key: null,
+    model: null,
+    input: null,
+    holdMicros: 0,
+    expectedMicros: null,
+    costMicros: null,
+    jobId: null,
+    error: null,
+    intendedAt: null,
+    lastSentAt: null,
+    sentByService: null,
+    unresolved: null,
+    submittedAt: null,
+    completedAt: null,
+    outputs: [],
+  };
+}

@@ -1,0 +1,179 @@
+import { execFileSync } from "node:child_process";
+import { hash } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname, platform } from "node:os";
+import { HOUR_MS } from "../kit/duration.ts";
+import { ownVersion } from "../kit/own-version.ts";
+import type { LeaseHolder } from "./store.ts";
+
+/** This process as a lease holder. `instance` tells two engines of one process apart. */
+export function thisHolder(instance: string): LeaseHolder {
+  return {
+    host: hostname(),
+    bootId: bootId(),
+    pid: process.pid,
+    processStart: ownProcessStart(),
+    instance,
+    program: ownVersion(),
+  };
+}
+
+/** Engines of this process that have ended. */
+const retired = new Set<string>();
+
+/** Marks an engine of this process as ended, although it could not release its lease because the journal failed. */
+export function retireHolder({ instance }: LeaseHolder): void {
+  retired.add(instance);
+}
+
+/**
+ * True only when the holder cannot be running any more, as far as this machine can tell: the machine was started anew,
+ * or its process is gone or is another one by now, or it is this one and the engine in it retired. A holder on another
+ * host is never known dead; its lease expires. One with more time left (`leftMs`) than any lease has was written by a
+ * clock that is wrong, so that its end says nothing: its holder counts as dead.
+ */
+export function isHolderDead(holder: LeaseHolder, leftMs = 0): boolean {
+  return isGone(holder, processStart) || isClockWrong(holder, leftMs);
+}
+
+/** The longest lease that is believed, milliseconds; engines ask for half a minute. */
+const LONGEST_LEASE_MS = HOUR_MS;
+
+/** On this host the clock may have been set back under a process that can be asked about. */
+function isClockWrong({ host }: LeaseHolder, leftMs: number): boolean {
+  return host !== hostname() && leftMs > LONGEST_LEASE_MS;
+}
+
+/**
+ * As {@link isHolderDead}, for those who only look, again and again: starts no system tool to find out whether a process
+ * id was given to another process meanwhile. Whoever holds a lease under such an id is found out when it expires.
+ */
+export function isHolderGone(holder: LeaseHolder, leftMs = 0): boolean {
+  const startOf = (pid: number) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null);
+  return isGone(holder, startOf) || isClockWrong(holder, leftMs);
+}
+
+/** This process as a part of a file's name, for {@link isMarkGone}. */
+export function processMark(): string {
+  const [boot, pids] = splitBootId(bootId()).map(shortHash);
+  return [shortHash(hostname()), boot, pids, process.pid, shortHash(ownProcessStart())].join("-");
+}
+
+/** True only when the process of a mark cannot be running any more, as far as this machine can tell; starts no system tool. */
+export function isMarkGone(mark: string): boolean {
+  const [host, boot, pids, pid, start] = mark.split("-");
+  const [ownHost, ownBoot, ownPids] = processMark().split("-");
+  if (host !== ownHost) return false;
+  if (boot !== ownBoot) return true;
+  if (pids !== ownPids) return false;
+  const found = platform() === "linux" ? processStart(Number(pid)) : processExists(Number(pid)) ? "" : null;
+  return found === null || (found !== "" && shortHash(found) !== start);
+}
+
+/** What no name could hold, such as a path of the system, in a few letters. */
+function shortHash(text: string): string {
+  return hash("sha256", text).slice(0, 6);
+}
+
+type StartOf = (pid: number) => string | null;
+
+function isGone(holder: LeaseHolder, startOf: StartOf): boolean {
+  if (holder.host !== hostname()) return false;
+  const [boot, pids] = splitBootId(holder.bootId);
+  const [ownBoot, ownPids] = splitBootId(bootId());
+  if (boot !== "" && ownBoot !== "" && boot !== ownBoot) return true;
+  // Another container on this kernel: its process ids say nothing here.
+  if (pids !== ownPids) return false;
+  return processGone(holder, startOf) || (holder.pid === process.pid && retired.has(holder.instance));
+}
+
+function processGone(holder: LeaseHolder, startOf: StartOf): boolean {
+  const start = startOf(holder.pid);
+  if (start === null) return true;
+  return start !== "" && holder.processStart !== "" && start !== holder.processStart;
+}
+
+let cachedProcessStart: string | undefined;
+
+function ownProcessStart(): string {
+  cachedProcessStart ??= processStart(process.pid) ?? "";
+  return cachedProcessStart;
+}
+
+let cachedBootId: string | undefined;
+
+/** Names this start of the machine, and on Linux the table of process ids too; parts are empty where unknown. */
+function bootId(): string {
+  cachedBootId ??= platform() === "linux" ? linuxBootId() : `${darwinBootTime()}|`;
+  return cachedBootId;
+}
+
+function splitBootId(id: string): readonly [boot: string, pids: string] {
+  const bar = id.indexOf("|");
+  return bar < 0 ? [id, ""] : [id.slice(0, bar), id.slice(bar + 1)];
+}
+
+function linuxBootId(): string {
+  return `${readQuietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())}|${readQuietly(() => readlinkSync("/proc/self/ns/pid"))}`;
+}
+
+function darwinBootTime(): string {
+  if (platform() !== "darwin") return "";
+  // `kern.boottime` moves with clock corrections; the session id does not.
+  return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
+}
+
+/** When a process started: null when there is none, empty when the system does not say. */
+function processStart(pid: number): string | null {
+  if (platform() === "linux") return linuxProcessStart(pid);
+  if (!processExists(pid)) return null;
+  if (platform() === "win32") return windowsProcessStart(pid);
+  return readQuietly(() => ask("ps", ["-o", "lstart=", "-p", String(pid)]));
+}
+
+function linuxProcessStart(pid: number): string | null {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return processExists(pid) ? "" : null;
+  }
+  // The second field is the command in brackets and may itself hold spaces and brackets.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const state = fields[0];
+  if (state === "Z" || state === "X") return null;
+  return fields[19] ?? "";
+}
+
+function windowsProcessStart(pid: number): string {
+  const script = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
+  return readQuietly(() => ask("powershell.exe", ["-NoProfile", "-Command", script]));
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
+}
+
+function readQuietly(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return "";
+  }
+}
+
+/** What a system tool prints, in a form that does not depend on the user's language or time zone. */
+function ask(command: string, args: readonly string[]): string {
+  const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
+  return execFileSync(command, args, {
+    encoding: "utf8",
+    timeout: 5_000,
+    stdio: ["ignore", "pipe", "ignore"],
+    env,
+  }).trim();
+}

@@ -1,0 +1,114 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { ownVersion } from "../../kit/own-version.ts";
+import { JournalCorruptError, JournalIoError } from "../errors.ts";
+import { loadSqlite } from "./load.ts";
+import { packText, unpackText } from "./packed-text.ts";
+import { FIRST_VERSION, type Migration, migrations, type StoredBody } from "./schema.ts";
+import { applicationId, checkOpen, newestVersion } from "./version.ts";
+
+/**
+ * Brings an open database to the newest version, in one transaction: whatever interrupts it leaves the old journal or the
+ * new one. An older journal is copied to {@link copyOf} first, under the same lock. A new file is laid out before it is
+ * switched to write-ahead logging, so that its header always names the program and the version. Throws SQLite's busy
+ * error when another process is at it: try again.
+ */
+export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
+  const newest = newestVersion(steps);
+  const found = checkOpen(db, path, steps);
+  if (found === newest) return;
+  // Counts only for a file without tables, and lets it shrink when runs are removed.
+  db.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  // With the lighter lock the copy can be read beside it, and nobody can write.
+  db.exec(found === 0 ? "BEGIN EXCLUSIVE" : "BEGIN IMMEDIATE");
+  try {
+    // Another process may have done it meanwhile.
+    const from = checkOpen(db, path, steps);
+    if (from === newest) return db.exec("ROLLBACK");
+    if (from > 0) copyJournal(path, from);
+    for (const [index, step] of steps.entries()) {
+      if (FIRST_VERSION + index > from) applyStep(db, path, step, FIRST_VERSION + index);
+    }
+    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** Where the journal stays as it was before it was lifted from a version. */
+export function copyOf(path: string, version: number): string {
+  return `${path}.version-${version}`;
+}
+
+/** Only who holds the journal's write lock comes here, so that the unfinished copy has one name. */
+function copyJournal(path: string, version: number): void {
+  const copy = copyOf(path, version);
+  const part = `${copy}.part`;
+  rmSync(part, { force: true });
+  // Made here so that it is private from its first moment.
+  closeSync(openSync(part, "wx", 0o600));
+  try {
+    const { DatabaseSync } = loadSqlite();
+    const reader = new DatabaseSync(path, { readOnly: true });
+    try {
+      reader.prepare("VACUUM INTO ?").run(part);
+    } finally {
+      reader.close();
+    }
+    sync(part, "r+");
+    renameSync(part, copy);
+  } catch (cause) {
+    rmSync(part, { force: true });
+    throw "errcode" in (cause as object) ? cause : notCopied(path, copy, cause);
+  }
+  if (process.platform !== "win32") sync(dirname(path), "r");
+}
+
+function notCopied(path: string, copy: string, cause: unknown): JournalIoError {
+  return new JournalIoError(
+    path,
+    `The journal ${path} is of an older version, and its copy ${copy}, which comes before it is lifted, cannot be written (${(cause as Error).message}). Nothing was changed. Make the folder writable or move away what stands there, then try again.`,
+    { cause },
+  );
+}
+
+function sync(path: string, flags: "r" | "r+"): void {
+  const file = openSync(path, flags);
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function applyStep(db: DatabaseSync, path: string, { sql, event }: Migration, version: number): void {
+  db.exec(sql);
+  if (event !== undefined) rewriteEvents(db, path, event, version);
+  // What a snapshot holds was folded from the events as they were.
+  db.exec("DELETE FROM snapshots; UPDATE runs SET snapshot_seq = 0");
+  db.prepare("INSERT INTO migrations (version, program) VALUES (?, ?)").run(version, ownVersion());
+}
+
+function rewriteEvents(db: DatabaseSync, path: string, lift: NonNullable<Migration["event"]>, version: number): void {
+  const read = db.prepare("SELECT seq, body FROM events WHERE run_key = ? ORDER BY seq");
+  const write = db.prepare("UPDATE events SET body = ?, version = ? WHERE run_key = ? AND seq = ?");
+  for (const { run_key: key = null, run_id: runId } of db.prepare("SELECT run_key, run_id FROM runs").all()) {
+    for (const { seq = null, body } of read.all(key)) {
+      const stored = parsed(unpackText(body) ?? "", `Event ${seq} of run "${runId}" in ${path}`, path);
+      const lifted = Array.isArray(stored) ? stored.map(lift) : lift(stored);
+      write.run(packText(JSON.stringify(lifted)), version, key, seq);
+    }
+  }
+}
+
+function parsed(body: string, where: string, path: string): StoredBody | StoredBody[] {
+  try {
+    return JSON.parse(body) as StoredBody | StoredBody[];
+  } catch (cause) {
+    const message = `${where} is not readable, so the journal was not lifted to this version, and nothing was changed. Restore it from a copy.`;
+    throw new JournalCorruptError(path, message, { cause });
+  }
+}

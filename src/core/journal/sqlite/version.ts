@@ -1,0 +1,106 @@
+import type { DatabaseSync } from "node:sqlite";
+import { ownVersion } from "../../kit/own-version.ts";
+import { JournalNewerVersionError, JournalOldVersionError } from "../errors.ts";
+import { notAJournal } from "./failure.ts";
+import { loadSqlite } from "./load.ts";
+import { FIRST_VERSION, type Migration, migrations } from "./schema.ts";
+
+/** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
+export const applicationId = 0x53687732;
+
+/** Journals of version 1 carried this mark (`Shwr`). That version was never published, so that nothing lifts them. */
+const VERSION_1_ID = 0x53687772;
+
+/** What a file says of itself. */
+export interface FileVersion {
+  readonly id: number;
+  readonly version: number;
+  /** Version of Showrunner that lifted the file to its version; null where that cannot be read. */
+  readonly program: () => string | null;
+}
+
+export function newestVersion(steps: readonly Migration[] = migrations): number {
+  return FIRST_VERSION + steps.length - 1;
+}
+
+/**
+ * Journal version of an open database; 0 for an empty one. Throws when it cannot be read by this Showrunner, or has other tables,
+ * indexes, views or triggers than a Showrunner makes: those of a stranger's file would take part in our statements.
+ */
+export function checkOpen(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): number {
+  db.exec("PRAGMA trusted_schema = OFF");
+  const version = pragma(db, "user_version");
+  const layout = layoutOf(db);
+  const program = () => programOf(db, version);
+  if (layout.length === 0) return version;
+  checkVersion(path, { id: pragma(db, "application_id"), version, program }, newestVersion(steps));
+  const strange = differenceOf(layout, layoutAt(version, steps));
+  if (strange !== null) throw notAJournal(path, `has ${strange} that no Showrunner made`);
+  return version;
+}
+
+/** Each table, index, view and trigger with its definition. */
+function layoutOf(db: DatabaseSync): readonly string[] {
+  const rows = db.prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'").all();
+  return rows.map(({ type, name, sql }) => `${type} ${name}\n${sql}`).sort();
+}
+
+const layouts = new Map<Migration, readonly string[]>();
+
+/** The layout of a new journal of that version. */
+function layoutAt(version: number, steps: readonly Migration[]): readonly string[] {
+  const upTo = steps.slice(0, version - FIRST_VERSION + 1);
+  const last = upTo.at(-1)!;
+  const known = layouts.get(last);
+  if (known !== undefined) return known;
+  const { DatabaseSync } = loadSqlite();
+  const blank = new DatabaseSync(":memory:");
+  for (const { sql } of upTo) blank.exec(sql);
+  const layout = layoutOf(blank);
+  blank.close();
+  layouts.set(last, layout);
+  return layout;
+}
+
+/** The first part that differs, as its type and name; null for the same layout. */
+function differenceOf(found: readonly string[], expected: readonly string[]): string | null {
+  const strange = found.find((part) => !expected.includes(part)) ?? expected.find((part) => !found.includes(part));
+  return strange?.split("\n", 1)[0]?.slice(0, 100) ?? null;
+}
+
+/** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */
+export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
+  if (id === VERSION_1_ID || (id === applicationId && version < FIRST_VERSION)) throw version1(path);
+  if (id !== applicationId) throw notAJournal(path, "is a database of another program");
+  if (version > newest) throw newerVersion(path, version, newest, program());
+}
+
+/** Which Showrunner lifted an open database to a version, possibly one that this one does not know. */
+export function programOf(db: DatabaseSync, version: number): string | null {
+  try {
+    const row = db.prepare("SELECT program FROM migrations WHERE version = ?").get(version);
+    return typeof row?.program === "string" ? row.program.slice(0, 40) : null;
+  } catch {
+    return null;
+  }
+}
+
+function version1(path: string): JournalOldVersionError {
+  return new JournalOldVersionError(
+    path,
+    `The journal ${path} has version 1, which was written by a Showrunner from before its first release; this Showrunner reads version ${FIRST_VERSION} and later. It was left untouched. Finish its runs with the Showrunner that wrote them, then move the file away, or choose another journal (--journal FILE).`,
+  );
+}
+
+function newerVersion(path: string, version: number, newest: number, program: string | null): JournalNewerVersionError {
+  const who = program === null ? "a newer Showrunner" : `Showrunner ${program}`;
+  const what = program === null ? "update Showrunner" : `use Showrunner ${program} or a later one`;
+  return new JournalNewerVersionError(
+    path,
+    `The journal ${path} has version ${version}, which ${who} gave it; this Showrunner (${ownVersion()}) reads versions up to ${newest}. It was left untouched: ${what}, or choose another journal (--journal FILE).`,
+  );
+}
+
+function pragma(db: DatabaseSync, name: "user_version" | "application_id"): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
+}

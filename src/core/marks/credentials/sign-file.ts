@@ -1,0 +1,122 @@
+import { lstat } from "node:fs/promises";
+import { basename } from "node:path";
+import { replaceDurably } from "../../kit/durable-file.ts";
+import { ownVersion } from "../../kit/own-version.ts";
+import { readMarks } from "../file-marks.ts";
+import { type DigitalSourceType, NEWS_CODES } from "../xmp.ts";
+import { loadC2pa, OFFLINE } from "./c2pa-package.ts";
+import { CredentialsError } from "./credentials-error.ts";
+import { signableType } from "./signable.ts";
+import { type SigningPair, signingKey } from "./signing-key.ts";
+
+/** What is signed of how a file was made. */
+export interface Claim {
+  readonly digitalSourceType: DigitalSourceType;
+  /** Of models that took part. */
+  readonly models: readonly string[];
+  /** A sentence. */
+  readonly description: string;
+  readonly ingredients: readonly Ingredient[];
+}
+
+/** A file that another was made from. */
+export interface Ingredient {
+  readonly title: string;
+  readonly contentType: string;
+  readonly sha256: string;
+  readonly description: string;
+}
+
+export interface SignOptions extends SigningPair {
+  readonly claim: Claim;
+  /** The signed file; it may replace a plain file of the same kind, the one that is signed too. */
+  readonly out: string;
+  /** Whose packages are looked at first. Default: the current one. */
+  readonly folder?: string;
+}
+
+/**
+ * Signs a copy of a file with content credentials (C2PA), by the package `@contentauth/c2pa-node`. The target appears whole or
+ * not at all. A file that has a manifest is refused, as a second would hide it. Throws Node's own errors. @throws CredentialsError
+ */
+export async function signFile(
+  path: string,
+  { claim, out, folder = process.cwd(), ...pair }: SignOptions,
+): Promise<void> {
+  const key = signingKey(pair, new Date());
+  const name = basename(path);
+  const mimeType = await signableType(path);
+  if (mimeType === null)
+    throw refused(
+      `${name} is of no kind that can be signed`,
+      "sign PNG, JPEG, WebP, GIF, MP4, MOV, M4A, WAV, MP3 or FLAC",
+    );
+  await checkTarget(out, mimeType);
+  const c2pa = await loadC2pa(folder);
+  if (await isSigned(path)) throw refused(`${name} is signed already`, "sign the file from before, or leave it");
+  const builder = c2pa.Builder.withJson(definition(claim, name, mimeType), {
+    verify: OFFLINE,
+    builder: { thumbnail: { enabled: false } },
+  });
+  await replaceDurably(out, async (_, temporary) => {
+    try {
+      const signer = c2pa.LocalSigner.newSigner(key.certificate, key.key, key.algorithm);
+      builder.sign(signer, { path, mimeType }, { path: temporary });
+    } catch (cause) {
+      const said = cause instanceof Error ? cause.message : String(cause);
+      throw new CredentialsError(`${name} was not signed: ${said}.`, null, { cause });
+    }
+  });
+
+  async function isSigned(file: string): Promise<boolean> {
+    if ((await readMarks(file)).contentCredentials !== null) return true;
+    // What cannot be read may be a manifest; what has none answers with null.
+    return c2pa.Reader.fromAsset(
+      { path: file, mimeType: mimeType! },
+      { verify: { ...OFFLINE, verify_after_reading: false } },
+    ).then(
+      (found) => found !== null,
+      () => true,
+    );
+  }
+}
+
+/** Nothing but a plain file of the same kind is replaced, and no link followed. */
+async function checkTarget(out: string, contentType: string): Promise<void> {
+  const there = await lstat(out).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (there === null) return;
+  const name = basename(out);
+  if (there.isSymbolicLink()) throw refused(`${name} is a symbolic link`, "name the file that it leads to, or another");
+  if (!there.isFile()) throw refused(`${name} is no plain file`, "name another file to write");
+  if ((await signableType(out)) !== contentType)
+    throw refused(`${name} is a file of another kind`, `name another file to write, of ${contentType}`);
+}
+
+function definition({ digitalSourceType, models, description, ingredients }: Claim, title: string, format: string) {
+  const action = {
+    action: "c2pa.created",
+    digitalSourceType: `${NEWS_CODES}${digitalSourceType}`,
+    description,
+    ...(models.length > 0 && { softwareAgent: { name: models.join(", ") } }),
+  };
+  return {
+    title,
+    format,
+    claim_generator_info: [{ name: "showrunner", version: ownVersion() }],
+    assertions: [{ label: "c2pa.actions.v2", data: { actions: [action] } }],
+    ingredients: ingredients.map(({ title, contentType, sha256, description }) => ({
+      title,
+      format: contentType,
+      instance_id: `sha256:${sha256}`,
+      description,
+      relationship: "inputTo",
+    })),
+  };
+}
+
+function refused(what: string, next: string): CredentialsError {
+  return new CredentialsError(`${what}: ${next}.`, null);
+}

@@ -1,0 +1,93 @@
+import { isUnknownRiffSize } from "../../kit/wav-header.ts";
+import type { Source } from "../source.ts";
+import type { Splice } from "../splice.ts";
+import { UnmarkableError } from "../unmarkable.ts";
+import { type Box, walk } from "../walk.ts";
+import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
+import type { Format, Scan } from "./format.ts";
+import { extended } from "./webp-header.ts";
+
+const isRiff = (form: string) => (head: Buffer) =>
+  head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === form;
+
+/** XMP in the chunk `_PMX`, C2PA in `C2PA`. */
+export const wav: Format = {
+  contentType: "audio/wav",
+  isIt: isRiff("WAVE"),
+  scan: (source) => scan(source, "_PMX", async () => []),
+};
+
+/** XMP in the chunk `XMP `, which the header `VP8X` has to announce; C2PA in `C2PA`. */
+export const webp: Format = {
+  contentType: "image/webp",
+  isIt: isRiff("WEBP"),
+  scan: (source) => scan(source, "XMP ", extended),
+};
+
+/** `announce`: further changes that a file with XMP needs. */
+async function scan(
+  source: Source,
+  xmpType: string,
+  announce: (source: Source, first: Box) => Promise<readonly Splice[]>,
+): Promise<Scan> {
+  const size = (await source.read(4, 4)).readUInt32LE(0);
+  const isUnknown = isUnknownRiffSize(size, source.sizeBytes - 8);
+  const end = isUnknown ? source.sizeBytes : size + 8;
+  if (end > source.sizeBytes) throw new UnmarkableError("it ends too early");
+  const chunks = await walk(12, end, (at) => chunkAt(source, at, end));
+  const [first] = chunks;
+  if (first === undefined) throw new UnmarkableError("it is empty");
+  const old = chunks.find(({ type }) => type === xmpType) ?? null;
+  const unbounded = chunks.find((chunk) => chunk.isUnbounded);
+  const announced = await announce(source, first);
+  return {
+    xmp: old === null ? null : xmpText(await packetOf(source, old)),
+    isSigned: chunks.some(({ type }) => type === "C2PA"),
+    withXmp: (packet) => {
+      // Behind a chunk of unknown length nothing could be found; elsewhere the end is the usual place.
+      const pad = unbounded === undefined && end % 2 === 1 ? 1 : 0;
+      const insert = Buffer.concat([Buffer.alloc(pad), chunk(xmpType, Buffer.from(packet))]);
+      const added: readonly Splice[] = [
+        ...(old === null ? [] : [{ at: old.at, remove: old.end - old.at, insert: Buffer.alloc(0) }]),
+        ...announced,
+        { at: unbounded?.at ?? end, remove: 0, insert },
+      ];
+      return [...(isUnknown ? [] : [newSize(size, added)]), ...added];
+    },
+  };
+}
+
+interface Chunk extends Box {
+  readonly isUnbounded: boolean;
+}
+
+async function chunkAt(source: Source, at: number, end: number): Promise<Chunk> {
+  if (at + 8 > end) throw new UnmarkableError(`it is damaged at byte ${at}`);
+  const head = await source.read(at, 8);
+  const length = head.readUInt32LE(4);
+  const type = head.toString("latin1", 0, 4);
+  const isUnbounded = type === "data" && isUnknownRiffSize(length, end - at - 8);
+  const dataEnd = isUnbounded ? end : at + 8 + length;
+  // The last chunk's padding is forgotten by some.
+  const padded = dataEnd === end ? end : dataEnd + (dataEnd % 2);
+  return { type, at, dataAt: at + 8, dataEnd, end: padded, isUnbounded };
+}
+
+function packetOf(source: Source, { dataAt, dataEnd }: Box): Promise<Buffer> {
+  if (dataEnd - dataAt > MOST_XMP_BYTES) throw new UnmarkableError("its XMP is longer than a megabyte");
+  return source.read(dataAt, dataEnd - dataAt);
+}
+
+function newSize(size: number, added: readonly Splice[]): Splice {
+  const now = added.reduce((sum, { remove, insert }) => sum + insert.length - remove, size);
+  if (now >= 2 ** 32 - 1) throw new UnmarkableError("it would be larger than 4 GB, which its format cannot say");
+  const insert = Buffer.alloc(4);
+  insert.writeUInt32LE(now, 0);
+  return { at: 4, remove: 4, insert };
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const head = Buffer.from(`${type}\0\0\0\0`, "latin1");
+  head.writeUInt32LE(data.length, 4);
+  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)]);
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { type FileHandle, realpath } from "node:fs/promises";
+import { replaceDurably } from "../kit/durable-file.ts";
+import { marksIn, scanFile } from "./file-marks.ts";
+import { openSource, type Source } from "./source.ts";
+import { type Splice, spliced } from "./splice.ts";
+import { UnmarkableError } from "./unmarkable.ts";
+import { type DigitalSourceType, withSourceType } from "./xmp.ts";
+
+export interface Mark {
+  readonly digitalSourceType: DigitalSourceType;
+}
+
+/** The file had a mark, which stays; or it can have none, and why, as a sentence. It is as it was. */
+export type Unmarked =
+  | { readonly status: "kept"; readonly digitalSourceType: string }
+  | { readonly status: "left"; readonly reason: string };
+
+/** What became of a file. */
+export type Marking = Unmarked | { readonly status: "marked" };
+
+/** What a file would become. */
+export type MarkPreview = Unmarked | { readonly status: "marked"; readonly sha256: string; readonly sizeBytes: number };
+
+/**
+ * Gives a file IPTC's digital source type as XMP: PNG, JPEG, WebP, MP4, MOV, WAV, MP3. The file is replaced whole or not at
+ * all; pixels and sound stay as they are. One that says a source type already, or is signed by C2PA, stays as it is byte for
+ * byte. Throws Node's own errors where it cannot be read or written.
+ */
+export async function markFile(path: string, mark: Mark): Promise<Marking> {
+  return withMark(path, mark, async (source, splices) => {
+    await replaceDurably(await realpath(path), (target) => target.writeFile(spliced(source, splices)));
+    return { status: "marked" };
+  });
+}
+
+/** Writes what {@link markFile} would make of a file into an empty one; nothing where that would be the file as it is. */
+export async function writeMarked(path: string, target: FileHandle, mark: Mark): Promise<Marking> {
+  return withMark(path, mark, async (source, splices) => {
+    await target.writeFile(spliced(source, splices));
+    return { status: "marked" };
+  });
+}
+
+/** What {@link markFile} would make of a file, which stays as it is: the same bytes and mark give the same bytes. */
+export async function previewMark(path: string, mark: Mark): Promise<MarkPreview> {
+  return withMark(path, mark, async (source, splices) => {
+    const digest = createHash("sha256");
+    let sizeBytes = 0;
+    for await (const piece of spliced(source, splices)) {
+      digest.update(piece);
+      sizeBytes += piece.length;
+    }
+    return { status: "marked", sha256: digest.digest("hex"), sizeBytes };
+  });
+}
+
+async function withMark<T>(
+  path: string,
+  { digitalSourceType }: Mark,
+  use: (source: Source, splices: readonly Splice[]) => Promise<T>,
+): Promise<T | Unmarked> {
+  try {
+    await using source = await openSource(path);
+    const { scan } = await scanFile(source);
+    const said = marksIn(scan);
+    if (said.contentCredentials !== null)
+      throw new UnmarkableError("it is signed (C2PA), and a mark would break its signature");
+    if (said.digitalSourceType !== null) return { status: "kept", digitalSourceType: said.digitalSourceType };
+    return await use(source, scan.withXmp(withSourceType(scan.xmp, digitalSourceType)));
+  } catch (error) {
+    if (!(error instanceof UnmarkableError)) throw error;
+    return { status: "left", reason: `It got no mark: ${error.message}.` };
+  }
+}

@@ -1,0 +1,93 @@
+import type { AskedPrice, RunEvent } from "../journal/events.ts";
+import type { RunState } from "../journal/state.ts";
+import { ownText } from "../kit/clean-text.ts";
+import { formatUsd, wholeCents } from "../kit/money.ts";
+import { type LimitHeadroom, ownLimitMicros } from "./headroom.ts";
+
+export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
+
+/** What a step would reserve; `reason` explains an amount above its quote, and may be empty. */
+interface Hold {
+  readonly path: string;
+  readonly holdMicros: number;
+  readonly reason: string;
+}
+
+/** A request that has no price, where nothing says how much it may cost. */
+export function unpriced(path: string, model: string, why: string): string {
+  return `${path} (${model}) ${why} no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
+}
+
+/** The run has spent and reserved so much of its budget that the hold is too much. */
+export function overBudget({ path, holdMicros, reason }: Hold, committedMicros: number, budgetMicros: number): Pause {
+  const needs = `${path} needs ${formatUsd(holdMicros)} USD${reason}`;
+  const message = `${needs}; ${formatUsd(committedMicros)} of the budget of ${formatUsd(budgetMicros)} USD are spent or reserved.`;
+  const requiredMicros = committedMicros + holdMicros;
+  return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros };
+}
+
+/** Steps that a message names at most. */
+const MOST_NAMED = 5;
+
+/** Prices that nobody knew when the run was agreed to are known now. */
+export function unagreed(state: RunState, asks: readonly AskedPrice[]): Pause {
+  const { runId, agreed, planned } = state;
+  const limitMicros = ownLimitMicros(state) ?? 0;
+  const sum = asks.reduce((micros, { costMicros }) => micros + costMicros, 0);
+  const named = asks.slice(0, MOST_NAMED).map(({ step, costMicros }) => `${step} costs ${formatUsd(costMicros)} USD`);
+  const more = asks.length > MOST_NAMED ? ` and ${asks.length - MOST_NAMED} more, ${formatUsd(sum)} in all` : "";
+  const requiredMicros = limitMicros + sum;
+  const flag = planned.budgetTag === undefined ? "--budget" : "--agree";
+  const asked = `${named.join(", ")}${more}: not known when quote ${agreed!.quote} was agreed to, and no part of its ${formatUsd(limitMicros)} USD.`;
+  const message = `${asked} Agree to it: showrunner resume ${runId} ${flag} ${wholeCents(requiredMicros)}`;
+  return { type: "run.paused", reason: "budget", message: ownText(message), requiredMicros, asks };
+}
+
+/** Why a step fails at the limit of its group. */
+export function overGroup(
+  { holdMicros, reason }: Hold,
+  group: { readonly prefix: string; readonly maxCostMicros: number; readonly committed: number },
+): string {
+  const { prefix, maxCostMicros, committed } = group;
+  return `needs ${formatUsd(holdMicros)} USD${reason}; ${prefix} may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(committed)} are spent or reserved`;
+}
+
+/** Explains a hold above the quote; empty where it is not above. */
+export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
+  if (quotedMicros === null || holdMicros <= quotedMicros) return "";
+  return ` (quoted ${formatUsd(quotedMicros)}, and ${model} charged more than its quotes)`;
+}
+
+/** What the run pauses with when a hold exceeds the headroom. */
+export function overHeadroom(headroom: LimitHeadroom, path: string, holdMicros: number): Pause {
+  const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
+  switch (headroom.limit) {
+    case "cap": {
+      const { cap, committedMicros } = headroom;
+      const requiredMicros = committedMicros + holdMicros;
+      const [before, after] = cap.flag;
+      const spent = `${needs}; ${formatUsd(committedMicros)} of the ${cap.title} are spent or reserved.`;
+      const flag = ownText(`${before}${wholeCents(requiredMicros)}${after}`);
+      const paused = { type: "run.paused", requiredMicros, flag } as const;
+      // No day is long enough for what is more than its cap.
+      if (cap.endsAt === null || holdMicros > cap.capMicros) {
+        const message = ownText(`${spent} Resume with a higher ${cap.what}: ${before}USD${after}.`);
+        return { ...paused, reason: "budget", message };
+      }
+      const message = ownText(
+        `${spent} It can continue from ${cap.resumesAt}, or earlier with a higher cap: ${before}USD${after}.`,
+      );
+      return { ...paused, reason: "cap", message, resumeAt: cap.endsAt };
+    }
+    case "floor": {
+      const { floorMicros } = headroom;
+      const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
+      const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
+      const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
+      const requiredMicros = floorMicros + holdMicros;
+      return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
+    }
+    default:
+      return headroom satisfies never;
+  }
+}

@@ -1,0 +1,304 @@
+import type { AskedPrice, PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
+import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { ownText } from "../kit/clean-text.ts";
+import { groupsAround } from "../plan/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import type { Slots } from "../plan/slots.ts";
+import { overBudget, overGroup, overHeadroom, type Pause, unagreed } from "./budget-pause.ts";
+import { type Command, commandId, localCommandIds } from "./command.ts";
+import type { DecideContext, Decision, StepWait } from "./decision.ts";
+import {
+  type AskedHold,
+  committedMicros,
+  inFlightMicros,
+  isBillAwaited,
+  isSubmitting,
+  isUnagreed,
+  type LimitHeadroom,
+  minusHold,
+  ownLimitMicros,
+} from "./headroom.ts";
+import { decidingSteps, whyPruned } from "./pruning.ts";
+import { whyNever } from "./readiness.ts";
+import type { RunIndex } from "./run-index.ts";
+
+const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
+
+/** Refuses a hold for good: the step fails at the limit of its group, the run pauses at any other. */
+type Refusal = { readonly failing: StepState; readonly reason: string } | { readonly pause: Pause };
+
+/** Why a step ended, where nothing went wrong with it. */
+type EndedWhy = "skippedByCondition" | "pruned" | "isGivenUp";
+
+/** Collects the events and commands of one decision while the kinds of steps are evaluated. */
+export class DecisionBuilder implements Decision {
+  readonly events: RunEvent[] = [];
+  readonly commands: Command[] = [];
+  wakeAt: number | null = null;
+  lateAt: number | null = null;
+  readonly state: RunState;
+  readonly context: DecideContext;
+  readonly index: RunIndex;
+  /** Whether new work may start. Jobs that the service has accepted are always completed. */
+  mayStart: boolean;
+  /** The step whose failure stops the run, by its policy. */
+  readonly stoppedBy: string | null;
+  /** Whether a step ended in this decision so that others may no longer be needed. */
+  mayChangeNeeds = false;
+  #committedMicros: number;
+  #reservedMicros = 0;
+  readonly #reserved: { readonly path: string; readonly model: string; readonly holdMicros: number }[] = [];
+  /** A step waits for money that may be released: nothing less urgent may use it. */
+  #isMoneyAwaited = false;
+  /** What that comes to once nothing more can be released; null: it waits for an answer, and is not refused. */
+  #refusal: Refusal | null = null;
+  /** Prices that somebody has to agree to: asked once all that was agreed to is done, so that more of them are known. */
+  readonly #asks: AskedPrice[] = [];
+  readonly #groupMicros = new Map<string, number>();
+  readonly #slots: Slots;
+  /** What the step that is decided just now waits for, beside events. */
+  waitsFor: StepWait = NO_WAIT;
+
+  constructor(state: RunState, context: DecideContext, index: RunIndex) {
+    this.state = state;
+    this.context = context;
+    this.index = index;
+    this.#slots = index.slots.copy();
+    this.#committedMicros = committedMicros(state);
+    this.stoppedBy = index.stoppedBy;
+    this.mayStart = state.status === "running" && this.stoppedBy === null;
+  }
+
+  /** Whether a less urgent step may still get money. */
+  get hasMoney(): boolean {
+    return !this.#isMoneyAwaited;
+  }
+
+  isNeeded(path: string): boolean {
+    return this.index.isNeeded(path);
+  }
+
+  /** Whether the run has paused in this decision. */
+  get hasPaused(): boolean {
+    return this.events.some(({ type }) => type === "run.paused");
+  }
+
+  isSlotFree(plan: PlanStep): boolean {
+    if (!this.#slots.free(plan)) return false;
+    return !isBillAwaited(this, plan, this.#reserved);
+  }
+
+  /** Whether the limits let the step start now; it is decided again once they may. */
+  hasSlot(plan: PlanStep): boolean {
+    if (this.isSlotFree(plan)) return true;
+    this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
+    return false;
+  }
+
+  takeSlot(plan: PlanStep): void {
+    this.#slots.take(plan);
+  }
+
+  /** What it waits for is no event of its own or of a step that it uses: it is decided at every turn. */
+  watch(): void {
+    this.waitsFor = { ...this.waitsFor, isWatching: true };
+  }
+
+  prune(step: StepState): void {
+    const usersOf = (path: string) => this.index.usersOf(path);
+    this.finish(step, "skipped", whyPruned(this.state, step.path, usersOf), "pruned");
+  }
+
+  start(step: StepState): void {
+    if (step.status === "waiting") this.events.push({ type: "step.started", step: step.path });
+  }
+
+  finish(step: StepState, status: StepEnd, reason: string | null = null, why: EndedWhy | null = null): void {
+    const { path } = step;
+    this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
+    const error = status === "failed" ? step.failures.at(-1)?.error : undefined;
+    const forCallers = error?.forCallers === true ? { forCallers: error.message } : {};
+    const said = { ...(why !== null && { [why]: true }), ...forCallers };
+    this.events.push({ type: "step.finished", step: path, status, reason, ...said });
+    // Its slot is given away in the next decision, where steps that waited for it may be the most urgent.
+    const node = this.index.nodes.get(path);
+    if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);
+  }
+
+  next(): void {
+    this.waitsFor = NO_WAIT;
+  }
+
+  /** Skips a step that can never start, even if no slot is free for it; others wait for its end. */
+  skipIfImpossible(plan: PlanStep, step: StepState): void {
+    const never = whyNever(this.state, plan);
+    if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
+  }
+
+  /** Ends a step that can no longer succeed: skipped before its start, failed after it. */
+  skipOrFail(step: StepState, reason: string, skippedByCondition: boolean): void {
+    this.finish(
+      step,
+      step.status === "waiting" ? "skipped" : "failed",
+      reason,
+      skippedByCondition ? "skippedByCondition" : null,
+    );
+  }
+
+  /** Decides a step that may start no new work: its jobs at the service are completed. */
+  withoutNewWork(decide: () => void): void {
+    const { mayStart } = this;
+    this.mayStart = false;
+    decide();
+    this.mayStart = mayStart;
+  }
+
+  /** Unless no new work may start anyway: work in flight is completed first. */
+  pause(reason: PauseReason, message: string): void {
+    if (this.mayStart) this.pauseNow(reason, message);
+  }
+
+  pauseNow(reason: PauseReason, message: string, more: Pick<Pause, "late"> = {}): void {
+    this.mayStart = false;
+    this.events.push({ type: "run.paused", reason, message: ownText(message), ...more });
+  }
+
+  /**
+   * Whether this amount may be reserved. If not, even if all holds in flight were released: pauses the
+   * run at its own budget, fails the step at that of its group.
+   */
+  checkBudget(step: StepState, holdMicros: number, reason = "", payer: AskedHold["payer"] = "wallet"): boolean {
+    if (isUnagreed(this.state, step.path, holdMicros)) {
+      this.#asks.push({ step: step.path, costMicros: holdMicros });
+      this.watch();
+      return false;
+    }
+    if (this.hasMoney && this.#hasBudget(step, { path: step.path, holdMicros, reason, payer })) return true;
+    if (!this.hasMoney) this.waitsFor = { ...this.waitsFor, blockedBy: "money" };
+    return false;
+  }
+
+  #hasBudget(step: StepState, hold: AskedHold): boolean {
+    const group = this.#groupWithout(step.path, hold.holdMicros);
+    if (group !== null) {
+      const mayFit = group.committed - this.#inFlight(`${group.prefix}/`) + hold.holdMicros <= group.maxCostMicros;
+      return this.#refuseNowOrLater(mayFit, { failing: step, reason: overGroup(hold, group) });
+    }
+    if (!this.#checkHeadroom(hold)) return false;
+    const budget = ownLimitMicros(this.state);
+    if (budget === null || this.#committedMicros + hold.holdMicros <= budget) return true;
+    const pause = overBudget(hold, this.#committedMicros, budget);
+    return this.#refuseNowOrLater(this.#committedMicros - this.#inFlight("") + hold.holdMicros <= budget, { pause });
+  }
+
+  /** For when nothing is in flight: refuses what waits for money to be released. */
+  refuseWaiting(): void {
+    if (this.#refusal !== null) this.#refuse(this.#refusal);
+    else if (this.#asks.length > 0) this.#refuse({ pause: unagreed(this.state, this.#asks) });
+  }
+
+  /** Counts a hold that was just decided. */
+  reserve({ path, model }: { readonly path: string; readonly model: string }, holdMicros: number): void {
+    this.#committedMicros += holdMicros;
+    this.#reservedMicros += holdMicros;
+    this.#reserved.push({ path, model, holdMicros });
+    for (const prefix of groupsAround(this.state.planned.plan, path))
+      this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
+  }
+
+  dueOrWake(id: string): boolean {
+    const notBefore = this.context.notBefore.get(id) ?? 0;
+    if (notBefore <= this.context.now) return true;
+    if (notBefore !== Number.POSITIVE_INFINITY) this.wake(notBefore);
+    return false;
+  }
+
+  isActive(id: string): boolean {
+    return this.context.active.has(id);
+  }
+
+  /** Whether a command is active for a step of which the service has accepted nothing. */
+  hasActiveCommand(step: StepState): boolean {
+    return localCommandIds(step).some((id) => this.isActive(id));
+  }
+
+  /** Nothing at the service, and no active command. */
+  isIdle(step: StepState): boolean {
+    const phase = lastAttempt(step)?.phase ?? "planned";
+    const isUnsent = step.status === "running" && step.expanded === null && (phase === "planned" || phase === "priced");
+    return (step.status === "waiting" || isUnsent) && !this.hasActiveCommand(step);
+  }
+
+  issue(command: Command): void {
+    const id = commandId(command);
+    if (!this.isActive(id) && this.dueOrWake(id)) this.commands.push(command);
+  }
+
+  wake(at: number): void {
+    this.wakeNoLater(at);
+    this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(this.waitsFor.wakeAt ?? at, at) };
+  }
+
+  /** Whatever becomes of single steps. */
+  wakeNoLater(at: number): void {
+    this.wakeAt = Math.min(this.wakeAt ?? at, at);
+  }
+
+  /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
+  #checkHeadroom({ path, holdMicros, payer }: AskedHold): boolean {
+    for (const known of this.context.headrooms ?? []) {
+      const headroom = minusHold(known, this.#reservedMicros);
+      if (holdMicros <= headroom.headroomMicros || (payer === "provider" && known.limit !== "cap")) continue;
+      if (headroom.limit === "later") {
+        this.wakeNoLater(headroom.askAgainAt);
+        this.#isMoneyAwaited = true;
+        return false;
+      }
+      const pause = overHeadroom(headroom, path, holdMicros);
+      return this.#refuseNowOrLater(this.#mayFreeUp(headroom, holdMicros), { pause });
+    }
+    return true;
+  }
+
+  #mayFreeUp(headroom: LimitHeadroom, holdMicros: number): boolean {
+    if (headroom.limit === "cap") return holdMicros <= headroom.headroomMicros + this.#inFlight("");
+    return this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding);
+  }
+
+  /** Not enough money: refuses now, or only once waiting has not helped. */
+  #refuseNowOrLater(mayFreeUp: boolean, refusal: Refusal): false {
+    if (mayFreeUp) [this.#isMoneyAwaited, this.#refusal] = [true, refusal];
+    else this.#refuse(refusal);
+    return false;
+  }
+
+  #refuse(refusal: Refusal): void {
+    if ("failing" in refusal) {
+      this.start(refusal.failing);
+      this.finish(refusal.failing, "failed", refusal.reason);
+    } else if (this.mayStart) {
+      this.mayStart = false;
+      this.events.push(refusal.pause);
+    }
+  }
+
+  /** Reserved for what will be billed soon, perhaps for less. */
+  #inFlight(within: string): number {
+    let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
+    for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
+    return sum;
+  }
+
+  #groupWithout(path: string, holdMicros: number) {
+    for (const prefix of groupsAround(this.state.planned.plan, path)) {
+      const { maxCostMicros } = this.state.planned.plan.groups![prefix]!;
+      const committed = this.#committedIn(prefix);
+      if (committed + holdMicros > maxCostMicros) return { prefix, maxCostMicros, committed };
+    }
+    return null;
+  }
+
+  #committedIn(prefix: string): number {
+    return this.#groupMicros.get(prefix) ?? this.index.committedIn(prefix);
+  }
+}

@@ -1,0 +1,153 @@
+import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
+import { formatUsd } from "../../kit/money.ts";
+import type { ChatStep, Json } from "../../plan/plan.ts";
+import { unpriced } from "../budget-pause.ts";
+import { awaitCacheLookup } from "../cache-lookup.ts";
+import type { DecisionBuilder } from "../decision-builder.ts";
+import { raisedHold } from "../headroom.ts";
+import { readiness } from "../readiness.ts";
+import { readerOf } from "../resolve.ts";
+import { watchRequest } from "../waiting.ts";
+import { type RunKind, stretch } from "./kind.ts";
+
+/** Limit of unanswered requests; each may have been charged, so it is small. */
+const MOST_UNANSWERED = 5;
+/** Unanswered requests that are repeated automatically; each further one needs a person to resume the run. */
+const REPEATED_UNASKED = 1;
+/** Automatic retries after a transient refusal. */
+const FREE_RETRIES = 2;
+/** Refusals that say nothing about the request: retried without a limit. */
+const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
+const LONGEST_WAIT_MS = 30_000;
+
+/** A request to a chat model: at least once, because the service cannot be asked for the outcome of an earlier one. */
+export const chatKind: RunKind<ChatStep> = {
+  decide,
+  activity: "asking",
+  span: null,
+  localInputs: () => [],
+  worked: (step) => {
+    const chat = lastChat(step);
+    return chat?.phase === "answered" ? stretch(chat.sentAt, chat.endedAt) : null;
+  },
+  foreseen: () => null,
+};
+
+function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
+  if (isStepFinal(step.status)) return;
+  const last = lastChat(step);
+  if (step.value !== undefined) return builder.finish(step, "succeeded", excess(last));
+  if (last?.phase === "sent") {
+    if (builder.isActive(`chat:${plan.path}#${last.n}`)) return void watchRequest(plan, step, builder);
+    builder.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
+    return;
+  }
+  const end = endOf(plan, step);
+  if (end !== null) return builder.finish(step, "failed", end);
+  if (!builder.mayStart) return;
+  const retryAt = nextTryAt(step, last);
+  if (retryAt > builder.context.now) return builder.wake(retryAt);
+  const unanswered = unansweredOf(step);
+  if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
+    const message = `${plan.path} (${plan.model}) was asked ${unanswered} times and never answered; each request may have been charged up to ${formatUsd(last.holdMicros)} USD. To ask once more, resume the run; to see what was charged, reconcile it.`;
+    return builder.pause("unanswered", message);
+  }
+  begin(plan, step, builder);
+}
+
+/** Requests of this step that were sent and never answered. */
+function unansweredOf(step: StepState): number {
+  return counting(step).filter(({ phase }) => phase === "abandoned").length;
+}
+
+/** Why no further request is sent; null while a retry is left. */
+function endOf(plan: ChatStep, step: StepState): string | null {
+  const last = lastChat(step);
+  if (last === null) return null;
+  const chats = counting(step);
+  const unanswered = unansweredOf(step);
+  if (plan.once === true && unanswered > 0)
+    return "its request was never answered, and may have been charged; it is not sent again";
+  if (unanswered >= MOST_UNANSWERED)
+    return `${unanswered} requests were sent and never answered; each may have been charged`;
+  const { error } = last;
+  if (last.phase !== "failed" || error === null) return null;
+  const said = `${error.code}: ${error.message}`;
+  if (last.answer !== null) {
+    const answers = chats.filter(({ answer }) => answer !== null).length;
+    if (answers >= (plan.repairs + 1) * plan.policy.attempts) return said;
+    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${said} (nothing is left of its maxCost)`;
+  }
+  if (WAITED_OUT.has(error.code)) return null;
+  const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
+  const most = last.costMicros === 0 ? Math.max(plan.policy.attempts, 1 + FREE_RETRIES) : plan.policy.attempts;
+  return error.retryable && refused < most ? null : said;
+}
+
+function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
+  const attempt = step.chats.length + 1;
+  if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
+  if (builder.index.isHeldBack(plan.path) || !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
+  const ready = readiness(builder.state, plan, plan.input, readerOf(plan));
+  if (ready.ready === "no") return;
+  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
+  if (awaitCacheLookup(plan, step, ready.input, builder)) return;
+  const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
+  if (most === null) {
+    return builder.pause("budget", unpriced(plan.path, plan.model, "has no price in advance and"));
+  }
+  const repairs = toRepair(plan, step);
+  // A request and its repairs share one maximum.
+  const allowedMicros = Math.max(1, most - spentOn(repairs));
+  const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
+  if (!builder.checkBudget(step, holdMicros)) return;
+  builder.takeSlot(plan);
+  builder.reserve(plan, holdMicros);
+  builder.start(step);
+  const { path, model } = plan;
+  const input = withRepairs(ready.input, repairs);
+  builder.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
+  builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
+}
+
+/** Answers of the current try that did not meet the schema, oldest first. */
+function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
+  const bad = counting(step).filter(({ answer }) => answer !== null);
+  return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
+}
+
+/** The conversation so far: what the model said, and what is wrong with it. */
+function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
+  if (repairs.length === 0) return input;
+  const body = input as { readonly messages?: readonly Json[] };
+  const more = repairs.flatMap(({ answer, error }): Json[] => [
+    ...(answer === "" ? [] : [{ role: "assistant", content: answer }]),
+    { role: "user", content: `${error?.message}\nAnswer again, with nothing but the corrected JSON.` },
+  ]);
+  return { ...body, messages: [...(body.messages ?? []), ...more] };
+}
+
+function counting(step: StepState): readonly ChatState[] {
+  return step.chats.filter(({ n }) => n > step.superseded);
+}
+
+function spentOn(chats: readonly ChatState[]): number {
+  return chats.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+function maxCost(plan: ChatStep, last: ChatState): number {
+  return plan.policy.maxCostMicros ?? last.holdMicros;
+}
+
+/** Immediately after an answer; with increasing delay after errors. */
+function nextTryAt(step: StepState, last: ChatState | null): number {
+  if (last === null || last.answer !== null || last.endedAt === null) return 0;
+  const failures = counting(step).filter(({ answer }) => answer === null).length;
+  return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
+}
+
+/** The service may charge more than was allowed: the excess is reported and counts as spent. */
+function excess(last: ChatState | null): string | null {
+  if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
+  return `cost ${formatUsd(last.costMicros)} USD, although at most ${formatUsd(last.holdMicros)} USD were allowed`;
+}

@@ -1,0 +1,294 @@
+import {
+  type AttemptState,
+  isStepFinal,
+  lastAttempt,
+  type OutputState,
+  RESENT_EVERY_MS,
+  type StepState,
+} from "../../journal/state.ts";
+import { ownText } from "../../kit/clean-text.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
+import { unpriced, whyRaised } from "../budget-pause.ts";
+import { awaitCacheLookup } from "../cache-lookup.ts";
+import { type Command, commandId } from "../command.ts";
+import { isUnsent } from "../decision.ts";
+import type { DecisionBuilder } from "../decision-builder.ts";
+import { raisedHold } from "../headroom.ts";
+import { conditionsOf } from "../held-back.ts";
+import { readiness } from "../readiness.ts";
+import { type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
+import { restorableAttempt } from "../rerun.ts";
+import { RETENTION_MS } from "../retention.ts";
+import { ask } from "../waiting.ts";
+import { giveWay } from "./give-way.ts";
+import { type RunKind, stretch } from "./kind.ts";
+
+/** Automatic new attempts after a transient failure that was refunded. */
+const FREE_RETRIES = 2;
+/** A price is believed for so long by another driver than the one that asked. */
+const QUOTE_LIFE_MS = 5 * 60_000;
+/** Why a submit without an answer is left to a person. */
+export const TOO_OLD = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
+/** Why a step fails once a person says that its request made nothing. */
+export const DECLARED_LOST = ownText("declared lost");
+/** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
+const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
+const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
+
+/** A paid job: quoted, reserved for, submitted once per attempt, followed, settled, downloaded. */
+export const jobKind: RunKind<JobStep> = {
+  decide,
+  activity: "pricing",
+  span: null,
+  localInputs: () => [],
+  worked: (step) => {
+    const attempt = lastAttempt(step);
+    return attempt?.phase === "completed" ? stretch(attempt.submittedAt, attempt.completedAt) : null;
+  },
+  foreseen: () => null,
+};
+
+function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void {
+  collectOutputs(plan, step, builder);
+  if (isStepFinal(step.status)) return;
+  if (step.reusedFrom !== null) return builder.finish(step, "succeeded");
+  const attempt = lastAttempt(step);
+  if (giveWay(plan, step, attempt, builder)) return;
+  if (attempt === null) {
+    if (builder.mayStart) begin(plan, step, null, builder);
+    return;
+  }
+  switch (attempt.phase) {
+    case "planned":
+    case "priced":
+      if (builder.mayStart) begin(plan, step, attempt, builder);
+      return;
+    case "submitting.sent":
+    case "submitting.unknown":
+      return resend(plan, attempt, builder);
+    case "inQueue":
+    case "inProgress":
+      return ask({ type: "follow", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! }, plan, step, builder);
+    case "completed":
+      return completed(step, attempt, builder);
+    case "failed":
+      return failed(plan, step, attempt, builder);
+    case "refused":
+      return builder.finish(step, "failed", attempt.error?.message ?? "the service refused it");
+    case "lost":
+      return builder.finish(step, "failed", DECLARED_LOST);
+    case "unresolved":
+      return recheckUnresolved(plan, attempt, builder);
+    default:
+      attempt.phase satisfies never;
+  }
+}
+
+function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): void {
+  const { state } = builder;
+  const ready = readiness(state, plan, plan.input);
+  if (ready.ready === "no") return checkMedia(plan, attempt, builder);
+  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
+  if (restoreIfUnchanged(plan, step, ready.input, builder)) return;
+  if (awaitCacheLookup(plan, step, ready.input, builder)) return;
+  const n = attempt?.n ?? step.attempts.length + 1;
+  const quote = attempt?.quote ?? null;
+  const isOpen = quote === null || quote.basis === "provisional" || quote.conditionalOn !== undefined;
+  if (isOpen || isOutdated(attempt, builder)) {
+    return askPrice(
+      { type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input },
+      plan,
+      builder,
+    );
+  }
+  const { maxCostMicros } = plan.policy;
+  const expectedMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
+  if (expectedMicros === null) {
+    return builder.pause("budget", unpriced(plan.path, plan.model, "cannot be quoted in advance and has"));
+  }
+  const quotedMicros = quote.costMicros;
+  const holdMicros = raisedHold(state, plan.model, { quotedMicros, holdMicros: expectedMicros });
+  const why = whyRaised(plan.model, quotedMicros, holdMicros);
+  if (maxCostMicros !== null && quotedMicros !== null && holdMicros > maxCostMicros) {
+    builder.start(step);
+    const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+    return builder.finish(step, "failed", over);
+  }
+  // Before slot and money are asked for, which others may take meanwhile.
+  if (builder.index.isHeldBack(plan.path) || !builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
+  if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
+  submit(plan, step, { n, input: ready.input, holdMicros }, builder);
+}
+
+/** Prices move: one of an earlier driver is asked for again before it is relied on. */
+function isOutdated(attempt: AttemptState | null, { state, context }: DecisionBuilder): boolean {
+  const quotedAt = attempt?.quotedAt ?? 0;
+  return quotedAt < (state.drivenSince ?? 0) && context.now - quotedAt > QUOTE_LIFE_MS;
+}
+
+/** Media that its model may refuse exist while others do not: whether it takes them is asked before those are bought. */
+function checkMedia(plan: JobStep, attempt: AttemptState | null, builder: DecisionBuilder): void {
+  const { steps } = builder.state;
+  const isThere = conditionsOf(plan, attempt).some((path) => isStepFinal(steps[path]!.status));
+  if (!isThere) return;
+  builder.issue({ type: "quote", step: plan.path, attempt: attempt!.n, model: plan.model, input: plan.input });
+}
+
+/** Its slot waits for it: the price takes a moment, what else would start there takes minutes. */
+function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
+  builder.issue(quote);
+  const isAsked = builder.isActive(commandId(quote)) || builder.commands.includes(quote);
+  if (!isAsked || !builder.hasSlot(plan)) return;
+  builder.takeSlot(plan);
+  builder.watch();
+}
+
+/** Restores the result that the step had before its reset, if its inputs are identical to those of then. */
+export function restoreIfUnchanged(
+  plan: CacheableStep,
+  step: StepState,
+  input: Json,
+  builder: DecisionBuilder,
+): boolean {
+  const former = restorableAttempt(step);
+  if (former?.input == null || former.outputs.some((output) => output.phase === "expired")) return false;
+  const { state } = builder;
+  if (requestIdentity(state, plan, former.input).fingerprint !== requestIdentity(state, plan, input).fingerprint)
+    return false;
+  builder.start(step);
+  builder.events.push({ type: "step.restored", step: plan.path, attempt: former.n });
+  return true;
+}
+
+function submit(
+  plan: JobStep,
+  step: StepState,
+  send: { readonly n: number; readonly input: JobStep["input"]; readonly holdMicros: number },
+  builder: DecisionBuilder,
+): void {
+  builder.takeSlot(plan);
+  builder.reserve(plan, send.holdMicros);
+  builder.start(step);
+  const { model, path } = plan;
+  const { n: attempt, input, holdMicros } = send;
+  const key = idempotencyKey({ nonce: builder.state.planned.nonce, step: path, attempt, model, input });
+  const { clockOffsetMs = 0 } = builder.context;
+  builder.events.push({
+    type: "job.submit.intended",
+    step: path,
+    attempt,
+    key,
+    model,
+    input,
+    holdMicros,
+    clockOffsetMs,
+  });
+  builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
+}
+
+/** Sent without a known answer: send the same body under the same key until it is acknowledged. */
+function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
+  const { n, key, model, input, lastSentAt } = attempt;
+  const target = { step: plan.path, attempt: n };
+  const id = `submit:${plan.path}#${n}`;
+  if (builder.isActive(id)) return;
+  const isWithheld = isUnsent(builder.context, plan.path, attempt);
+  const isReplaced = builder.state.pause?.replaced?.includes(plan.path) === true;
+  if (isWithheld && !builder.mayStart) {
+    builder.events.push({ type: "job.submit.withdrawn", ...target, reason: "unsent" });
+    return;
+  }
+  if (!isWithheld && isTooOld(attempt, builder)) {
+    builder.events.push({ type: "job.unresolved", ...target, message: TOO_OLD, cause: "too old" });
+    return;
+  }
+  // Its key may grow too old meanwhile.
+  if (!builder.dueOrWake(id)) return builder.watch();
+  const { now, clockOffsetMs = 0 } = builder.context;
+  // Recorded even if nothing was sent so far: this send may succeed, and a crash after it must not hide its job from a search.
+  if (now - lastSentAt! > RESENT_NOTE_MS) {
+    builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
+  }
+  const request = { ...target, key: key!, model: model!, input: input!, mayExist: !isWithheld };
+  builder.issue({ type: "submit", ...request, ...(isReplaced && { isReplaced }) });
+}
+
+export function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): boolean {
+  return context.now - intendedAt! > context.idempotencyWindowMs;
+}
+
+/** Once in every drive: the service may now answer for the key, or show the job, or all of it. Otherwise a person decides. */
+function recheckUnresolved(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
+  const { n, jobId, unresolved } = attempt;
+  const isKnown = unresolved === "not found" || unresolved === "incomplete";
+  if (isKnown) builder.issue({ type: "follow", step: plan.path, attempt: n, jobId: jobId! });
+  if (unresolved === "refused" && !isTooOld(attempt, builder)) resend(plan, attempt, builder);
+}
+
+export function completed(step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
+  const bad = attempt.outputs.filter((output) => output.status !== "COMPLETED");
+  if (bad.length === 0 && attempt.outputs.length > 0) return builder.finish(step, "succeeded");
+  const reason = bad[0] === undefined ? "the job is completed without any output" : whyBad(bad[0]);
+  if (bad.length === attempt.outputs.length) return builder.finish(step, "failed", reason);
+  builder.finish(step, "partial", `${bad.length} of ${attempt.outputs.length} outputs failed: ${reason}`);
+}
+
+function whyBad({ index, status, error }: OutputState): string {
+  if (status === "EXPIRED") return `output ${index} had expired at the service before it could be copied`;
+  return error?.message ?? `output ${index} failed, and the service does not say why`;
+}
+
+function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: DecisionBuilder): void {
+  if (attempt.money === "held") {
+    const id = `settle:${plan.path}#${attempt.n}`;
+    if (builder.context.notBefore.get(id) !== Number.POSITIVE_INFINITY) {
+      return builder.issue({ type: "settle", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! });
+    }
+  }
+  const { error } = attempt;
+  const tries = attempt.n - step.superseded;
+  const free = attempt.costMicros === 0 && error?.retryable === true && tries <= FREE_RETRIES;
+  const again = (free || tries < plan.policy.attempts) && !NEVER_RETRIED.has(error?.code ?? "");
+  if (!again || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
+    return builder.finish(step, "failed", error === null ? "the job failed" : `${error.code}: ${error.message}`);
+  }
+  if (!builder.mayStart) return;
+  const retryAt = attempt.completedAt! + 1000 * 2 ** tries;
+  if (retryAt > builder.context.now) return builder.wake(retryAt);
+  if (builder.context.now - attempt.quotedAt! > QUOTE_LIFE_MS) return begin(plan, step, null, builder);
+  const { costMicros, basis } = attempt.quote!;
+  builder.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
+}
+
+/** What the service keeps it for is over, by this machine's clock and by the service's: either may have been set. */
+function isKeptNoMore(
+  { completedAt }: AttemptState,
+  { context: { now, clockOffsetMs = 0 } }: DecisionBuilder,
+): boolean {
+  return Math.min(now, now + clockOffsetMs) >= (completedAt ?? 0) + RETENTION_MS;
+}
+
+/**
+ * Outputs are downloaded and costs recorded as soon as they exist, whatever the outcome of the run: also for superseded
+ * attempts and for steps that the plan no longer has, since they are paid for.
+ */
+export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
+  for (const attempt of step.attempts) {
+    const isLeft = attempt.n < step.attempts.length || isStepFinal(step.status);
+    const isOver = attempt.phase === "completed" || (attempt.phase === "failed" && isLeft);
+    if (!isOver) continue;
+    const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
+    if (attempt.money === "held") builder.issue({ type: "settle", ...target });
+    if (!traitsOf(plan).keeps) continue;
+    for (const output of attempt.outputs) {
+      if (output.phase !== "available" || output.voiceId !== null) continue;
+      const download = { type: "download", ...target, index: output.index } as const;
+      if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
+      else if (isKeptNoMore(attempt, builder)) {
+        builder.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
+      } else builder.watch();
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { formatUsd, wholeCents } from "../kit/money.ts";
+import { shellWord } from "../kit/shell-word.ts";
+import { traitsOf } from "../plan/index.ts";
+import type { PlanStep, Reference } from "../plan/plan.ts";
+import { projectedMicros } from "./headroom.ts";
+import { offered } from "./kinds/approve.ts";
+import { lost } from "./retention.ts";
+import { isMadeUpFor } from "./second-choice.ts";
+import { isForPerson } from "./unresolved-text.ts";
+
+/** The command that continues a run, as it can be pasted into a shell. */
+export interface NextCommand {
+  readonly command: string;
+  /** A remark on the command; null when it needs none. */
+  readonly note: string | null;
+}
+
+/** Smallest amount that is suggested for jobs without a price in advance, micro-dollars. */
+const UNQUOTED_MICROS = 1_000_000;
+
+/** The next command of a person; null when nothing is left to do, or a process drives the run. */
+export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
+  if (isInterrupted)
+    return resume(state, codeFlag(state), "its process has ended; jobs already paid for are collected");
+  if (state.status === "paused") return afterPause(state);
+  if (!isRunFinal(state.status)) return null;
+  if (state.status === "succeeded") return afterLateBill(state);
+  return afterFailure(state);
+}
+
+/** No process finds the code of a run that was started without `source`. */
+function codeFlag({ planned }: RunState): readonly string[] {
+  const isLost = planned.source === null && planned.plan.steps.some((step) => traitsOf(step).needsCode);
+  return isLost ? ["--file", "pipeline.ts"] : [];
+}
+
+function resume({ runId }: RunState, words: readonly string[], note: string | null = null): NextCommand {
+  return { command: ["showrunner resume", runId, ...words].map(String).join(" "), note };
+}
+
+/** The money of a job without a bill stays reserved, also where all else went well. */
+function afterLateBill(state: RunState): NextCommand | null {
+  for (const step of Object.values(state.steps)) {
+    const { path, attempts } = step;
+    const held = attempts.find(({ money }) => money === "held");
+    if (held === undefined) continue;
+    if (step.isGivenUp) return resume(state, [], `waits again for ${path}: its job ${held.jobId} is still under way`);
+    const said = held.impossibleBill;
+    const why = said === undefined ? "its bill has not come yet" : `the service says ${said}, which cannot be`;
+    return resume(state, [], `asks again what ${path} cost: ${why}`);
+  }
+  return null;
+}
+
+function afterPause(state: RunState): NextCommand {
+  const { runId } = state;
+  switch (state.pause?.reason) {
+    case "funds":
+      return resume(state, ["--wait-for-funds 30m"], "or without the flag, once there are funds");
+    case "budget":
+      return resume(state, budgetFlag(state));
+    case "cap": {
+      const { resumeAt, flag } = state.pause;
+      const from = resumeAt === null ? "once the cap begins anew" : `from ${new Date(resumeAt).toISOString()} on`;
+      const note = `${from}, as a worker does by itself${flag === null ? "" : `; at once with ${flag}`}`;
+      return resume(state, [], note);
+    }
+    case "approval":
+      return decision(state);
+    case "code":
+    case "drift":
+      return resume(state, ["--file", fileOf(state)], "says what changed and what that costs");
+    case "unresolved": {
+      const unresolved = stepsWith(state, ({ status }) => status === "unresolved");
+      const isIncomplete = ({ path }: PlanStep) => lastAttempt(state.steps[path]!)?.unresolved === "incomplete";
+      const [step, ...others] = unresolved.filter((one) => !isIncomplete(one));
+      if (step === undefined) {
+        const [first] = unresolved;
+        if (first === undefined) return resume(state, []);
+        const none = `showrunner adopt ${runId} ${shellWord(first.path)} none`;
+        return resume(state, [], `looks again, at no cost; ${none} keeps what there is without the rest`);
+      }
+      const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
+      const isOfProvider = lastAttempt(state.steps[step.path]!)?.provider !== undefined;
+      const note =
+        others.length > 0
+          ? "asks for each of them; --all adopts the unambiguous ones"
+          : isOfProvider
+            ? "says what to look for; then with the file that it made, or none"
+            : "lists the jobs that it may have created";
+      return { command: `showrunner adopt ${runId}${which}`, note };
+    }
+    case "files":
+      if (state.pause.rerun !== undefined) {
+        return resume(state, ["--rerun", shellWord(state.pause.rerun)], "makes it again, at its price");
+      }
+      return resume(state, [], "fetches what is missing, at no cost");
+    case "late":
+      return resume(state, [], "waits for it again; a worker continues by itself once it is there");
+    case "credentials":
+      return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");
+    case "unreachable":
+      return resume(state, [], "once the service is available; --give-up-after 1h waits for it longer");
+    case "misdirected":
+      return resume(state, [], "once the network, or SHOWRUNNER_BASE_URL, leads to the service");
+    default:
+      return resume(state, [], unread(state));
+  }
+}
+
+/** Of a step whose provider gives no answer that could be read, that a person may say what it made. */
+function unread(state: RunState): string | null {
+  const [step] = stepsWith(state, ({ path }) => {
+    const attempt = lastAttempt(state.steps[path]!);
+    return attempt !== null && isForPerson(attempt);
+  });
+  if (step === undefined) return null;
+  return `asks again; showrunner adopt ${state.runId} ${shellWord(step.path)} says what became of ${step.path} instead`;
+}
+
+/** The limit that was reached, and the value that it needs. */
+function budgetFlag(state: RunState): readonly string[] {
+  const required = state.pause?.requiredMicros ?? null;
+  if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
+  const { budgetMicros } = state;
+  const isShared = state.planned.budgetTag !== undefined;
+  if (state.pause?.asks !== undefined && isShared) return ["--agree", wholeCents(required)];
+  if (state.pause?.flag) return state.pause.flag.split(" ").map(shellWord);
+  if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", wholeCents(required)];
+  return ["--budget", wholeCents(Math.max(required, projectedMicros(state)))];
+}
+
+function decision(state: RunState): NextCommand {
+  const { runId } = state;
+  const waiting = stepsWith(state, (step) => traitsOf(step).decision !== null && step.status === "running");
+  const open = waiting.filter(({ path }) => state.steps[path]!.approval === null);
+  const step = open.map((one) => traitsOf(one).decision)[0] ?? null;
+  if (step === null && waiting.length > 0) return resume(state, [], "applies what was decided");
+  if (step === null) return { command: `showrunner approve ${runId}`, note: "lists what waits" };
+  const count = step.choose ? offered(state, step).length : 0;
+  const pick = step.choose ? " --pick 1" : "";
+  const command = `showrunner approve ${runId} ${shellWord(step.path)}${pick} --resume`;
+  const choice = step.choose ? `1 to ${count} can be picked; ` : "";
+  return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
+}
+
+/** Failed steps are rerun; for a rejected approval, the steps that it showed. */
+function afterFailure(state: RunState): NextCommand {
+  const failed = stepsWith(state, ({ path, status }) => {
+    return (status === "failed" || status === "partial") && !isMadeUpFor(state, path);
+  });
+  // Rejected, or failed without a decision because its inputs no longer exist.
+  const rejected = failed.filter(
+    (step) => traitsOf(step).decision !== null && state.steps[step.path]!.approval?.approved !== true,
+  );
+  if (rejected.length > 0 && rejected.length === failed.length) {
+    const shown = rejected.flatMap((step) => shownBy(traitsOf(step).decision?.shows ?? [], step.path));
+    const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
+    return resume(state, words, "reruns what was rejected or no longer exists, at its price, and asks again");
+  }
+  if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
+    const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
+    return resume(state, file, "once the code is fixed: continues from that expansion");
+  }
+  const expired = [...new Set(lost(state).map(({ step }) => step))].flatMap((path) => ["--rerun", shellWord(path)]);
+  if (expired.length > 0) {
+    const words = failed.length === 0 ? expired : ["--rerun-failed", ...expired];
+    return resume(state, words, "makes again, at its price, what expired at the service before its file was here");
+  }
+  const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
+  const note = isDefinite
+    ? "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE"
+    : "reruns what failed and what depends on it";
+  return resume(state, ["--rerun-failed"], note);
+}
+
+function shownBy(shows: readonly Reference[], path: string): readonly string[] {
+  const produced = shows.filter(({ $ref }) => $ref.as !== "upload").map(({ $ref }) => $ref.step);
+  return produced.length === 0 ? [path] : produced;
+}
+
+function isUnplanned(step: PlanStep, { expanded }: StepState): boolean {
+  return traitsOf(step).expansion !== null && expanded === null;
+}
+
+type Named = PlanStep & { readonly status: StepState["status"] };
+
+function stepsWith({ planned, steps }: RunState, is: (step: Named) => boolean): readonly PlanStep[] {
+  return planned.plan.steps.filter((step) => is({ ...step, status: steps[step.path]!.status }));
+}
+
+/** The file that the run was planned from, as `--file` takes it. */
+export function fileOf({ planned: { source } }: RunState): string {
+  if (source === null) return "pipeline.ts";
+  return shellWord(source.exportName === "default" ? source.file : `${source.file}#${source.exportName}`);
+}

@@ -1,0 +1,112 @@
+import type { RunEnd } from "../journal/events.ts";
+import type { OutputState, RunState } from "../journal/state.ts";
+import { shellWord } from "../kit/shell-word.ts";
+import { type ProducedOutput, type ReturnedReference, referenced, returnedReferences, tally } from "./resolve.ts";
+import { lost } from "./retention.ts";
+import { cameLate } from "./second-choice.ts";
+
+/** A returned output that has a copy but no named file yet. */
+export interface UnplacedOutput {
+  /** Name in what the pipeline returns, with `-1`, `-2` … for the parts of a list; no two have the same. */
+  readonly name: string;
+  readonly step: string;
+  readonly output: OutputState;
+}
+
+export interface RunOutcome {
+  readonly status: RunEnd;
+  readonly message: string | null;
+  readonly toPlace: readonly UnplacedOutput[];
+}
+
+/** The outcome of a run whose steps have all finished: decided by its returned results. */
+export function runOutcome(state: RunState): RunOutcome {
+  const returned = returnedResults(state);
+  let expected = 0;
+  let available = 0;
+  for (const { ref, outputs } of returned) {
+    const counts = tally(state, ref, outputs);
+    expected += counts.expected;
+    available += counts.available;
+  }
+  const placed = new Map(state.files.map((file) => [file.name, file]));
+  const toPlace = labelled(returned).flatMap(({ name, produced }): readonly UnplacedOutput[] => {
+    const { step, output } = produced;
+    const file = placed.get(name);
+    const isPlaced = file?.step === step && file.index === output.index;
+    return output.copy === null || isPlaced ? [] : [{ name, ...produced }];
+  });
+  const { plan } = state.planned;
+  const failed = plan.steps
+    .map(({ path }) => state.steps[path]!)
+    .filter((step) => step.status === "failed" || step.status === "partial");
+  const late = cameLate(state).map(({ option, choice }) => {
+    return `${option} came late, and can be taken instead: showrunner resume ${state.runId} --rerun ${shellWord(choice)}`;
+  });
+  const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...lost(state).map(lostText), ...late];
+  const message = problems.length === 0 ? null : problems.join("; ");
+  const enough = typeof plan.onFailure === "object" && available >= plan.onFailure.quorum;
+  if (available >= expected || enough) {
+    const nothingDone = returned.length === 0 && failed.length > 0;
+    return { status: nothingDone ? "failed" : "succeeded", message, toPlace };
+  }
+  return { status: available === 0 ? "failed" : "partial", message, toPlace };
+}
+
+function lostText({ step, output }: ProducedOutput): string {
+  return `${step}: output ${output.index} expired at the service before its file was here`;
+}
+
+interface ReturnedResult extends ReturnedReference {
+  /** Available ones; of a value there are none. */
+  readonly outputs: readonly ProducedOutput[];
+}
+
+function returnedResults(state: RunState): readonly ReturnedResult[] {
+  return returnedReferences(state.planned.plan.returns).map((returned) => {
+    return { ...returned, outputs: returned.ref.as === "value" ? [] : referenced(state, returned.ref) };
+  });
+}
+
+interface Labelled {
+  readonly name: string;
+  readonly produced: ProducedOutput;
+}
+
+/**
+ * Each returned output under a name of its own. Where two would have the same, one that the pipeline gave by itself goes
+ * before one that was counted, then the first; others get the next number that no name has.
+ */
+function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
+  const requested = returned.flatMap(({ name, isCounted, ref, outputs }) => {
+    const isList = ref.output === "all";
+    return outputs.map((produced, position) => {
+      return { name: isList ? `${name}-${position + 1}` : name, isCounted: isCounted || isList, produced };
+    });
+  });
+  const byClaim = [...requested.filter((one) => !one.isCounted), ...requested.filter((one) => one.isCounted)];
+  const reserved = new Set(requested.map(({ name }) => name));
+  const holders = new Map<string, ProducedOutput>();
+  const names = new Map<(typeof requested)[number], string>();
+  const lastNumbers = new Map<string, number>();
+  const nextFree = (name: string): string => {
+    let n = lastNumbers.get(name) ?? 1;
+    do n += 1;
+    while (reserved.has(`${name}-${n}`) || holders.has(`${name}-${n}`));
+    lastNumbers.set(name, n);
+    return `${name}-${n}`;
+  };
+  for (const one of byClaim) {
+    const { name, produced } = one;
+    const holder = holders.get(name);
+    if (holder !== undefined && isSame(holder, produced)) continue;
+    const own = holder === undefined ? name : nextFree(name);
+    holders.set(own, produced);
+    names.set(one, own);
+  }
+  return requested.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, produced: one.produced }] : []));
+}
+
+function isSame(one: ProducedOutput, other: ProducedOutput): boolean {
+  return one.step === other.step && one.output.index === other.output.index;
+}

@@ -1,0 +1,271 @@
+import TinyQueue from "tinyqueue";
+import { type RunEvent, specOf } from "../journal/events.ts";
+import { isRunFinal, lastAttempt, type RunState } from "../journal/state.ts";
+import { DAY_MS } from "../kit/duration.ts";
+import { traitsOf } from "../plan/index.ts";
+import type { Plan, PlanStep } from "../plan/plan.ts";
+import { completeDecision } from "./complete-decision.ts";
+import { type DecideContext, type Decision, isUnsent } from "./decision.ts";
+import { DecisionBuilder } from "./decision-builder.ts";
+import { raisedHolds } from "./headroom.ts";
+import { decideStep } from "./kinds/index.ts";
+import { collectOutputs } from "./kinds/job.ts";
+import { RunIndex } from "./run-index.ts";
+import type { StepNode } from "./step-node.ts";
+import { askForLate, askingIds, isLatePauseOver, lateSteps, wakeForLate } from "./waiting.ts";
+
+/** So long after its end a run asks for late work by itself; then whoever resumes it does, milliseconds. */
+const LATE_FOR_MS = DAY_MS;
+const NOTHING: Decision = { events: [], commands: [], wakeAt: null };
+
+const byRank = (a: StepNode, b: StepNode) => a.rank - b.rank;
+
+/** What all steps were decided for; another one decides them all again. */
+interface Basis {
+  readonly plan: Plan;
+  readonly order: readonly PlanStep[];
+  readonly status: RunState["status"];
+  readonly stoppedBy: string | null;
+  readonly budgetMicros: number | null;
+  readonly maxUnquotedMicros: number | null;
+  readonly agreed: RunState["agreed"];
+  /** What models charge above their quotes. */
+  readonly overcharges: string;
+  readonly hasLosses: boolean;
+}
+
+/**
+ * The next moves of a run by a look at all of its steps: pure, so that the same state and instant always give the same answer.
+ * A {@link Scheduler} that was notified of every event answers the same.
+ */
+export function decide(state: RunState, context: DecideContext): Decision {
+  return new Scheduler(state).decide(context);
+}
+
+/**
+ * Decides what a run does next, at the cost of what has changed since the last time. A step whose decision came to nothing
+ * is decided again only when it is touched: by an event of its own or of a step that it uses, by the end of one of its
+ * commands, by its time, by a free slot, or by money. Everything else, such as a pause, decides all steps again.
+ */
+export class Scheduler {
+  readonly #state: RunState;
+  #index: RunIndex | null = null;
+  #seq = -1;
+  #basis: Basis | null = null;
+  readonly #due = new TinyQueue<StepNode>([], byRank);
+  /** Steps that only wait for a slot, by the limits that they fall under. */
+  readonly #slotless = new Map<string, TinyQueue<StepNode>>();
+  readonly #moneyless = new TinyQueue<StepNode>([], byRank);
+  readonly #timers = new TinyQueue<{ readonly at: number; readonly node: StepNode }>([], (a, b) => a.at - b.at);
+  readonly #watching = new Set<StepNode>();
+
+  /** Reads the state; only whoever drives the run changes it. */
+  constructor(state: RunState) {
+    this.#state = state;
+  }
+
+  /** After the event was applied to the state. An event that it was not notified of costs an index of all steps. */
+  note(event: RunEvent): void {
+    const { seq } = this.#state;
+    const { changes } = specOf(event);
+    if (seq !== this.#seq + 1 || changes === "plan") this.#index = null;
+    this.#seq = seq;
+    if (changes === "step" && "step" in event) this.#index?.update(event.step);
+  }
+
+  /** Counts over all steps what the first decision needs, which takes a while for a large run. */
+  prepare(): void {
+    this.#indexed();
+  }
+
+  /** Ids of commands that ask for what is waited for no longer: nobody stays for them. */
+  lateCommands(): readonly string[] {
+    return askingIds(this.#state, lateSteps({ state: this.#state, index: this.#indexed() }));
+  }
+
+  /** A command of this step ended, whatever came of it. */
+  ended(path: string): void {
+    this.#index?.update(path);
+  }
+
+  decide(context: DecideContext): Decision {
+    const state = this.#state;
+    if (isRunFinal(state.status)) {
+      // Should it be reopened, all steps are looked at.
+      this.#basis = null;
+      return lateDecision(new DecisionBuilder(state, context, this.#indexed()));
+    }
+    if (isLatePauseOver(state)) return { ...NOTHING, events: [{ type: "run.resumed" }] };
+    if (state.status === "planned") return { ...NOTHING, events: [{ type: "run.started" }] };
+    const index = this.#indexed();
+    const raised = raisedHolds(state, index.holding, (path, attempt) => isUnsent(context, path, attempt));
+    if (raised.length > 0) return { ...NOTHING, events: raised };
+    let basis = this.#basisOf(index, context.order);
+    const isSame = index.late.size === 0 && this.#basis !== null && isEqual(this.#basis, basis);
+    let builder = new DecisionBuilder(state, context, index);
+    let decided = isSame ? this.#decideDue(builder) : null;
+    if (decided === null) {
+      builder = new DecisionBuilder(state, context, this.#ranked(index, context.order));
+      decided = this.#decideAll(builder);
+      // Ranks say which of several failures stops the run.
+      basis = this.#basisOf(index, context.order);
+    }
+    // A pause in the middle decided the steps before it for a run that continues, and those after it for one that does not.
+    this.#basis = builder.hasPaused ? null : basis;
+    if (builder.mayChangeNeeds) for (const node of decided) this.#touch(node);
+    const next = this.#nextTimer();
+    if (next !== undefined) builder.wakeNoLater(next);
+    return completeDecision(builder);
+  }
+
+  #indexed(): RunIndex {
+    if (this.#index !== null && this.#seq === this.#state.seq) return this.#index;
+    this.#seq = this.#state.seq;
+    this.#basis = null;
+    this.#index = new RunIndex(this.#state, (node) => this.#touch(node));
+    return this.#index;
+  }
+
+  #basisOf(index: RunIndex, order: readonly PlanStep[]): Basis {
+    const { status, budgetMicros, maxUnquotedMicros, agreed, losses, planned } = this.#state;
+    const overcharges = Object.entries(this.#state.overcharges);
+    const learnt = overcharges.map(([model, { worst, unquotedMicros, isAbove, isFree }]) => [
+      model,
+      worst,
+      unquotedMicros,
+      isAbove === true,
+      isFree === true,
+    ]);
+    return {
+      plan: planned.plan,
+      order,
+      status,
+      stoppedBy: index.stoppedBy,
+      budgetMicros,
+      maxUnquotedMicros,
+      agreed,
+      overcharges: learnt.length === 0 ? "" : JSON.stringify(learnt),
+      hasLosses: losses > 0,
+    };
+  }
+
+  #touch(node: StepNode): void {
+    if (node.isDue) return;
+    node.isDue = true;
+    this.#due.push(node);
+  }
+
+  #ranked(index: RunIndex, order: readonly PlanStep[]): RunIndex {
+    const steps = [...order, ...this.#state.removedSteps];
+    for (const [rank, { path }] of steps.entries()) index.nodes.get(path)!.rank = rank;
+    return index;
+  }
+
+  #decideAll(builder: DecisionBuilder): readonly StepNode[] {
+    this.#slotless.clear();
+    for (const queue of [this.#due, this.#moneyless, this.#timers]) {
+      queue.data.length = 0;
+      queue.length = 0;
+    }
+    this.#watching.clear();
+    const { order } = builder.context;
+    const nodes = [...order, ...this.#state.removedSteps].map(({ path }) => builder.index.nodes.get(path)!);
+    for (const node of nodes) this.#decideOne(node, builder);
+    return nodes;
+  }
+
+  /** The steps that were touched, with those that may start; null where all have to be decided after all. */
+  #decideDue(builder: DecisionBuilder): readonly StepNode[] | null {
+    const { mayStart, context } = builder;
+    for (const node of this.#watching) this.#touch(node);
+    for (let at = this.#nextTimer(); at !== undefined && at <= context.now; at = this.#nextTimer()) {
+      this.#touch(this.#timers.pop()!.node);
+    }
+    const decided: StepNode[] = [];
+    for (let node = this.#next(builder); node !== null; node = this.#next(builder)) {
+      this.#decideOne(node, builder);
+      decided.push(node);
+      if (builder.mayStart !== mayStart) return null;
+    }
+    return decided;
+  }
+
+  #decideOne(node: StepNode, builder: DecisionBuilder): void {
+    const { plan } = node;
+    const step = this.#state.steps[plan.path]!;
+    builder.next();
+    if (node.isRemoved) collectOutputs(plan, step, builder);
+    else decideStep(plan, step, builder);
+    const { blockedBy, wakeAt, isWatching } = builder.waitsFor;
+    node.isDue = false;
+    node.dueAt = wakeAt;
+    if (wakeAt !== null) this.#timers.push({ at: wakeAt, node });
+    if (isWatching) this.#watching.add(node);
+    else this.#watching.delete(node);
+    // What waits for other steps is touched when they end.
+    node.queue = blockedBy === null || node.openSources > 0 ? null : this.#queueOf(plan, blockedBy);
+    node.queue?.push(node);
+  }
+
+  #queueOf(plan: PlanStep, blockedBy: "slots" | "money"): TinyQueue<StepNode> {
+    if (blockedBy === "money") return this.#moneyless;
+    const name = `${traitsOf(plan).modality} ${"model" in plan ? plan.model : ""}`;
+    const queue = this.#slotless.get(name) ?? new TinyQueue<StepNode>([], byRank);
+    this.#slotless.set(name, queue);
+    return queue;
+  }
+
+  /** The most urgent step to be decided. Slots and money are only taken while steps are decided, so that none comes too late. */
+  #next(builder: DecisionBuilder): StepNode | null {
+    let best = firstOf(this.#due, (node) => node.isDue);
+    for (const queue of this.#slotless.values()) {
+      const node = firstOf(queue, (one) => one.queue === queue);
+      if (node !== null && isBefore(node, best) && builder.isSlotFree(node.plan)) best = node;
+    }
+    const node = builder.hasMoney ? firstOf(this.#moneyless, (one) => one.queue === this.#moneyless) : null;
+    return node !== null && isBefore(node, best) ? node : best;
+  }
+
+  #nextTimer(): number | undefined {
+    for (;;) {
+      const timer = this.#timers.peek();
+      if (timer === undefined || timer.node.dueAt === timer.at) return timer?.at;
+      this.#timers.pop();
+    }
+  }
+}
+
+/** A run that has ended asks for what it ended without, where nobody has to stay for that. */
+function lateDecision(builder: DecisionBuilder): Decision {
+  const { state, index, context } = builder;
+  if (context.asksForLate !== true || context.now > (state.finishedAt ?? 0) + LATE_FOR_MS) return NOTHING;
+  const givenUp = [...index.late].filter((path) => state.steps[path]!.isGivenUp);
+  for (const path of givenUp) {
+    const { n: attempt, jobId, provider } = lastAttempt(state.steps[path]!)!;
+    const target = { step: path, attempt };
+    askForLate(
+      provider === undefined ? { type: "follow", ...target, jobId: jobId! } : { type: "operation", ...target },
+      builder,
+    );
+  }
+  wakeForLate(builder, askingIds(state, givenUp));
+  return { ...NOTHING, commands: builder.commands, lateAt: builder.lateAt };
+}
+
+/** Entries that were decided meanwhile are passed over. */
+function firstOf(queue: TinyQueue<StepNode>, isOpen: (node: StepNode) => boolean): StepNode | null {
+  for (;;) {
+    const node = queue.peek();
+    if (node === undefined) return null;
+    if (isOpen(node)) return node;
+    queue.pop();
+  }
+}
+
+function isBefore(node: StepNode, other: StepNode | null): boolean {
+  return other === null || node.rank < other.rank;
+}
+
+function isEqual(one: Basis, other: Basis): boolean {
+  return (Object.keys(one) as (keyof Basis)[]).every((key) => one[key] === other[key]);
+}

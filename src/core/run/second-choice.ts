@@ -1,0 +1,257 @@
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { formatUsd } from "../kit/money.ts";
+import { givesWay, hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { wasLate } from "./late.ts";
+import { missingReason } from "./resolve.ts";
+import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
+
+/** What has become of an option. */
+export type OptionEnd =
+  /** Not over, or its bill is still to come: `unpaid` is the step whose bill that is. */
+  | { readonly is: "open"; readonly unbilled: string | null }
+  | { readonly is: "made" }
+  /** It was not there in time, and may still come, or the next option has begun beside it. */
+  | { readonly is: "late"; readonly why: string }
+  /** Certainly nothing was paid for what failed: the next option may begin. */
+  | { readonly is: "out"; readonly why: string }
+  /** It has no result, and no other option may follow by itself. */
+  | { readonly is: "stopped"; readonly why: string; readonly skippedByCondition?: true };
+
+/** What has become of an option, which only begins once those before it are out. */
+export function endOf(state: RunState, option: Option): OptionEnd {
+  const steps = option.steps.map((plan) => ({ plan, step: state.steps[plan.path]! }));
+  const isOver = steps.every(({ step }) => isStepFinal(step.status));
+  const lateStep = lateOf(state, option, isOver);
+  const { $ref } = option.choice.among[option.at]!;
+  // Of one that is late, the others of its steps may still be under way.
+  const isThere = isOver || (lateStep !== null && isStepFinal(state.steps[$ref.step]!.status));
+  if (isThere && missingReason(state, $ref) === null) return { is: "made" };
+  if (lateStep !== null) return { is: "late", why: `${lateStep} was not there in time` };
+  if (!isOver) return { is: "open", unbilled: null };
+  const ends = steps.flatMap(({ plan, step }) => {
+    return step.status === "failed" ? [{ step, failure: failureOf(plan, step) }] : [];
+  });
+  const cancelled = steps.find(({ step }) => step.status === "cancelled");
+  if (cancelled !== undefined) return { is: "stopped", why: `${cancelled.step.path} was cancelled` };
+  const unbilled = ends.find(({ failure }) => failure.paid === "open");
+  if (unbilled !== undefined) return { is: "open", unbilled: unbilled.step.path };
+  for (const { step, failure } of ends) {
+    const why = whyStopped(step, failure, option);
+    if (why !== null) return { is: "stopped", why };
+  }
+  const said = ends.find(({ failure }) => failure.cause !== "own");
+  if (option.choice.second.rewrites === true && said === undefined) return notFlagged(steps.map(({ step }) => step));
+  // What failed here is out only where nothing was paid before it, which is not known yet.
+  const late = said === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
+  if (late !== undefined) return { is: "open", unbilled: late.step.path };
+  const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
+  if (said === undefined && chargedMicros > 0) {
+    const [own] = ends;
+    const what = own === undefined ? "it has no such result" : `${own.step.path} failed here`;
+    return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
+  }
+  return { is: "out", why: whyOut(said ?? ends[0], steps) };
+}
+
+/**
+ * The step that an option gives way for, as it was not there in time; null: none. While it may still come, and for good
+ * once the next option has begun: what is paid there is seen through, however the late one ends.
+ */
+function lateOf({ planned, steps }: RunState, option: Option, isOver: boolean): string | null {
+  if (!givesWay(option)) return null;
+  const late = option.steps.filter(({ path }) => wasLate(steps[path]!));
+  if (late.length === 0) return null;
+  const next = optionsIn(planned.plan).get(option.choice.second.options[option.at + 1]!)!;
+  const gaveWay = !isOver || next.steps.some(({ path }) => hasBegun(steps[path]!));
+  return late.find(({ path }) => gaveWay || steps[path]!.isGivenUp === true)?.path ?? null;
+}
+
+/** Whether anything was done for a step at some time, also before it was made again. */
+function hasBegun({ startedAt, attempts, chats }: StepState): boolean {
+  return startedAt !== null || attempts.length + chats.length > 0;
+}
+
+/** Of a step whose prompt is rewritten once moderation refuses it: it was not even sent. */
+function notFlagged(steps: readonly StepState[]): OptionEnd {
+  const [first] = steps;
+  const byCondition = first?.skippedByCondition === true && { skippedByCondition: true as const };
+  return { is: "stopped", why: `${first?.path}: ${first?.reason}`, ...byCondition };
+}
+
+/** Whether it is the prompt as it was written, of one that may be rewritten: that may be out before anything is made. */
+function isAsWritten({ choice: { second }, at }: Option): boolean {
+  return second.rewrites === true && at + second.out.length === 0;
+}
+
+function whyStopped(step: StepState, { paid, cause }: StepFailure, option: Option): string | null {
+  const { choice } = option;
+  if (isAsWritten(option)) {
+    if (cause !== "moderated") return `${step.path}: ${step.reason}`;
+    // Its price counts what this one may have cost.
+    if (paid === "maybe") return null;
+  }
+  if (paid === "charged") return `${step.path} failed and cost ${formatUsd(costOf(step))} USD`;
+  if (paid === "maybe") return `${step.path} failed and may have been charged`;
+  if (cause === "moderated" && !choice.second.afterModeration) return `${step.path} was refused by moderation`;
+  return null;
+}
+
+function whyOut(
+  end: { readonly step: StepState; readonly failure: StepFailure } | undefined,
+  steps: readonly { readonly step: StepState }[],
+): string {
+  const { step } = end ?? steps.find((one) => one.step.reason !== null) ?? {};
+  if (step === undefined) return "it makes nothing";
+  return `${step.path}: ${end === undefined ? "" : `${CAUSES[end.failure.cause]}: `}${step.reason}`;
+}
+
+const CAUSES = {
+  refused: "refused",
+  retired: "retired",
+  "no capacity": "no capacity",
+  away: "not reached",
+  moderated: "refused by moderation",
+  failed: "failed at no cost",
+  own: "failed",
+} as const satisfies { readonly [C in StepFailure["cause"]]: string };
+
+/** What the attempts that count cost. */
+function costOf({ attempts, chats, superseded }: StepState): number {
+  const counting = [...attempts, ...chats].filter(({ n }) => n > superseded);
+  return counting.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+/** Whether a step of a later option may begin, as far as the options before it are concerned. */
+export type SecondGate =
+  | { readonly is: "open"; readonly unbilled: string | null }
+  | { readonly is: "never"; readonly reason: string; readonly skippedByCondition: boolean };
+
+/** Null: it may, or it is a first choice. */
+export function secondGate(state: RunState, path: string): SecondGate | null {
+  for (const option of optionsAround(state.planned.plan, path)) {
+    const gate = gateOfOption(state, option) ?? gateOfLate(state, option);
+    if (gate !== null) return gate;
+  }
+  return null;
+}
+
+/** What is left of an option that was not there in time begins only where nothing else is to come of the others. */
+function gateOfLate(state: RunState, option: Option): SecondGate | null {
+  const { choice, at, steps } = option;
+  if (!givesWay(option) || !steps.some(({ path }) => wasLate(state.steps[path]!))) return null;
+  const options = optionsIn(state.planned.plan);
+  let gate: SecondGate | null = null;
+  for (const path of choice.second.options.slice(at + 1)) {
+    const end = endOf(state, options.get(path)!);
+    if (end.is === "made") return { is: "never", reason: `not wanted: ${path} was made`, skippedByCondition: true };
+    if (end.is === "open") gate = { is: "open", unbilled: null };
+  }
+  return gate;
+}
+
+/** Whether a choice that is made waits no longer for a step: of an option that is late, or was begun in place of one that came. */
+export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
+  const option = optionsAround(state.planned.plan, needed).find((one) => one.choice.path === choice.path);
+  if (option === undefined) return false;
+  const options = optionsIn(state.planned.plan);
+  const made = option.choice.second.options.findIndex((path) => endOf(state, options.get(path)!).is === "made");
+  if (made === -1) return false;
+  const taken = options.get(option.choice.second.options[made]!)!;
+  if (option.at > made) return taken.steps.some(({ path }) => wasLate(state.steps[path]!));
+  return endOf(state, option).is === "late";
+}
+
+function gateOfOption(state: RunState, option: Option): SecondGate | null {
+  const before = optionBefore(state.planned.plan, option);
+  if (before === null) return null;
+  // One that was not begun itself lets none begin after it.
+  const earlier = gateOfOption(state, before);
+  if (earlier !== null) return earlier;
+  const end = endOf(state, before);
+  switch (end.is) {
+    case "open":
+      return end;
+    case "made":
+      return { is: "never", reason: `not wanted: ${before.path} was made`, skippedByCondition: true };
+    case "stopped": {
+      const reason = `not begun by itself: ${end.why}`;
+      return { is: "never", reason, skippedByCondition: end.skippedByCondition === true };
+    }
+    case "out":
+    case "late":
+      return null;
+    default:
+      return end satisfies never;
+  }
+}
+
+/** Why no option of a choice was made, each said once; null where nothing is to be said of one. */
+export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
+  const options = optionsIn(state.planned.plan);
+  const said = second.options.flatMap((path) => {
+    const end = endOf(state, options.get(path)!);
+    return end.is === "out" || end.is === "late" || end.is === "stopped" ? [end.why] : [];
+  });
+  const out = second.out.map(({ option, reason }) => `${option} was out (${reason})`);
+  const all = [...new Set([...out, ...said])];
+  return all.length === 0 ? null : all.join("; ");
+}
+
+/** Whether a step only has to be over, as it belongs to an option before that of this one. */
+export function isOfEarlierOption(state: RunState, { path }: PlanStep, needed: string): boolean {
+  return optionsAround(state.planned.plan, path).some(({ choice, at }) =>
+    choice.second.options.slice(0, at).some((option) => needed.startsWith(`${option}/`)),
+  );
+}
+
+/** Whether a later option was made in place of a step, so that nothing is owed for its failure. */
+export function isMadeUpFor(state: RunState, path: string): boolean {
+  return optionsAround(state.planned.plan, path).some(({ choice }) => state.steps[choice.path]!.status === "succeeded");
+}
+
+/**
+ * What is to be made again where a step failed: of a prompt that moderation refused, the milder one, as the same would be
+ * refused again, and of that one another rewriting; null: nothing.
+ */
+export function madeAgainFor(state: RunState, path: string): string | null {
+  const [option] = optionsAround(state.planned.plan, path);
+  if (option?.choice.second.rewrites !== true) return path;
+  if (isAsWritten(option)) return endOf(state, option).is === "out" ? null : path;
+  const plan = option.steps.find((step) => step.path === path)!;
+  return failureOf(plan, state.steps[path]!).cause === "moderated" ? option.steps[0]!.path : path;
+}
+
+/** How long the service may be away before a step gives way to another option, milliseconds; null: for ever. */
+export function awayMsOf(state: RunState, path: string): number | null {
+  const limits = optionsAround(state.planned.plan, path).filter(hasNext);
+  return limits.reduce<number | null>((least, { choice: { second } }) => {
+    return second.awayMs === null ? least : Math.min(least ?? second.awayMs, second.awayMs);
+  }, null);
+}
+
+/** Which option a choice came to, and why none before it; null where it was the first one, as written. */
+export function whichOption(state: RunState, choice: Option["choice"]): string | null {
+  const { second, among } = choice;
+  const at = among.findIndex(({ $ref }) => missingReason(state, $ref) === null);
+  const option = second.options[at];
+  if (option === undefined || at + second.out.length === 0) return null;
+  const options = optionsIn(state.planned.plan);
+  const why = second.options.slice(0, at).flatMap((path) => {
+    const end = endOf(state, options.get(path)!);
+    return end.is === "out" || end.is === "late" ? [`${path} was ${end.is} (${end.why})`] : [];
+  });
+  const never = second.out.map((one) => `${one.option} was out (${one.reason})`);
+  return `took ${option}: ${[...never, ...why].join("; ")}`;
+}
+
+/** Options that are made, and that their author prefers to the one that was taken before they were there. */
+export function cameLate(state: RunState): readonly { readonly option: string; readonly choice: string }[] {
+  const options = optionsIn(state.planned.plan);
+  return [...options.values()].flatMap((option) => {
+    const { path: choice, second } = option.choice;
+    const { chosen } = state.steps[choice]!;
+    const taken = second.options.findIndex((path) => chosen?.step.startsWith(`${path}/`) === true);
+    return option.at < taken && endOf(state, option).is === "made" ? [{ option: option.path, choice }] : [];
+  });
+}

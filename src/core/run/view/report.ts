@@ -1,0 +1,326 @@
+import { activeMs } from "../../journal/active-time.ts";
+import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { editedFields } from "../../plan/index.ts";
+import type { Json, PlanStep, ProviderPromise } from "../../plan/plan.ts";
+import { projectedMicros } from "../headroom.ts";
+import type { NextCommand } from "../next-command.ts";
+import { expiring } from "./expiry.ts";
+import { type Missing, missing } from "./missing.ts";
+import { type Refused, refusedBy } from "./refused.ts";
+import { runSummary } from "./run-summary.ts";
+import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
+
+/** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
+export interface RunReport {
+  readonly id: string;
+  readonly pipeline: string;
+  /** What people call it; null: its id. */
+  readonly title: string | null;
+  readonly tags: { readonly [key: string]: string };
+  /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
+  readonly status: RunStatus | "interrupted";
+  /** Why it is paused or interrupted, or how it failed; null otherwise. */
+  readonly message: string | null;
+  readonly pause: {
+    readonly reason: string;
+    readonly funding_url: string | null;
+    readonly required: string | null;
+    readonly balance: string | null;
+    /** From when on it may continue without a person. */
+    readonly resume_at: string | null;
+  } | null;
+  readonly budget: string | null;
+  readonly quote: string | null;
+  /** Cost and what is reserved, with the latest prices of steps that have not run. */
+  readonly projected: string;
+  readonly cost: string;
+  /** Reserved for jobs whose bill is not known yet. */
+  readonly held: string;
+  /**
+   * What nobody has confirmed: reserved for chat requests that were never answered, and what `cost` counts for answers of chats and
+   * providers whose charge is unknown.
+   */
+  readonly unconfirmed: string;
+  /** The command that continues it, to be pasted into a shell; null when nothing is left to do or a process drives it. */
+  readonly next: NextCommand | null;
+  /** Spent above the budget, because charges came out above quotes; null where it was not passed. */
+  readonly over_budget: string | null;
+  /** Models that charged this run more than they quoted, or than was allowed where they quote nothing. */
+  readonly overcharges: readonly OverchargeReport[];
+  readonly out_dir: string;
+  readonly created_at: string;
+  readonly finished_at: string | null;
+  /** Its active time up to now, milliseconds, without pauses and time in which no process drove it. */
+  readonly took_ms: number;
+  /**
+   * Outputs at the service that the run still needs, the most urgent first. One without a local copy is lost when
+   * it expires; one with a copy is uploaded again at no cost.
+   */
+  readonly expiring: readonly ExpiringReport[];
+  /** What it lacks, in the order of its plan; empty while a process drives it. `next` continues with it. */
+  readonly missing: readonly Missing[];
+  /** What its checks did not accept, with what they looked at. */
+  readonly refused: readonly Refused[];
+  readonly steps: readonly StepReport[];
+}
+
+export interface OverchargeReport {
+  readonly model: string;
+  /** Jobs and chats that were charged too much. */
+  readonly times: number;
+  readonly excess: string;
+  /** The greatest charge in proportion to its quote; null where nothing was quoted. */
+  readonly worst: { readonly quoted: string; readonly charged: string } | null;
+}
+
+export interface ExpiringReport {
+  readonly step: string;
+  readonly index: number;
+  /** Null for one that the service gives a URL of only. */
+  readonly asset_id: string | null;
+  readonly expires_at: string;
+  /** Unfinished steps that use it. */
+  readonly needed_by: readonly string[];
+  readonly copied: boolean;
+  /** Why fetching it failed the last time; null where it did not. */
+  readonly uncopied: string | null;
+}
+
+export interface StepReport {
+  /** Set on a step that the plan no longer has: what it made and cost stays listed. */
+  readonly removed?: true;
+  readonly path: string;
+  readonly kind: string;
+  readonly model: string | null;
+  /** Of a request to a provider: what is promised of it. */
+  readonly promise?: ProviderPromise;
+  /** Of its journal; `awaiting-approval` where it waits for a person. */
+  readonly status: StepStatus | "awaiting-approval";
+  readonly reason: string | null;
+  /** Its request takes long and is still asked for; null: it does not, as far as is known, or none is under way. */
+  readonly late: {
+    /** When it was accepted. */
+    readonly since: string;
+    /** What it is expected to take; null where it was not said that it takes long. */
+    readonly expected_ms: number | null;
+    /** Whether that is what its model took before, rather than what is typical. */
+    readonly learned: boolean;
+    /** Its `within`, where that is over; else null. */
+    readonly within_ms: number | null;
+    readonly job_id: string | null;
+  } | null;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly quote: string | null;
+  /** Fields of its input that somebody edited for this run, or that a note changed. */
+  readonly edited: readonly string[];
+  /** Jobs, or requests to a chat model, or failed tries of a task. */
+  readonly attempts: readonly AttemptReport[];
+  readonly outputs: readonly OutputReport[];
+  /** What a chat or a task yielded, or was approved in place of it; null also where there is none. */
+  readonly value: Json;
+  /** The output that an approval or a pick resolves to. */
+  readonly chosen: { readonly step: string; readonly index: number } | null;
+  readonly approval: StepState["approval"];
+  /** The step of an earlier run whose results were reused. */
+  readonly reused_from: { readonly run: string; readonly step: string } | null;
+}
+
+export interface AttemptReport {
+  readonly n: number;
+  readonly job_id: string | null;
+  readonly status: AttemptView["phase"];
+  readonly cost: string | null;
+  /** `cost` is what was held: its provider does not say what it charged. */
+  readonly unconfirmed?: true;
+  /** Why it failed, in words. */
+  readonly error: string | null;
+  /** Of a local function: where in its code, as `file:line:column`. */
+  readonly site?: string;
+  /** What moderation objected to; each null where that was not said. */
+  readonly flagged?: { readonly of: string | null; readonly field: string | null; readonly category: string | null };
+  /** Its outputs, where a rerun of the step has superseded them. */
+  readonly former_outputs?: readonly {
+    readonly index: number;
+    readonly asset_id: string | null;
+    readonly voice_id: string | null;
+    readonly sha256: string | null;
+  }[];
+}
+
+export interface OutputReport {
+  readonly index: number;
+  readonly status: string;
+  readonly asset_id: string | null;
+  readonly voice_id: string | null;
+  /** Named file relative to out_dir, for returned outputs. */
+  readonly file: string | null;
+  /** Says how the file was made; relative to out_dir. */
+  readonly manifest: string | null;
+  readonly sha256: string | null;
+  readonly content_type: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly duration_ms: number | null;
+  readonly fps: number | null;
+}
+
+/** The report of a run, from its state and from whether the process that drove it still lives. */
+export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
+  const { planned } = state;
+  const { pause, message, ...summary } = runSummary(state, { isInterrupted });
+  return {
+    id: summary.id,
+    pipeline: summary.pipeline,
+    title: summary.title,
+    tags: summary.tags,
+    status: summary.status,
+    message: isInterrupted ? message : (pause?.message ?? message),
+    pause:
+      pause === null
+        ? null
+        : {
+            reason: pause.reason,
+            funding_url: pause.fundingUrl,
+            required: usd(pause.requiredMicros),
+            balance: usd(pause.balanceMicros),
+            resume_at: instant(pause.resumeAt),
+          },
+    budget: usd(summary.budgetMicros),
+    quote: usd(summary.quoteMicros),
+    projected: formatUsd(projectedMicros(state)),
+    cost: formatUsd(summary.spentMicros),
+    held: formatUsd(summary.heldMicros),
+    unconfirmed: formatUsd(summary.unconfirmedMicros + unconfirmedCost(state)),
+    next: summary.next,
+    over_budget: overBudget(state),
+    overcharges: overchargeReports(state),
+    out_dir: planned.outDir,
+    created_at: instant(summary.createdAt)!,
+    finished_at: instant(summary.finishedAt),
+    took_ms: activeMs(state),
+    expiring: expiring(state).map(({ assetId, expiresAt, neededBy, ...rest }) => ({
+      ...rest,
+      asset_id: assetId,
+      expires_at: instant(expiresAt)!,
+      needed_by: neededBy,
+    })),
+    missing: missing(state, { isInterrupted }),
+    refused: planned.plan.steps.flatMap((plan) => refusedBy(state, plan)),
+    steps: [
+      ...planned.plan.steps.map((plan) => stepReport(state, plan)),
+      ...state.removedSteps.map((plan) => ({ removed: true as const, ...stepReport(state, plan) })),
+    ],
+  };
+}
+
+/** What `cost` counts for requests whose charge nobody has confirmed, micro-dollars. */
+function unconfirmedCost({ steps }: RunState): number {
+  const requests = Object.values(steps).flatMap(({ attempts, chats }) => [...attempts, ...chats]);
+  return requests.reduce((sum, { isUnconfirmed, costMicros }) => sum + (isUnconfirmed ? (costMicros ?? 0) : 0), 0);
+}
+
+function stepReport(state: RunState, plan: PlanStep): StepReport {
+  const step = stepView(plan, state.steps[plan.path]!);
+  return {
+    path: step.path,
+    kind: step.kind,
+    model: "model" in plan ? plan.model : null,
+    ...("promise" in plan && { promise: plan.promise }),
+    status: step.phase === "approval" ? "awaiting-approval" : step.status,
+    reason: step.reason,
+    late: step.late && {
+      since: instant(step.late.since)!,
+      expected_ms: step.late.expected?.ms ?? null,
+      learned: step.late.expected?.isLearned === true,
+      within_ms: step.late.withinMs,
+      job_id: step.late.jobId,
+    },
+    started_at: instant(step.startedAt),
+    finished_at: instant(step.finishedAt),
+    quote: usd(step.quote?.costMicros ?? null),
+    edited: editedFields(state.planned.edits, step.path),
+    attempts: step.attempts.map(attemptReport),
+    outputs: outputReports(state, step),
+    value: step.value,
+    chosen: step.chosen,
+    approval: step.approval,
+    reused_from: step.reusedFrom === null ? null : { run: step.reusedFrom.runId, step: step.reusedFrom.step },
+  };
+}
+
+function overBudget({ spentMicros, budgetMicros, planned }: RunState): string | null {
+  const isOwn = budgetMicros !== null && planned.budgetTag === undefined;
+  return !isOwn || spentMicros <= budgetMicros ? null : formatUsd(spentMicros - budgetMicros);
+}
+
+function overchargeReports({ overcharges }: RunState): readonly OverchargeReport[] {
+  return Object.entries(overcharges).flatMap(([model, { times, excessMicros, worst }]): readonly OverchargeReport[] => {
+    if (times === 0) return [];
+    const { quotedMicros = 0, chargedMicros = 0 } = worst ?? {};
+    const ratio = worst === null ? null : { quoted: formatUsd(quotedMicros), charged: formatUsd(chargedMicros) };
+    return [{ model, times, excess: formatUsd(excessMicros), worst: ratio }];
+  });
+}
+
+function attemptReport({
+  n,
+  jobId,
+  phase,
+  costMicros,
+  money,
+  error,
+  isSuperseded,
+  outputs,
+}: AttemptView): AttemptReport {
+  const former = (isSuperseded ? outputs : []).map(({ index, assetId, voiceId, copy }) => {
+    return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
+  });
+  const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+  const isUnconfirmed = money === "unconfirmed" && costMicros !== null;
+  return {
+    ...own,
+    ...(isUnconfirmed && { unconfirmed: true as const }),
+    ...(error?.site !== undefined && { site: error.site }),
+    ...(error?.flagged !== undefined && { flagged: error.flagged }),
+    ...(former.length > 0 && { former_outputs: former }),
+  };
+}
+
+function outputReports(state: RunState, step: StepView): readonly OutputReport[] {
+  return step.outputs.map((output) => {
+    const placed = placedFile(state, step.path, output.index);
+    return {
+      index: output.index,
+      status: outputStatus(step, output),
+      asset_id: output.assetId,
+      voice_id: output.voiceId,
+      file: placed?.file ?? null,
+      manifest: placed?.manifest ?? null,
+      sha256: output.copy?.sha256 ?? null,
+      content_type: output.contentType,
+      width: output.width,
+      height: output.height,
+      duration_ms: output.durationMs,
+      fps: output.fps,
+    };
+  });
+}
+
+function usd(micros: number | null): string | null {
+  return micros === null ? null : formatUsd(micros);
+}
+
+function instant(at: number | null): string | null {
+  if (at === null) return null;
+  const known = instants.get(at);
+  if (known !== undefined) return known;
+  if (instants.size === 64) instants.clear();
+  const text = new Date(at).toISOString();
+  instants.set(at, text);
+  return text;
+}
+
+/** Steps that began or ended with one commit have one instant. */
+const instants = new Map<number, string>();

@@ -1,0 +1,266 @@
+import type { Chosen, JournalError, PriceBasis, ReusedFrom } from "../../journal/events.ts";
+import {
+  type AttemptState,
+  type ChatState,
+  type JobPhase,
+  lastAttempt,
+  lastChat,
+  type MoneyPhase,
+  newStep,
+  type OutputState,
+  outputsOf,
+  type RunState,
+  type StepState,
+  type StepStatus,
+} from "../../journal/state.ts";
+import type { Late } from "../../kit/late-text.ts";
+import { stepStates } from "../../lifecycle/index.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { Json, PlanStep } from "../../plan/plan.ts";
+import { runKind } from "../kinds/index.ts";
+import type { StepActivity } from "../kinds/kind.ts";
+import { isOverdue, requestInFlight } from "../late.ts";
+import { uncopiedOf } from "../retention.ts";
+import { isForPerson } from "../unresolved-text.ts";
+
+/** What a step is doing. */
+export type StepPhase =
+  | Exclude<StepStatus, "running">
+  | StepActivity
+  | "submitting"
+  | "queued"
+  | "rendering"
+  | "downloading";
+
+/** One submit of a job, one request to a chat model, or one failed try of a task. */
+export interface AttemptView {
+  readonly kind: "job" | "chat" | "try";
+  /** Counts from 1 within its kind. */
+  readonly n: number;
+  readonly phase: JobPhase | ChatState["phase"];
+  readonly model: string | null;
+  readonly jobId: string | null;
+  /** What was sent, with uploads by hash; null for chats and tries. */
+  readonly input: Json | null;
+  readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
+  readonly holdMicros: number;
+  readonly costMicros: number | null;
+  /** `unconfirmed`: whether it was charged, or of a provider what, is unknown. */
+  readonly money: MoneyPhase | "unconfirmed";
+  readonly error: JournalError | null;
+  readonly sentAt: number | null;
+  /** When the service acknowledged the job. */
+  readonly submittedAt: number | null;
+  readonly endedAt: number | null;
+  /** Superseded by a rerun of the step. */
+  readonly isSuperseded: boolean;
+  readonly outputs: readonly OutputState[];
+}
+
+/** A step as everybody shows it. Money is micro-dollars, instants are epoch milliseconds. */
+export interface StepView {
+  readonly plan: PlanStep;
+  readonly path: string;
+  readonly kind: PlanStep["kind"];
+  readonly model: string | null;
+  /** `running` until the files that it is to leave here are here, although steps that use them continue. */
+  readonly status: StepStatus;
+  readonly phase: StepPhase;
+  readonly reason: string | null;
+  /** Its request takes long; null: it does not, as far as is known, or none is under way. */
+  readonly late: Late | null;
+  /** Of its newest attempt, or of its last failed try. */
+  readonly error: JournalError | null;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  /** The attempt that counts; null before the first. A job that is only priced is one, although it was never sent. */
+  readonly current: AttemptView | null;
+  /** Those that were sent or refused, jobs before chats, then failed tries. */
+  readonly attempts: readonly AttemptView[];
+  /** Quote of the attempt that counts; null without a price. */
+  readonly quote: AttemptView["quote"];
+  /** Sum of what its attempts cost; null before the first bill. */
+  readonly costMicros: number | null;
+  /** Reserved for attempts whose bill is not known yet. */
+  readonly heldMicros: number;
+  readonly outputs: readonly OutputState[];
+  /** What a chat or a task yielded; null also where there is none. */
+  readonly value: Json;
+  readonly chosen: Chosen | null;
+  readonly approval: StepState["approval"];
+  readonly reusedFrom: ReusedFrom | null;
+}
+
+/** A step before anything ran. */
+export function plannedStep(plan: PlanStep): StepView {
+  return stepView(plan, newStep(plan.path));
+}
+
+export function stepView(plan: PlanStep, step: StepState): StepView {
+  const model = "model" in plan ? plan.model : null;
+  const jobs = step.attempts.map((attempt) => jobView(attempt, step));
+  const chats = step.chats.map((chat) => chatView(chat, step, model));
+  const sent = jobs.filter(({ sentAt, error }) => sentAt !== null || error !== null);
+  const attempts = [...sent, ...chats, ...step.failures.map(tryView)];
+  const current = (lastAttempt(step) ? jobs.at(-1) : lastChat(step) ? chats.at(-1) : null) ?? null;
+  const uncopied = uncopiedOf(plan, step);
+  const isWhole = uncopied.length === 0 || !stepStates.withResult.has(step.status);
+  const costs = attempts.map(({ costMicros }) => costMicros).filter((cost) => cost !== null);
+  return {
+    plan,
+    path: plan.path,
+    kind: plan.kind,
+    model,
+    status: isWhole ? step.status : "running",
+    phase: isWhole ? phaseOf(plan, step.status, current) : "downloading",
+    reason: step.reason ?? unread(step) ?? uncopied.flatMap(notHere)[0] ?? null,
+    late: lateOf(plan, step),
+    error: (current ?? attempts.findLast(({ kind }) => kind === "try"))?.error ?? null,
+    startedAt: step.startedAt,
+    finishedAt: isWhole ? step.finishedAt : null,
+    current,
+    attempts,
+    quote: current?.quote ?? null,
+    costMicros: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    heldMicros: attempts.reduce((sum, { money, holdMicros }) => sum + (money === "held" ? holdMicros : 0), 0),
+    outputs: outputsOf(step),
+    value: step.value ?? null,
+    chosen: step.chosen,
+    approval: step.approval,
+    reusedFrom: step.reusedFrom,
+  };
+}
+
+function lateOf(plan: PlanStep, step: StepState): Late | null {
+  const open = requestInFlight(step);
+  if (open === null) return null;
+  const { slow: expected = null, jobId } = open.request;
+  const withinMs = isOverdue(step) && "policy" in plan ? (plan.policy.withinMs ?? null) : null;
+  return expected === null && withinMs === null ? null : { since: open.since, expected, withinMs, jobId };
+}
+
+function unread(step: StepState): string | null {
+  const attempt = lastAttempt(step);
+  return attempt !== null && isForPerson(attempt) ? (attempt.doubt?.message ?? null) : null;
+}
+
+function notHere({ index, uncopied }: OutputState): readonly string[] {
+  return uncopied === undefined ? [] : [`output ${index} is not here: ${uncopied}`];
+}
+
+function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView {
+  const { n, phase, model, jobId, input, quote, holdMicros, costMicros, error } = attempt;
+  const money = attempt.isUnconfirmed === true ? "unconfirmed" : attempt.money;
+  const { intendedAt, submittedAt, completedAt, outputs } = attempt;
+  return {
+    kind: "job",
+    n,
+    phase,
+    model,
+    jobId,
+    input,
+    quote,
+    holdMicros,
+    costMicros,
+    money,
+    error,
+    submittedAt,
+    outputs,
+    sentAt: intendedAt,
+    endedAt: completedAt,
+    isSuperseded: n <= superseded,
+  };
+}
+
+const chatMoney = { sent: "held", answered: "settled", failed: "settled", abandoned: "unconfirmed" } as const;
+
+function chatView(chat: ChatState, { superseded }: StepState, model: string | null): AttemptView {
+  const { n, phase, jobId, holdMicros, costMicros, error, sentAt, endedAt } = chat;
+  return {
+    kind: "chat",
+    n,
+    phase,
+    model,
+    jobId,
+    input: null,
+    holdMicros,
+    costMicros,
+    error,
+    sentAt,
+    endedAt,
+    quote: null,
+    money: chat.isUnconfirmed === true ? "unconfirmed" : chatMoney[phase],
+    submittedAt: null,
+    isSuperseded: n <= superseded,
+    outputs: [],
+  };
+}
+
+function tryView({ at, error }: StepState["failures"][number], index: number): AttemptView {
+  return {
+    kind: "try",
+    n: index + 1,
+    phase: "failed",
+    model: null,
+    jobId: null,
+    input: null,
+    quote: null,
+    holdMicros: 0,
+    costMicros: null,
+    money: "none",
+    error,
+    sentAt: null,
+    submittedAt: null,
+    endedAt: at,
+    isSuperseded: false,
+    outputs: [],
+  };
+}
+
+const jobPhases = {
+  planned: "pricing",
+  priced: "pricing",
+  "submitting.sent": "submitting",
+  "submitting.unknown": "submitting",
+  inQueue: "queued",
+  inProgress: "rendering",
+  completed: "downloading",
+  // Another attempt follows, or the end of the step.
+  failed: "pricing",
+  refused: "pricing",
+  lost: "pricing",
+  unresolved: "unresolved",
+} as const satisfies Record<JobPhase, StepPhase>;
+
+function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
+  if (status !== "running") return status;
+  if (current?.kind !== "job") return runKind(kind).activity;
+  // Its submit was withdrawn; it waits for funds, the service or an upload.
+  if (current.sentAt !== null && current.phase === "priced") return "waiting";
+  return jobPhases[current.phase as JobPhase];
+}
+
+/** The status of an output as far as it is known; what was never at the service cannot expire there. */
+export function outputStatus({ plan }: Pick<StepView, "plan">, { phase, status }: OutputState): OutputState["status"] {
+  return traitsOf(plan).submits !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
+}
+
+interface PlacedIndex {
+  readonly byOutput: Map<string, RunState["files"][number]>;
+  /** So many files of the list are in it. */
+  read: number;
+}
+
+const placedIndexes = new WeakMap<RunState["files"], PlacedIndex>();
+
+/** The named file of an output, the first one where it has several; undefined where it has none. */
+export function placedFile({ files }: RunState, step: string, index: number): RunState["files"][number] | undefined {
+  const known = placedIndexes.get(files) ?? { byOutput: new Map(), read: 0 };
+  placedIndexes.set(files, known);
+  for (; known.read < files.length; known.read += 1) {
+    const file = files[known.read]!;
+    const key = `${file.index} ${file.step}`;
+    if (!known.byOutput.has(key)) known.byOutput.set(key, file);
+  }
+  return known.byOutput.get(`${index} ${step}`);
+}

@@ -1,0 +1,149 @@
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { formatDuration, MINUTE_MS } from "../kit/duration.ts";
+import { stillText } from "../kit/late-text.ts";
+import { formatUsd } from "../kit/money.ts";
+import { givesWay, optionsAround } from "../plan/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { type Command, commandId } from "./command.ts";
+import type { DecisionBuilder } from "./decision-builder.ts";
+import { isOverdue, requestInFlight } from "./late.ts";
+import { runOutcome } from "./outcome.ts";
+
+/** A request takes long once it takes so many times what is expected. */
+const SLOW_TIMES = 3;
+/** And never before it took this long, milliseconds: by what its model took before, and by what is only typical. */
+const SLOW_LEAST_MS = { learned: MINUTE_MS, guessed: 5 * MINUTE_MS } as const;
+/** Whoever waits once more does so at least as long as it takes to believe that a job is not there, milliseconds. */
+const LEAST_AGAIN_MS = 5 * MINUTE_MS;
+
+/**
+ * Says once that a request takes long, and ends the waiting for it. False where that ends just now: what follows is decided
+ * next.
+ */
+export function watchRequest(plan: PlanStep, step: StepState, builder: DecisionBuilder): boolean {
+  const open = requestInFlight(step);
+  if (open === null || isOverdue(step)) return true;
+  const { request, since } = open;
+  const { now, expected } = builder.context;
+  const target = { step: plan.path, attempt: request.n };
+  const withinMs = "policy" in plan ? plan.policy.withinMs : undefined;
+  if (withinMs !== undefined) {
+    const { awaitedSince } = request;
+    const endsAt = awaitedSince === undefined ? since + withinMs : awaitedSince + Math.max(withinMs, LEAST_AGAIN_MS);
+    if (now >= endsAt) {
+      const next = nextOption(builder.state, plan.path);
+      builder.events.push({ type: "step.overdue", ...target, withinMs, ...(next !== null && { next }) });
+      return false;
+    }
+    builder.wake(endsAt);
+  }
+  const known = request.slow === undefined ? (expected?.(plan) ?? null) : null;
+  if (known === null) return true;
+  const leastMs = SLOW_LEAST_MS[known.isLearned ? "learned" : "guessed"];
+  const slowAt = since + Math.max(leastMs, SLOW_TIMES * known.ms);
+  if (now < slowAt) builder.wake(slowAt);
+  else builder.events.push({ type: "step.slow", ...target, elapsedMs: now - since, expected: known });
+  return true;
+}
+
+/** The option that begins in place of the one that a step is in; null: none does. */
+function nextOption({ planned, steps }: RunState, path: string): string | null {
+  const option = optionsAround(planned.plan, path).find(givesWay);
+  if (option === undefined || isStepFinal(steps[option.choice.path]!.status)) return null;
+  return option.choice.second.options[option.at + 1] ?? null;
+}
+
+/** Whether nobody waits for the step's request: what is to be changed in the run waits for that of a step that is replaced. */
+export function isLeftLate({ steps, pause }: RunState, path: string): boolean {
+  return isOverdue(steps[path]!) && pause?.replaced?.includes(path) !== true;
+}
+
+/** Asks for a request that was accepted, until it ends. What is late is asked for, and holds nothing up. */
+export function ask(command: Command, plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
+  if (!watchRequest(plan, step, builder)) return;
+  if (isLeftLate(builder.state, plan.path)) askForLate(command, builder);
+  else builder.issue(command);
+}
+
+/** A run that is idle otherwise asks for late work only where nobody has to stay for it. */
+export function askForLate(command: Command, builder: DecisionBuilder): void {
+  const { active, notBefore, now, asksForLate } = builder.context;
+  const id = commandId(command);
+  if (builder.state.status !== "running" && !asksForLate) return;
+  if (!active.has(id) && (notBefore.get(id) ?? 0) <= now) builder.commands.push(command);
+}
+
+/** Steps of late work. */
+export function lateSteps({ state, index }: Pick<DecisionBuilder, "state" | "index">): readonly string[] {
+  return [...index.late].filter((path) => isLeftLate(state, path));
+}
+
+/** What asks for work that continues without it, and may be broken off at any moment. */
+const ASKING = ["follow", "operation"] as const;
+/** What the answer comes to: it is seen through. */
+const AWAITING = ["chat", "generate"] as const;
+
+/** Ids of the commands that ask for the requests of these steps; `all`: of those that wait for an answer, too. */
+export function askingIds({ steps }: RunState, paths: readonly string[], { all = false } = {}): readonly string[] {
+  return paths.flatMap((path) => {
+    const open = requestInFlight(steps[path]!);
+    return open === null
+      ? []
+      : [...ASKING, ...(all ? AWAITING : [])].map((type) => `${type}:${path}#${open.request.n}`);
+  });
+}
+
+/** When late work is asked for next. */
+export function wakeForLate(builder: DecisionBuilder, asking: readonly string[]): void {
+  const { active, notBefore, now } = builder.context;
+  for (const id of asking) {
+    const at = notBefore.get(id) ?? now;
+    if (active.has(id) || at <= now || at === Number.POSITIVE_INFINITY) continue;
+    builder.lateAt = Math.min(builder.lateAt ?? at, at);
+  }
+  if (builder.state.status === "running" && builder.lateAt !== null) builder.wakeNoLater(builder.lateAt);
+}
+
+/** Steps whose choice has come to another option: nothing waits for them. */
+function isDecidedAgainst({ planned, steps }: RunState, path: string): boolean {
+  return optionsAround(planned.plan, path).some(({ choice }) => isStepFinal(steps[choice.path]!.status));
+}
+
+/** Nothing is left but to wait for what is late: the run ends without it, or pauses. */
+export function endWaiting(builder: DecisionBuilder, late: readonly string[]): void {
+  const { state, context } = builder;
+  const awaited = late.filter((path) => !isDecidedAgainst(state, path));
+  if (awaited.length === 0) {
+    // An answer to a request comes soon, or never.
+    const asking = askingIds(state, late);
+    if (context.active.size > asking.filter((id) => context.active.has(id)).length) return;
+    if (builder.commands.some((command) => !asking.includes(commandId(command)))) return;
+    // With that the run ends: what is left to do for it is done before.
+    if (builder.dueOrWake("place") && runOutcome(state).toPlace.length > 0) return builder.issue({ type: "place" });
+    if (builder.wakeAt !== null) return;
+    for (const path of late) {
+      const step = state.steps[path]!;
+      builder.finish(step, "failed", givenUpText(step, context.now), "isGivenUp");
+    }
+    return;
+  }
+  const [first, ...others] = awaited;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  const { request, since } = requestInFlight(state.steps[first!]!)!;
+  const { holdMicros, jobId } = request;
+  const message = `${first}${more} is not there after ${formatDuration(context.now - since)}; ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved. Wait for it again: showrunner resume ${state.runId}`;
+  builder.pauseNow("late", message, { late: awaited });
+  if (!context.asksForLate) builder.commands.length = 0;
+}
+
+function givenUpText(step: StepState, now: number): string {
+  const { request, since } = requestInFlight(step)!;
+  const { jobId, holdMicros } = request;
+  return `waited for no longer, after ${formatDuration(now - since)}: ${stillText(jobId)}, and ${formatUsd(holdMicros)} USD stay reserved for it`;
+}
+
+/** Whether something that the pause waits for has ended. */
+export function isLatePauseOver({ status, pause, steps }: RunState): boolean {
+  if (status !== "paused" || pause?.reason !== "late") return false;
+  return (pause.late ?? []).some((path) => steps[path] === undefined || !isOverdue(steps[path]));
+}

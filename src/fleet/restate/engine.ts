@@ -1,0 +1,242 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type * as Restate from "@restatedev/restate-sdk";
+import { ShowrunnerError } from "../../core/kit/errors.ts";
+import { fetchForOperator } from "../../core/network/index.ts";
+import type { LocalWork } from "../../internal.ts";
+import { type Engine, type EngineHandlers, keyOfWork, type ProcessOptions, type WakeOptions } from "../worker/index.ts";
+import { Places } from "./places.ts";
+import { namesOf, servicesOf, type Wake, type Work } from "./services.ts";
+
+export interface RestateEngineOptions {
+  /** Where Restate takes calls, such as `http://restate:8080`. */
+  readonly ingress: string;
+  /**
+   * What the names of its services begin with. Workers of one name share runs; those of another version that cannot read each
+   * other's runs have a name of their own. Default `showrunner`.
+   */
+  readonly name?: string | undefined;
+  /** Sent to Restate as bearer token, such as an API key of Restate Cloud. */
+  readonly token?: string | undefined;
+  /** Where this process takes work. */
+  readonly endpoint?: RestateEndpointOptions | undefined;
+  /** Called for failures of handlers and of the endpoint; both are tried again. */
+  readonly onError?: ((error: unknown, what: string) => void) | undefined;
+}
+
+export interface RestateEndpointOptions {
+  /** Default `127.0.0.1`. Who reaches it may call handlers, unless there are identity keys. */
+  readonly host?: string | undefined;
+  /** Default 9080. On Linux several processes of one user may have the same one: the kernel divides Restate's connections. */
+  readonly port?: number | undefined;
+  /**
+   * Where Restate reaches this process or the load balancer before it; registered when it takes work. `null`: registered by
+   * somebody else. Default: host and port.
+   */
+  readonly address?: string | null | undefined;
+  /** Restate's admin API. Default: port 9070 of the ingress's host. */
+  readonly admin?: string | undefined;
+  /** Public keys (`publickeyv1_…`) of the only Restate that may call this process. Default: whoever reaches it. */
+  readonly identityKeys?: readonly string[] | undefined;
+}
+
+/** Calls that a connection carries beside those that have a place: few, so that Restate soon opens one to another worker. */
+const MORE_STREAMS = 4;
+
+/** An engine on Restate. Taking work needs `@restatedev/restate-sdk`, an optional peer dependency; waking needs nothing. */
+export function createRestateEngine(options: RestateEngineOptions): Engine {
+  return new RestateEngine(options);
+}
+
+class RestateEngine implements Engine {
+  readonly #options: RestateEngineOptions;
+  readonly #name: string;
+  readonly #end = new AbortController();
+  #endpoint: Endpoint | null = null;
+
+  constructor(options: RestateEngineOptions) {
+    const { name = "showrunner" } = options;
+    if (!/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/.test(name)) {
+      throw new Error(`name ${JSON.stringify(name)} names no service: write letters, digits, - and _, a letter first`);
+    }
+    this.#options = options;
+    this.#name = name;
+  }
+
+  async wake(runId: string, { at = 0, priority = 0 }: WakeOptions = {}): Promise<void> {
+    const wake: Wake = { at, priority, since: Date.now() };
+    await this.#send(`${namesOf(this.#name).wakes}/${encodeURIComponent(runId)}/wake`, wake);
+  }
+
+  async delegate(work: LocalWork): Promise<void> {
+    // Names of steps may have letters that a header has not.
+    const key = createHash("sha256").update(keyOfWork(work)).digest("hex");
+    await this.#send(`${namesOf(this.#name).local}/perform`, work, { "idempotency-key": key });
+  }
+
+  async process(handlers: EngineHandlers, { slices, local }: ProcessOptions): Promise<void> {
+    const { endpoint = {}, ingress, token, onError = () => {} } = this.#options;
+    const sdk = await load();
+    const places = { slices: new Places(slices), local: new Places(local) };
+    const services = servicesOf(sdk, this.#name, { handlers, places, end: this.#end.signal, onError });
+    const { port = 9080 } = endpoint;
+    const host = endpoint.host || "127.0.0.1";
+    const address = endpoint.address === undefined ? addressOf(host, port) : endpoint.address;
+    this.#endpoint = new Endpoint(
+      sdk.createEndpointHandler({
+        services,
+        ...(endpoint.identityKeys !== undefined && { identityKeys: [...endpoint.identityKeys] }),
+        logger: loggerOf(onError),
+      }),
+      places,
+      slices + local + MORE_STREAMS,
+    );
+    await this.#endpoint.listen(host, port);
+    if (address === null) return;
+    const { admin = adminOf(ingress) } = endpoint;
+    await register({ admin, address, token }, namesOf(this.#name).runs).catch(async (error: unknown) => {
+      await this.close({ drainMs: 0 });
+      throw error;
+    });
+  }
+
+  async close({ drainMs = 30_000 } = {}): Promise<void> {
+    this.#end.abort(new Error("The worker stops."));
+    await this.#endpoint?.close(drainMs);
+  }
+
+  async #send(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    const { ingress, token } = this.#options;
+    const answer = await post(`${withoutSlash(ingress)}/${path}/send`, body, { token, headers });
+    if (answer.ok) return void (await answer.body?.cancel());
+    if (answer.status === 404) {
+      throw new Error(
+        `Restate at ${new URL(ingress).origin} knows no workers named ${this.#name}: start one, which registers them`,
+      );
+    }
+    throw new Error(`Restate at ${new URL(ingress).origin} refused a call: ${answer.status} ${await briefly(answer)}`);
+  }
+}
+
+/** The HTTP/2 server through which Restate calls this process. */
+class Endpoint {
+  readonly #server: Http2Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #places: Work["places"];
+
+  constructor(handler: ReturnType<typeof Restate.createEndpointHandler>, places: Work["places"], streams: number) {
+    // Beyond these, Restate opens a further connection, which a balancer or the kernel may give to another process.
+    this.#server = createServer({ settings: { maxConcurrentStreams: streams } }, handler);
+    this.#places = places;
+    this.#server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session)).on("error", () => {});
+    });
+  }
+
+  async listen(host: string, port: number): Promise<void> {
+    this.#server.listen({ host, port, ...(process.platform === "linux" && { reusePort: true }) });
+    await once(this.#server, "listening");
+  }
+
+  /** What came and has no place yet goes elsewhere; what is under way is seen through. */
+  async close(drainMs: number): Promise<void> {
+    this.#places.slices.close();
+    this.#places.local.close();
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const session of this.#sessions) session.close();
+    const late = setTimeout(
+      () => {
+        for (const session of this.#sessions) session.destroy();
+      },
+      Math.min(drainMs, 2 ** 31 - 1),
+    );
+    await closed;
+    clearTimeout(late);
+  }
+}
+
+/** Tells Restate where calls of the services go. An address that it knows keeps the services that it had. */
+async function register(
+  { admin, address, token }: { readonly admin: string; readonly address: string; readonly token: string | undefined },
+  service: string,
+): Promise<void> {
+  const answer = await post(`${withoutSlash(admin)}/deployments`, { uri: address, force: false }, { token });
+  const failed = `Restate at ${new URL(admin).origin} did not register ${address}`;
+  if (!answer.ok) throw new Error(`${failed}: ${answer.status} ${await briefly(answer)}`);
+  const { services } = (await answer.json()) as { readonly services: readonly { readonly name: string }[] };
+  if (services.some(({ name }) => name === service)) return;
+  const others = services.map(({ name }) => name).join(", ");
+  throw new Error(`${failed} for ${service}, as it is that of ${others}: each name needs an address of its own`);
+}
+
+async function briefly(answer: Response): Promise<string> {
+  return (await answer.text()).replaceAll(/\s+/g, " ").slice(0, 500);
+}
+
+function addressOf(host: string, port: number): string {
+  if (host === "0.0.0.0" || host === "::") {
+    throw new Error(
+      `Restate cannot call ${host}: say at which address it reaches this worker, as in address=http://workers:${port}`,
+    );
+  }
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function adminOf(ingress: string): string {
+  const url = new URL(ingress);
+  return `${url.protocol}//${url.hostname}:9070`;
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}
+
+/** What the SDK has to say of the endpoint itself; what handlers reject with was reported already. */
+function loggerOf(onError: (error: unknown, what: string) => void): Restate.LoggerTransport {
+  return ({ level, source, context }, ...message) => {
+    if (context !== undefined || source === "USER" || level !== "error") return;
+    onError(new Error(message.map(String).join(" ")), "restate");
+  };
+}
+
+async function load(): Promise<typeof Restate> {
+  try {
+    return await import("@restatedev/restate-sdk");
+  } catch (cause) {
+    throw new Error("The engine restate needs its package: npm install @restatedev/restate-sdk", { cause });
+  }
+}
+
+/** Restate cannot be asked: it is down, or at another address. */
+class RestateUnavailableError extends ShowrunnerError {
+  readonly code = "ENGINE_UNAVAILABLE";
+  constructor(origin: string, cause: unknown) {
+    super(`Restate did not answer at ${origin}: is it running, and is this its address?`, { cause });
+  }
+}
+
+/** A request to Restate's ingress or admin API. Rejects with what was asked of whom, and never repeats the token. */
+export async function post(
+  url: string,
+  body: unknown,
+  { token, headers }: { readonly token: string | undefined; readonly headers?: Readonly<Record<string, string>> },
+): Promise<Response> {
+  try {
+    return await fetchForOperator(url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(30_000),
+    });
+  } catch (cause) {
+    throw new RestateUnavailableError(new URL(url).origin, cause);
+  }
+}

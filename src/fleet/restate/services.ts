@@ -1,0 +1,187 @@
+import type * as Restate from "@restatedev/restate-sdk";
+import { HOUR_MS, MINUTE_MS } from "../../core/kit/duration.ts";
+import type { LocalWork } from "../../internal.ts";
+import { type EngineHandlers, keyOfWork } from "../worker/index.ts";
+import type { Claim, Places } from "./places.ts";
+
+/** What this process does for the services. */
+export interface Work {
+  readonly handlers: EngineHandlers;
+  readonly places: { readonly slices: Places; readonly local: Places };
+  /** Aborted once this process stops. */
+  readonly end: AbortSignal;
+  readonly onError: (error: unknown, what: string) => void;
+}
+
+export interface Wake {
+  /** Epoch milliseconds; 0: at once. */
+  readonly at: number;
+  readonly priority: number;
+  /** When it was sent, epoch milliseconds. Default: at that instant. */
+  readonly since?: number;
+  /** Slices of this run that failed one after the other. */
+  readonly failures?: number;
+}
+
+/** The slice that a run waits for. A slice of another turn was overtaken by an earlier wake. */
+interface Pending {
+  readonly turn: string;
+  readonly at: number;
+  readonly failures: number;
+}
+
+interface Turn {
+  readonly turn: string;
+  readonly priority: number;
+  /** Since when it is due, epoch milliseconds: a call that a dead process had goes before those that came later. */
+  readonly since?: number;
+}
+
+/** Shortest and longest delay before a slice that rejected is called again, milliseconds. */
+const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000];
+
+/**
+ * How Restate continues when a process is gone or refuses. It never gives up: who wakes the run finds its turn taken. The delays are short, as
+ * each death of a worker is another attempt of the calls that it had, and begun ones have nothing to show until their slice ends.
+ */
+const AGAIN = {
+  initialInterval: 250,
+  exponentiationFactor: 2,
+  maxInterval: 2_000,
+  maxAttempts: 1_000_000_000,
+  onMaxAttempts: "kill",
+} as const;
+/** Nothing is kept of what is done; Restate gives each call from outside an idempotency key, if it has none. */
+const COMMON = { journalRetention: 0, idempotencyRetention: 0, retryPolicy: AGAIN } as const;
+
+export function namesOf(name: string) {
+  return { wakes: `${name}-wakes`, runs: `${name}-runs`, local: `${name}-local` } as const;
+}
+
+/** Rejects a call so that Restate makes it again; its message goes into Restate's journal, and says nothing. */
+class TriedAgain extends Error {}
+
+/**
+ * `runs`: a virtual object for each run, so that it has one slice at a time. `wakes`: a second one beside it, free while a slice
+ * is under way, which keeps for when the next one is meant. `local`: functions as calls of their own. What each handler tells Restate, and in
+ * which order, is read again by a later version of it: another order needs other names.
+ */
+export function servicesOf(sdk: typeof Restate, name: string, work: Work) {
+  const names = namesOf(name);
+  const wakes = sdk.object({
+    name: names.wakes,
+    options: COMMON,
+    handlers: {
+      async wake(context: Restate.ObjectContext, { at, priority, since = at, failures = 0 }: Wake): Promise<void> {
+        const pending = await context.get<Pending>("pending");
+        if (pending !== null && pending.at <= at) return;
+        const turn = context.rand.uuidv4();
+        context.set<Pending>("pending", { turn, at, failures: Math.max(failures, pending?.failures ?? 0) });
+        const delay = Math.max(0, at - Date.now());
+        const next: Turn = { turn, priority, since: Math.max(at, since) };
+        context.objectSendClient(runsRef, context.key).slice(next, sdk.rpc.sendOpts({ delay }));
+      },
+      /** The failures before this turn; null: it is none any more. */
+      begin: sdk.handlers.object.exclusive(
+        { ingressPrivate: true },
+        async (context: Restate.ObjectContext, turn: string): Promise<number | null> => {
+          const pending = await context.get<Pending>("pending");
+          if (pending?.turn !== turn) return null;
+          context.clear("pending");
+          return pending.failures;
+        },
+      ),
+    },
+  });
+  const runs = sdk.object({
+    name: names.runs,
+    options: { ...COMMON, inactivityTimeout: HOUR_MS, abortTimeout: MINUTE_MS, ingressPrivate: true },
+    handlers: {
+      async slice(context: Restate.ObjectContext, { turn, priority, since = 0 }: Turn): Promise<void> {
+        const client = context.objectClient(wakes, context.key);
+        await placed(work, "slices", { context, priority, since }, async ({ during }) => {
+          const failures = await client.begin(turn);
+          if (failures === null) return;
+          // Written down, so that one that is done is not done again where only its answer was lost.
+          const next = await context.run("slice", () =>
+            during((signal) => sliceOf(work, context.key, failures, signal)),
+          );
+          if (next !== null) context.objectSendClient(wakes, context.key).wake(next);
+        });
+      },
+    },
+  });
+  const runsRef: typeof runs = { name: names.runs } as typeof runs;
+  const local = sdk.service({
+    name: names.local,
+    options: {
+      ...COMMON,
+      inactivityTimeout: 24 * HOUR_MS,
+      abortTimeout: MINUTE_MS,
+      // What failed so often is found in the journal, should it still be wanted.
+      retryPolicy: { ...AGAIN, maxInterval: LONGEST_RETRY_MS, maxAttempts: 1_000 },
+    },
+    handlers: {
+      async perform(context: Restate.Context, given: LocalWork): Promise<void> {
+        await placed(
+          work,
+          "local",
+          { context, priority: -(given.place ?? 0), since: 0 },
+          async ({ signal, during }) => {
+            try {
+              await during(() => work.handlers.local(given, signal));
+            } catch (error) {
+              if (!signal.aborted) work.onError(error, keyOfWork(given));
+              throw new TriedAgain("Local work failed, or its worker stops; the worker's log says why.");
+            }
+          },
+        );
+      },
+    },
+  });
+  return [wakes, runs, local];
+}
+
+/** What came of a slice: when the next one is due. It never rejects, as the run's place in Restate would be taken until it no longer does. */
+async function sliceOf({ handlers, onError }: Work, runId: string, failures: number, signal: AbortSignal) {
+  try {
+    const at = await handlers.slice(runId, signal);
+    return at === null ? null : ({ at, priority: 0 } satisfies Wake);
+  } catch (error) {
+    onError(error, runId);
+    const delay = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
+    return { at: Date.now() + delay, priority: 0, failures: failures + 1 } satisfies Wake;
+  }
+}
+
+/** Performs with one of the places of this process. */
+async function placed(
+  { places, end }: Work,
+  kind: keyof Work["places"],
+  { context, ...claim }: Claim & { readonly context: Restate.Context },
+  perform: (attempt: Attempt) => Promise<void>,
+): Promise<void> {
+  const over = context.request().attemptCompletedSignal;
+  const signal = AbortSignal.any([end, over]);
+  const leave = await places[kind].take(claim, signal).catch((error: Error) => {
+    throw new TriedAgain(error.message);
+  });
+  let inFlight: Promise<unknown> = Promise.resolve();
+  // Where the connection breaks, what waits for an answer of Restate waits for ever: the end of a handler frees nothing.
+  over.addEventListener("abort", () => void inFlight.then(leave, leave));
+  await perform({
+    signal,
+    during(work) {
+      const working = work(signal);
+      inFlight = working;
+      return working;
+    },
+  });
+}
+
+interface Attempt {
+  /** Aborts where this process stops, or Restate gave the call up. */
+  readonly signal: AbortSignal;
+  /** The place is taken until this has ended, whatever becomes of the call. */
+  during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { JournalStore, Showrunner } from "../../internal.ts";
+import { JournalCounters } from "./journal-counters.ts";
+import { JournalGauges } from "./journal-gauges.ts";
+import { expositionText, type MetricFamily, type Sample } from "./metrics.ts";
+import { loadOpenTelemetry, observeCounters, traceRun } from "./open-telemetry.ts";
+
+/** A journal that is measured: open Showrunner on `journal` in place of the one that was given. */
+export interface Measured {
+  readonly journal: JournalStore;
+  /** Has the requests of this client counted as well. */
+  watch(show: Pick<Showrunner, "client">): void;
+  /** All metrics in the text format of Prometheus. */
+  scrape(): Promise<string>;
+  /** Answers `GET /metrics`; false, and nothing done, for any other request. */
+  handle(incoming: Pick<IncomingMessage, "method" | "url">, response: ServerResponse): Promise<boolean>;
+}
+
+export interface MeasureOptions {
+  /**
+   * Whether spans also have the names of OpenTelemetry's convention for generative AI (`gen_ai.request.model` …), which may
+   * change. Default: whether OTEL_SEMCONV_STABILITY_OPT_IN holds `gen_ai_latest_experimental`.
+   */
+  readonly genAi?: boolean | undefined;
+}
+
+function optsIn(list = ""): boolean {
+  return list.split(",").some((one) => one.trim() === "gen_ai_latest_experimental");
+}
+
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/**
+ * Counts what goes through a journal. Where `@opentelemetry/api` is installed, its SDK reads the same counters, and gets a
+ * trace of each run that ends in this process. A journal that is not measured is not slower for it.
+ */
+export async function measureJournal(inner: JournalStore, options: MeasureOptions = {}): Promise<Measured> {
+  const { genAi = optsIn(process.env.OTEL_SEMCONV_STABILITY_OPT_IN) } = options;
+  const counters = new JournalCounters();
+  const gauges = new JournalGauges(inner);
+  const api = await loadOpenTelemetry();
+  if (api !== null) observeCounters(api, counters.all);
+  const clients = new Set<Showrunner["client"]>();
+  const journal = measured(inner, {
+    async createRun(runId, first, at, wake) {
+      await inner.createRun(runId, first, at, wake);
+      counters.wrote(first);
+    },
+    async commit(commit) {
+      const outcome = await inner.commit(commit);
+      counters.committed(commit, outcome);
+      const isOver = outcome.committed && commit.events.some(({ type }) => type === "run.finished");
+      // A trace that cannot be recorded is no failure of the run.
+      if (api !== null && isOver) void traceRun(api, inner, { runId: commit.lease.runId, genAi }).catch(() => {});
+      return outcome;
+    },
+    async renewLease(lease, options) {
+      const isHeld = await inner.renewLease(lease, options);
+      if (!isHeld) counters.lostLease(lease);
+      return isHeld;
+    },
+  });
+  const scrape = async () => {
+    const own = counters.all.map((counter) => [counter.family, counter.samples()] as const);
+    return expositionText([...own, ...requestsOf(clients), ...(await gauges.samples()), ...processGauges()]);
+  };
+  return {
+    journal,
+    watch: ({ client }) => void clients.add(client),
+    scrape,
+    async handle({ method, url }, response) {
+      if (method !== "GET" || url?.split("?")[0] !== "/metrics") return false;
+      const text = await scrape().catch((error: Error) => error);
+      const isText = typeof text === "string";
+      response.writeHead(isText ? 200 : 503, { "Content-Type": isText ? CONTENT_TYPE : "text/plain; charset=utf-8" });
+      response.end(isText ? text : "The journal could not be read.\n");
+      return true;
+    },
+  };
+}
+
+/** The store with some methods replaced; the others are its own. */
+function measured(inner: JournalStore, replaced: Partial<JournalStore>): JournalStore {
+  return new Proxy(inner, {
+    get(target, name) {
+      const own = (replaced as Readonly<Record<PropertyKey, unknown>>)[name];
+      if (own !== undefined) return own;
+      const found: unknown = Reflect.get(target, name, target);
+      return typeof found === "function" ? found.bind(target) : found;
+    },
+  });
+}
+
+type Metric = readonly [MetricFamily, readonly Sample[]];
+
+function requestsOf(clients: ReadonlySet<Showrunner["client"]>): readonly Metric[] {
+  const paces = [...clients].map((client) => client.pace());
+  if (paces.length === 0) return [];
+  const sum = (of: (pace: (typeof paces)[number]) => number) => paces.reduce((all, pace) => all + of(pace), 0);
+  return [
+    metric(
+      "showrunner_requests_total",
+      "counter",
+      "API requests that were sent.",
+      sum(({ sent }) => sent),
+    ),
+    metric(
+      "showrunner_requests_limited_total",
+      "counter",
+      "Answers 429.",
+      sum(({ limited }) => limited),
+    ),
+    metric(
+      "showrunner_requests_queued",
+      "gauge",
+      "API requests that wait for their turn.",
+      sum(({ queued }) => queued),
+    ),
+  ];
+}
+
+function processGauges(): readonly Metric[] {
+  const { user, system } = process.cpuUsage();
+  return [
+    metric("process_cpu_seconds_total", "counter", "User and system time of this process.", (user + system) / 1e6),
+    metric("process_resident_memory_bytes", "gauge", "Memory of this process.", process.memoryUsage.rss()),
+  ];
+}
+
+function metric(name: string, type: MetricFamily["type"], help: string, value: number): Metric {
+  return [{ name, type, help }, [{ labels: {}, value }]];
+}

@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { credentialsIn, KnownSecrets } from "../../core/kit/known-secrets.ts";
+import { mapTexts, OUTPUT_URL, RECORDED_HEADERS, recordable, withoutSendersOwn } from "./recorded-values.ts";
+
+/** Handles of uploads that are distinguished. */
+const MOST_HANDLES = 100_000;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a recording may hold of an exchange: every text passes here, and none of its secrets gets through. */
+export class Cleaner {
+  readonly #secrets = new KnownSecrets();
+  /** Marks of uploads, by the hash of the handle that the service gave for them. */
+  readonly #uploads: Map<string, string>;
+
+  /** Knows the uploads that are recorded already. */
+  constructor(uploads: ReadonlyMap<string, string>) {
+    this.#uploads = new Map(uploads);
+  }
+
+  /** Remembers what may be a credential in the headers of a request: it is taken out of everything from now on. */
+  learnRequest(headers: IncomingHttpHeaders): void {
+    for (const secret of credentialsIn(headers)) this.#secrets.learn(secret);
+    this.#learnCookies(headers.cookie?.split(/;\s*/) ?? []);
+  }
+
+  /** Remembers the values of the cookies that an answer sets. */
+  learnAnswer(headers: IncomingHttpHeaders): void {
+    this.#learnCookies(headers["set-cookie"] ?? []);
+  }
+
+  /** Writes the mark in place of the handle from now on; answers the handle's hash. */
+  learnUpload(handle: string, mark: string): string {
+    const hash = hashOf(handle);
+    if (this.#uploads.size < MOST_HANDLES) this.#uploads.set(hash, mark);
+    return hash;
+  }
+
+  text(said: string): string {
+    return recordable(this.#redacted(said)) as string;
+  }
+
+  headers(headers: IncomingHttpHeaders): Record<string, string> {
+    const kept = RECORDED_HEADERS.flatMap((name) => {
+      const value = headers[name];
+      return typeof value === "string" ? [[name, this.text(value)] as const] : [];
+    });
+    return Object.fromEntries(kept);
+  }
+
+  /** The body of a request, without what is its sender's own business; undefined for an empty one. */
+  request(text: string): unknown {
+    if (text === "") return undefined;
+    const value = parsed(text);
+    if (value === undefined) return this.text(text);
+    return this.#clean(withoutSendersOwn(value));
+  }
+
+  /** A JSON answer or frame; undefined where the text is none. */
+  answer(text: string): unknown {
+    const value = parsed(text);
+    if (value === undefined) return undefined;
+    return this.#clean(isRecord(value) ? withoutOutputUrls(value) : value);
+  }
+
+  #clean(value: unknown): unknown {
+    const markOf = (text: string) => (this.#uploads.size === 0 ? undefined : this.#uploads.get(hashOf(text)));
+    const cleaned = (text: string) => markOf(text) ?? this.#redacted(text);
+    return recordable(mapTexts(value, cleaned, cleaned));
+  }
+
+  #redacted(text: string): string {
+    return this.#secrets.remove(text);
+  }
+
+  #learnCookies(pairs: readonly string[]): void {
+    for (const pair of pairs) this.#secrets.learnHandedOut(pair.replace(/^[^=]*=/, "").replace(/;.*$/s, ""));
+  }
+}
+
+/** Of a job and of the frames of its stream: where bytes are is a secret, and another address at each read. */
+function withoutOutputUrls(answer: Json): Json {
+  const { outputs, trace_id } = answer;
+  const plain = trace_id === undefined ? answer : { ...answer, trace_id: null };
+  if (!Array.isArray(outputs)) return plain;
+  const marked = outputs.map((output) =>
+    isRecord(output) && typeof output.url === "string" ? { ...output, url: OUTPUT_URL } : output,
+  );
+  return { ...plain, outputs: marked };
+}
+
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,13 @@
+import { ShowrunnerError } from "../../core/kit/errors.ts";
+
+/** The folder cannot be recorded to, or compared. */
+export class RecordingError extends ShowrunnerError {
+  readonly code = "RECORDING_UNUSABLE";
+  /** What to type, where it is known better than by the code. */
+  readonly next: string | null;
+
+  constructor(message: string, { next, ...options }: { readonly next?: string; readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.next = next ?? null;
+  }
+}

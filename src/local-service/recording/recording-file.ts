@@ -1,0 +1,231 @@
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { type FolderLock, holderOf, lockFolder } from "../../core/kit/folder-lock.ts";
+import { RECORDING_FILE, RECORDING_VERSION } from "./recorded-values.ts";
+import { RecordingError } from "./recording-error.ts";
+
+/** One answer, as a line of the file. */
+export interface RecordedLine {
+  /** Milliseconds since the recording was begun. */
+  readonly at_ms: number;
+  /** Such as `POST /models/image-1`. */
+  readonly request: string;
+  readonly body?: unknown;
+  /** Of an upload: SHA-256 of the address that it was given, by which a later recorder knows what is there. */
+  readonly handle?: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly answer?: unknown;
+  /** What is no JSON. */
+  readonly text?: string;
+  /** Frames of a stream. */
+  readonly events?: readonly unknown[];
+  /** The stream broke off. */
+  readonly cut?: true;
+}
+
+/** An output's bytes, kept by hash. */
+export interface RecordedAsset {
+  readonly asset: string;
+  readonly sha256: string;
+  readonly size_bytes: number;
+  readonly content_type: string | null;
+}
+
+/** What changes from one poll to the next and means nothing. */
+const VOLATILE = new Set(["progress", "estimated_completion_at", "logs", "logs_next_cursor", "trace_id"]);
+/** More would no longer be read. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+const LOCK = "recorder";
+
+/** The file that a recording is appended to, a line an answer; one process at a time has it open. */
+export class RecordingFile {
+  readonly #file: FileHandle;
+  #lock: FolderLock | null = null;
+  readonly #startedAt: number;
+  #sizeBytes: number;
+  /** The last answer to each request: the same one again is not written. */
+  readonly #last = new Map<string, string>();
+  readonly #assets = new Set<string>();
+  /** Jobs whose submit is written; a replayed submit is no second job. */
+  readonly #jobs = new Set<string>();
+  readonly #uploads = new Map<string, string>();
+  #writing: Promise<void> = Promise.resolve();
+  #failure: unknown = null;
+
+  private constructor(file: FileHandle, startedAt: number, sizeBytes: number) {
+    this.#file = file;
+    this.#startedAt = startedAt;
+    this.#sizeBytes = sizeBytes;
+  }
+
+  /** Begins a recording, or continues one of the same service. @throws RecordingError */
+  static async open(folder: string, service: string, now: number): Promise<RecordingFile> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const lock = lockedFor(folder);
+    try {
+      lock.announce({});
+      const recording = await RecordingFile.#open(join(folder, RECORDING_FILE), service, now);
+      recording.#lock = lock;
+      return recording;
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  static async #open(path: string, service: string, now: number): Promise<RecordingFile> {
+    const found = await lstat(path).catch(() => null);
+    if (found !== null && !found.isFile()) throw new RecordingError(`${path} is no plain file.`);
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0);
+    const file = await open(path, flags, 0o600);
+    try {
+      return await RecordingFile.#resume(file, path, service, now);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  static async #resume(file: FileHandle, path: string, service: string, now: number): Promise<RecordingFile> {
+    const { size } = await file.stat();
+    if (size > MOST_BYTES) throw new RecordingError(`${path} is larger than ${MOST_BYTES} bytes: record elsewhere.`);
+    const bytes = await file.readFile();
+    // The rest of a line that a killed process was writing.
+    const whole = bytes.lastIndexOf(10) + 1;
+    if (whole < bytes.length) await file.truncate(whole);
+    const [first, ...lines] = bytes.subarray(0, whole).toString("utf8").split("\n");
+    if (first === undefined || first === "") {
+      const recording = new RecordingFile(file, now, 0);
+      await recording.#append({ recording: RECORDING_VERSION, service, started_at: new Date(now).toISOString() });
+      return recording;
+    }
+    const head = parsed(first) as {
+      readonly recording?: unknown;
+      readonly service?: unknown;
+      readonly started_at?: string;
+    };
+    if (head?.recording !== RECORDING_VERSION)
+      throw new RecordingError(`${path} is no recording of version ${RECORDING_VERSION}.`);
+    if (head.service !== service) {
+      throw new RecordingError(
+        `${path} is a recording of ${String(head.service)}, not of ${service}: record elsewhere.`,
+      );
+    }
+    const recording = new RecordingFile(file, Date.parse(head.started_at ?? "") || now, whole);
+    for (const line of lines) if (line !== "") recording.#remember(parsed(line));
+    return recording;
+  }
+
+  /** Writes an answer, unless it says what the one before said; answers whether it did. @throws the system's error */
+  async add(line: Omit<RecordedLine, "at_ms">, now: number): Promise<boolean> {
+    if (this.#isKnown(line)) return false;
+    this.#remember(line);
+    await this.#append({ at_ms: Math.max(0, now - this.#startedAt), ...line });
+    return true;
+  }
+
+  async addAsset(asset: RecordedAsset): Promise<void> {
+    this.#remember(asset);
+    await this.#append(asset);
+  }
+
+  hasAsset(assetId: string): boolean {
+    return this.#assets.has(assetId);
+  }
+
+  /** What each upload is called in a recording, by its handle's hash. */
+  get uploads(): ReadonlyMap<string, string> {
+    return this.#uploads;
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    try {
+      await this.#file.sync();
+    } finally {
+      await this.#file.close();
+      this.#lock?.release();
+    }
+  }
+
+  #isKnown(line: Omit<RecordedLine, "at_ms">): boolean {
+    const job = submittedJob(line);
+    return job === null ? this.#last.get(requestKey(line)) === answerKey(line) : this.#jobs.has(job);
+  }
+
+  #remember(line: unknown): void {
+    const { asset, request } = line as Partial<RecordedAsset & RecordedLine>;
+    if (typeof asset === "string") this.#assets.add(asset);
+    if (typeof request !== "string") return;
+    const recorded = line as RecordedLine;
+    const job = submittedJob(recorded);
+    this.#last.set(requestKey(recorded), answerKey(recorded));
+    if (job !== null) this.#jobs.add(job);
+    const { handle, body } = recorded;
+    if (typeof handle === "string" && typeof body === "string") this.#uploads.set(handle, body);
+  }
+
+  /** A line after the other, each to its end, so that a crash leaves whole lines and at most one torn end. */
+  #append(line: object): Promise<void> {
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    this.#sizeBytes += bytes.length;
+    const write = async () => {
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#sizeBytes > MOST_BYTES) throw new RecordingError(`The recording is full: ${MOST_BYTES} bytes.`);
+      await this.#file.appendFile(bytes);
+    };
+    const done = this.#writing.then(write);
+    this.#writing = done.catch((error) => {
+      this.#failure = error;
+    });
+    return done;
+  }
+}
+
+/** @throws RecordingError */
+function lockedFor(folder: string): FolderLock {
+  let lock: FolderLock | null;
+  try {
+    lock = lockFolder(folder, LOCK);
+  } catch (cause) {
+    const why = (cause as Error).message;
+    throw new RecordingError(`Nothing can be recorded into ${folder} (${why}): record into another folder.`, { cause });
+  }
+  if (lock === null) throw inUse(folder);
+  return lock;
+}
+
+function inUse(folder: string): RecordingError {
+  const holder = holderOf(folder, LOCK);
+  const who = holder === null ? "Another process" : `Process ${holder.pid}`;
+  return new RecordingError(
+    `${who} records into ${folder} (${LOCK}.lock): end that one, or record into another folder.`,
+  );
+}
+
+/** The job that an acknowledged submit made; null for anything else. */
+function submittedJob({ request, status, answer }: Omit<RecordedLine, "at_ms">): string | null {
+  if (status !== 202 || !/^POST \/models\/[^/]+$/.test(request)) return null;
+  const job = (answer as { readonly job_id?: unknown } | null)?.job_id;
+  return typeof job === "string" ? job : null;
+}
+
+const requestKey = ({ request, body }: Omit<RecordedLine, "at_ms">) => `${request}\n${JSON.stringify(body ?? null)}`;
+
+function answerKey({ status, handle, answer, text, events, cut }: Omit<RecordedLine, "at_ms">): string {
+  const said = JSON.stringify(answer ?? null, (name, value: unknown) => (VOLATILE.has(name) ? undefined : value));
+  return JSON.stringify([status, handle, said, text, events, cut]);
+}
+
+/** The value of a JSON text; null for what is none. */
+export function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null;
+  }
+}

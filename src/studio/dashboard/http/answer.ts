@@ -1,0 +1,114 @@
+import type { ServerResponse } from "node:http";
+import { isShowrunnerError } from "../../../internal.ts";
+import { Refusal, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START, streamFrame } from "../../served/index.ts";
+
+const title = "This dashboard is locked";
+const head = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
+const wrong = "<p role=alert>This is not its token. It is what follows <code>token=</code> in the address.</p>";
+const bodyWith = (said: string) =>
+  `${head}<main><h1>${title}</h1>${said}<p>Open the address that <code>showrunner dashboard</code> printed in the terminal. It holds a token that only you have. Or enter the token:</p><form method="post" action="/login"><label>Token <input name="token" type="password" required autocomplete="current-password"></label> <button>Open</button></form></main></html>`;
+
+/** What a person sees who comes without the token, or with a wrong one. Plain: style and script are behind the door. */
+export function sendLockedPage(response: ServerResponse, { isWrong }: { readonly isWrong: boolean }): void {
+  // A form sends where it comes from only under this policy.
+  response.setHeader("Referrer-Policy", "same-origin");
+  response.setHeader(
+    "Content-Security-Policy",
+    "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  );
+  response.writeHead(401, { "Content-Type": "text/html; charset=utf-8" });
+  response.end(bodyWith(isWrong ? wrong : ""));
+}
+
+/**
+ * What every answer says: no script but our own, no frames, no guessing of types, nothing revealed to other sites. Media may also
+ * come from `mediaOrigin`.
+ */
+export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
+  const media = mediaOrigin === null ? "'self'" : `'self' ${mediaOrigin}`;
+  return { ...FIXED_HEADERS, "Content-Security-Policy": policy(media) };
+}
+
+function policy(media: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    `img-src ${media}`,
+    `media-src ${media}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}
+
+const FIXED_HEADERS = {
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+  "Cache-Control": "no-store",
+};
+
+/** The refusal for a failure; null for an unexpected one. */
+export function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  if (!isShowrunnerError(error)) return null;
+  const status = error.code === "RUN_UNKNOWN" ? 404 : 409;
+  return new Refusal(status, error.code, error.message);
+}
+
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", "Content-Length": bytes.length });
+  response.end(bytes);
+}
+
+export function sendRefusal(response: ServerResponse, { status, code, message }: Refusal): void {
+  if (response.headersSent) return void response.destroy();
+  // What is left of a body that is too long, or too slow, is not read.
+  if (status === 413 || status === 408) response.setHeader("Connection", "close");
+  sendJson(response, status, { error: { code, message } });
+}
+
+/** One open stream of server-sent events. */
+export interface EventStream {
+  /** Aborted when the reader disconnects or the server closes. */
+  readonly signal: AbortSignal;
+  send(event: string, data: unknown, id?: number): void;
+  end(): void;
+}
+
+/** A reader this far behind is disconnected; it reconnects with the number of the last event that it saw. */
+const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
+
+/** The head that a stream would have, for who asks for that alone. */
+export function sendStreamHead(response: ServerResponse): void {
+  response.writeHead(200, STREAM_HEADERS).end();
+}
+
+export function openEventStream(response: ServerResponse): EventStream {
+  const removed = new AbortController();
+  response.writeHead(200, STREAM_HEADERS);
+  response.write(STREAM_START);
+  const beat = setInterval(() => response.write(STREAM_BEAT), STREAM_BEAT_MS);
+  response.on("close", () => {
+    clearInterval(beat);
+    removed.abort();
+  });
+  return {
+    signal: removed.signal,
+    send(event, data, id) {
+      if (removed.signal.aborted) return;
+      if (response.writableLength > MOST_UNSENT_BYTES) return void response.destroy();
+      response.write(streamFrame(event, data, id));
+    },
+    end: () => void response.end(),
+  };
+}

@@ -1,0 +1,211 @@
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { InvalidOptionError, type ReviewLinkRow } from "../../../internal.ts";
+import { notFound, optionalPosition, optionalText, Refusal, textField } from "../../served/index.ts";
+import { type Call, jsonOf, type Route } from "../http/route.ts";
+import { sendFile } from "../http/send-file.ts";
+import type { DashboardContext } from "../options.ts";
+import { pageFile, sendCopy } from "../routes/file-routes.ts";
+import { goOnWhereParked } from "../routes/resume-routes.ts";
+import type { SharedDecision, SharedPage } from "../views/shared-wire.ts";
+import { linkOfFile, linkOfToken, SHARED, statusOf } from "./review-link.ts";
+import { type Shared, SharedDecisions } from "./shared-decisions.ts";
+import { Tries } from "./tries.ts";
+
+export interface LinkParts {
+  readonly context: DashboardContext;
+  /** Where the built pages are. */
+  readonly folder: string;
+  /** Whether a request came by the public name, through a proxy. */
+  isPublic(incoming: IncomingMessage): boolean;
+  readonly onDefect: (error: unknown) => void;
+}
+
+const MOST_BYTES = 16 * 1024;
+const MOST_NAME = 60;
+const MOST_SHOWN = 200;
+
+type SharedCall = Omit<Call, "visitor" | "json">;
+type SharedRoute = Omit<Route, "handle"> & { handle(call: SharedCall): Promise<unknown> };
+
+/** What who holds a review link may ask for. Nothing here looks at cookies, and nothing else of the server at tokens of links. */
+export function linkRoutes({ context, folder, isPublic, onDefect }: LinkParts): readonly SharedRoute[] {
+  const { journal, media } = context;
+  const decisions = new SharedDecisions(context);
+  const tries = new Tries();
+  const turns = new Map<string, Promise<unknown>>();
+
+  /** The link that was shown, as long as it lasts. @throws Refusal 404, 410, 429 */
+  const admitted = async (
+    incoming: IncomingMessage,
+    now: number,
+    find: () => Promise<ReviewLinkRow | null>,
+  ): Promise<ReviewLinkRow> => {
+    const link = await find();
+    if (link === null) {
+      tries.wrong(addressOf(incoming, isPublic(incoming)), now);
+      throw new Refusal(404, "LINK_UNKNOWN", "This link is not valid. Ask whoever sent it for another one.");
+    }
+    const status = statusOf(link, now);
+    if (status === "active") return link;
+    throw new Refusal(
+      410,
+      `LINK_${status.toUpperCase()}`,
+      `This link was ${status === "revoked" ? "withdrawn" : "valid until its date, which is over"}.`,
+    );
+  };
+
+  const byToken = (incoming: IncomingMessage, now: number) =>
+    admitted(incoming, now, () => linkOfToken(journal, tokenOf(incoming)));
+
+  const list = async ({ incoming }: SharedCall): Promise<SharedPage> => {
+    const now = Date.now();
+    const link = await byToken(incoming, now);
+    const views = (await decisions.of(link, now)).map(({ view }) => view);
+    const waitingFirst = views.toSorted(
+      (one, other) => Number(other.status === "waiting") - Number(one.status === "waiting"),
+    );
+    const shown = waitingFirst.slice(0, MOST_SHOWN);
+    return { decisions: shown, more: views.length - shown.length, expiresAt: link.expiresAt };
+  };
+
+  const found = async (link: ReviewLinkRow, ref: string): Promise<Shared> => {
+    const one = (await decisions.of(link, Date.now())).find(({ view }) => view.ref === ref);
+    if (one === undefined) throw notFound("This decision");
+    return one;
+  };
+
+  const decide = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
+    const link = await byToken(incoming, Date.now());
+    const body = await jsonOf(incoming, MOST_BYTES);
+    const ref = textField(body, "ref");
+    const { approved } = body;
+    if (typeof approved !== "boolean") throw new Refusal(400, "BAD_REQUEST", "approved must be true or false.");
+    const note = optionalText(body, "note", 2000);
+    const pick = optionalPosition(body, "pick");
+    const by = { name: nameOf(body), verified: false, link: link.id };
+    const { runId } = await found(link, ref);
+    return inTurn(turns, runId, async () => {
+      const { step, view } = await found(link, ref);
+      if (view.status !== "waiting") throw decidedAlready(view);
+      if (approved && view.choose && view.takes[pick ?? -1] === undefined) {
+        throw new Refusal(400, "PICK", "Choose one of those that are shown.");
+      }
+      await use(link);
+      try {
+        if (approved) await context.show.approve(runId, step, { ...(view.choose && { pick }), note, by });
+        else await context.show.reject(runId, step, { note, by });
+      } catch (error) {
+        if (!(error instanceof InvalidOptionError)) throw error;
+        // Somebody else was quicker, or what it was about is no longer there.
+        throw decidedAlready((await found(link, ref)).view);
+      }
+      await continued(runId);
+      return (await found(link, ref)).view;
+    });
+  };
+
+  /** What the house stopped, or has to pay for first, it continues itself. */
+  const continued = async (runId: string) => {
+    const { state } = (await context.cache.get(runId)).view;
+    if (state.pause === null || state.pause.reason === "approval")
+      await goOnWhereParked(context, runId).catch(onDefect);
+  };
+
+  const use = async (link: ReviewLinkRow) => {
+    if (await journal.useReviewLink(link.id, Date.now())) return;
+    throw new Refusal(403, "LINK_USED_UP", "This link takes nothing more. Ask whoever sent it for another one.");
+  };
+
+  const comment = async ({ incoming }: SharedCall): Promise<SharedDecision> => {
+    const link = await byToken(incoming, Date.now());
+    const body = await jsonOf(incoming, MOST_BYTES);
+    const ref = textField(body, "ref");
+    const text = optionalText(body, "text", 2000)?.trim() ?? "";
+    if (text === "") throw new Refusal(400, "TEXT", "A comment needs some words.");
+    const by = { name: nameOf(body), verified: false, link: link.id };
+    const [take, timeMs] = [optionalPosition(body, "take"), optionalPosition(body, "timeMs")];
+    const { runId, step, shown, view } = await found(link, ref);
+    if (view.status !== "waiting") throw decidedAlready(view);
+    if (take !== undefined && shown[take] === undefined) {
+      throw new Refusal(400, "TAKE", "Comment on one of those that are shown.");
+    }
+    await use(link);
+    await context.show.comment(runId, step, { text, take: take === undefined ? null : shown[take]!.at, timeMs, by });
+    await continued(runId);
+    return (await found(link, ref)).view;
+  };
+
+  const file = async ({ incoming, response, params }: SharedCall): Promise<void> => {
+    const now = Date.now();
+    const { id = "", ref = "", ends = "", mark = "" } = params;
+    const link = await admitted(incoming, now, () => linkOfFile(journal, { id, ref, ends, mark }));
+    if (Number(ends) <= now) throw new Refusal(410, "FILE_ENDED", "This address is over. Reload the page.");
+    const shown = await decisions.file(link, ref, now);
+    if (shown === null) throw notFound("This file");
+    await sendCopy({ incoming, response }, media, shown.copy, "private, no-store");
+  };
+
+  const page =
+    (inFolder: string) =>
+    async ({ incoming, response, params }: SharedCall) => {
+      const answer = pageFile(inFolder, params.name ?? "shared.html");
+      if (answer === null) throw notFound("This file");
+      await sendFile(incoming, response, answer);
+    };
+
+  const own = join(folder, "shared");
+  return [
+    { method: "GET", path: SHARED, handle: page(own) },
+    { method: "GET", path: `${SHARED}/assets/:name`, handle: page(join(own, "assets")) },
+    { method: "GET", path: `${SHARED}/file/:id/:ref/:ends/:mark`, handle: file },
+    { method: "GET", path: `${SHARED}/api/decisions`, handle: list },
+    { method: "POST", path: `${SHARED}/api/decide`, handle: decide },
+    { method: "POST", path: `${SHARED}/api/comment`, handle: comment },
+  ];
+}
+
+function decidedAlready({ status, pick, name }: SharedDecision): Refusal {
+  if (status === "waiting")
+    return new Refusal(409, "NOT_POSSIBLE", "This cannot be decided at the moment. Reload the page.");
+  const by = name === null ? "" : ` by ${name}`;
+  const which = pick === null ? "" : ` (take ${pick + 1})`;
+  return new Refusal(
+    409,
+    "DECIDED",
+    `This was ${status} already${by}${which}. Ask whoever sent the link to change it.`,
+  );
+}
+
+function tokenOf({ headers }: IncomingMessage): string {
+  return /^Bearer ([\w.-]{1,100})$/.exec(headers.authorization ?? "")?.[1] ?? "";
+}
+
+function nameOf(body: Readonly<Record<string, unknown>>): string {
+  const name = optionalText(body, "name", MOST_NAME)?.trim() ?? "";
+  if (/[\p{L}\p{N}]/u.test(name)) return name;
+  throw new Refusal(400, "NAME", "Enter your name: it is stored with the decision.");
+}
+
+/** Whose tries are counted. Behind the proxy, who it says was there: the last in its list, which it has added itself. */
+function addressOf({ headers, socket }: IncomingMessage, isPublic: boolean): string {
+  const forwarded = isPublic
+    ? String(headers["x-forwarded-for"] ?? "")
+        .split(",")
+        .at(-1)!
+        .trim()
+    : "";
+  return (forwarded || socket.remoteAddress || "").slice(0, 64);
+}
+
+/** One after the other for each run: of two verdicts at once, the second hears of the first. */
+async function inTurn<T>(turns: Map<string, Promise<unknown>>, runId: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(runId) ?? Promise.resolve();
+  const own = before.then(work, work);
+  turns.set(runId, own);
+  try {
+    return await own;
+  } finally {
+    if (turns.get(runId) === own) turns.delete(runId);
+  }
+}

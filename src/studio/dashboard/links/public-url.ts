@@ -1,0 +1,27 @@
+import { InvalidOptionError } from "../../../internal.ts";
+import { allowedHosts, ownNames, proxiedHosts } from "../http/visitor.ts";
+import type { DashboardOptions } from "../options.ts";
+
+/** The origin of an address that review links may lead to. @throws InvalidOptionError */
+export function originOf(publicUrl: string): string {
+  const url = URL.canParse(publicUrl) ? new URL(publicUrl) : null;
+  if (url?.protocol === "https:" && `${url.origin}/` === url.href) return url.origin;
+  throw new InvalidOptionError("publicUrl", "give the address alone, with https, as https://review.example.com");
+}
+
+/** The public name, which must be none that the dashboard itself answers to; null without one. @throws InvalidOptionError */
+export function publicPlace({
+  publicUrl,
+  host = "",
+  allowHosts = [],
+}: Pick<DashboardOptions, "publicUrl" | "host" | "allowHosts">) {
+  if (publicUrl === undefined) return null;
+  const origin = originOf(publicUrl);
+  const { host: named, hostname, port } = new URL(origin);
+  const own = allowedHosts({ host: host || "127.0.0.1", port: 0, allowed: allowHosts, own: ownNames() });
+  if (!own.some((one) => one.replace(/:\d+$/, "") === hostname)) {
+    return { origin, hosts: port === "" ? proxiedHosts([hostname]) : [named] };
+  }
+  const why = `the dashboard itself is reached at ${hostname}`;
+  throw new InvalidOptionError("publicUrl", `${why}; give review links a name of their own.`);
+}

@@ -1,0 +1,140 @@
+import { createHmac, hash, randomBytes } from "node:crypto";
+import { DAY_MS, HOUR_MS } from "../../../core/kit/duration.ts";
+import {
+  checkTags,
+  InvalidOptionError,
+  type JournalStore,
+  loadRun,
+  type ReviewLinkRow,
+  type ReviewScope,
+} from "../../../internal.ts";
+import { isSame } from "../../served/index.ts";
+import type { ReviewLinkView } from "../views/shared-wire.ts";
+
+/** Where everything of review links is served. */
+export const SHARED = "/shared";
+
+const LONGEST_MS = 90 * DAY_MS;
+const SHORTEST_MS = 60_000;
+const MOST_USES = 10_000;
+
+export interface NewReviewLink {
+  readonly scope: ReviewScope;
+  /** Default seven days; from a minute to 90 days. */
+  readonly expiresMs?: number | undefined;
+  /** Decisions and comments that it takes in all. Default 500. */
+  readonly maxUses?: number | undefined;
+}
+
+/**
+ * Makes a link and returns the token of its address, which is stored nowhere: 128 bits of name and 192 of secret, of which the
+ * journal keeps a hash. @throws InvalidOptionError
+ */
+export async function createReviewLink(
+  journal: JournalStore,
+  { scope, expiresMs = 7 * DAY_MS, maxUses = 500 }: NewReviewLink,
+  now: number,
+): Promise<{ readonly link: ReviewLinkRow; readonly token: string }> {
+  await checkScope(journal, scope);
+  checkNumber("expires", expiresMs, SHORTEST_MS, LONGEST_MS, "from one minute to 90 days");
+  checkNumber("maxUses", maxUses, 1, MOST_USES, `from 1 to ${MOST_USES}`);
+  const id = randomBytes(16).toString("base64url");
+  const secret = randomBytes(24).toString("base64url");
+  const times = { createdAt: now, expiresAt: now + expiresMs, revokedAt: null };
+  const link = { id, secretHash: hash("sha256", secret), scope, ...times, uses: 0, maxUses };
+  await journal.addReviewLink(link);
+  return { link, token: `${id}.${secret}` };
+}
+
+/** The token stands behind `#`: browsers send that to no server, so it is in no log and no referrer. */
+export function reviewLinkUrl(origin: string, token: string): string {
+  return `${origin}${SHARED}#${token}`;
+}
+
+async function checkScope(journal: JournalStore, { tags, runId, step }: ReviewScope): Promise<void> {
+  checkTags(tags, "tag");
+  if (Object.keys(tags ?? {}).length === 0 && runId === undefined) {
+    throw new InvalidOptionError("tag", "name a tag or a run: a link to everything is not made.");
+  }
+  if (step !== undefined && runId === undefined) throw new InvalidOptionError("step", "name its run too.");
+  if (runId === undefined) return;
+  if ((await journal.run(runId)) === null) {
+    throw new InvalidOptionError("run", `there is no run ${JSON.stringify(runId)}.`, "showrunner runs");
+  }
+  if (step !== undefined && !Object.hasOwn((await loadRun(journal, runId)).steps, step)) {
+    const why = `run ${JSON.stringify(runId)} has no step ${JSON.stringify(step)}.`;
+    throw new InvalidOptionError("step", why, `showrunner approve ${runId}   (lists what waits)`);
+  }
+}
+
+function checkNumber(option: string, value: number, least: number, most: number, range: string): void {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return;
+  throw new InvalidOptionError(option, `give ${range}.`);
+}
+
+/** Compared with where no link has this id, so that this takes as long as a wrong secret. */
+const NO_HASH = hash("sha256", randomBytes(24));
+
+/** The link of a token, whatever became of it; null for a wrong one. */
+export async function linkOfToken(journal: JournalStore, token: string): Promise<ReviewLinkRow | null> {
+  const [, id, secret] = /^([\w-]{22})\.([\w-]{32})$/.exec(token) ?? [];
+  if (id === undefined || secret === undefined) return null;
+  const link = await journal.reviewLink(id);
+  const isRight = isSame(hash("sha256", secret), link?.secretHash ?? NO_HASH);
+  return isRight ? link : null;
+}
+
+export function statusOf({ revokedAt, expiresAt }: ReviewLinkRow, now: number): ReviewLinkView["status"] {
+  if (revokedAt !== null) return "revoked";
+  return expiresAt <= now ? "expired" : "active";
+}
+
+/** A name that means something to this link only, and says nothing. */
+export function refOf(link: ReviewLinkRow, kind: "decision" | "media", ...parts: readonly (string | number)[]): string {
+  return signed(link, [kind, ...parts]).slice(0, 22);
+}
+
+type SigningLink = Pick<ReviewLinkRow, "id" | "secretHash">;
+
+function signed({ id, secretHash }: SigningLink, parts: readonly (string | number)[]): string {
+  return createHmac("sha256", secretHash)
+    .update(JSON.stringify([id, ...parts]))
+    .digest("base64url");
+}
+
+/** How long the address of a file lasts, at least; it stays the same for so long too, or players would begin anew. */
+export const FILE_MS = HOUR_MS;
+
+/** The address of a file, which no token is in. */
+export function fileUrl(
+  link: ReviewLinkRow,
+  ref: string,
+  now: number,
+): { readonly url: string; readonly urlEndsAt: number } {
+  const urlEndsAt = (Math.floor(now / FILE_MS) + 2) * FILE_MS;
+  return { url: `${SHARED}/file/${link.id}/${ref}/${urlEndsAt}/${fileMark(link, ref, urlEndsAt)}`, urlEndsAt };
+}
+
+function fileMark(link: SigningLink, ref: string, urlEndsAt: number): string {
+  return signed(link, ["file", ref, urlEndsAt]);
+}
+
+type FileAddress = Readonly<Record<"id" | "ref" | "ends" | "mark", string>>;
+
+/** The link of a file's address, in time or not; null where it was not made here. */
+export async function linkOfFile(
+  journal: JournalStore,
+  { id, ref, ends, mark }: FileAddress,
+): Promise<ReviewLinkRow | null> {
+  if (!/^[\w-]{22}$/.test(id) || !/^\d{13}$/.test(ends)) return null;
+  const link = await journal.reviewLink(id);
+  const expected = fileMark({ id, secretHash: link?.secretHash ?? NO_HASH }, ref, Number(ends));
+  return isSame(mark, expected) ? link : null;
+}
+
+export function reviewLinkView(link: ReviewLinkRow, now: number): ReviewLinkView {
+  const { id, createdAt, expiresAt, uses, maxUses } = link;
+  const { tags = {}, runId = null, step = null } = link.scope;
+  const texts = Object.entries(tags).map(([key, value]) => `${key}=${value}`);
+  return { id, tags: texts, runId, step, createdAt, expiresAt, status: statusOf(link, now), uses, maxUses };
+}

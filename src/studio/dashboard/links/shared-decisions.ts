@@ -1,0 +1,204 @@
+import {
+  type Comment,
+  type InboxEntry,
+  type JournalStore,
+  offered,
+  openDecisions,
+  outputsOf,
+  type ReviewLinkRow,
+  type ReviewScope,
+  type RunRow,
+  type RunState,
+  referencedValue,
+  type StepState,
+  traitsOf,
+} from "../../../internal.ts";
+import { kindOfType } from "../../served/index.ts";
+import type { RunCache } from "../runs/run-cache.ts";
+import type { SharedComment, SharedDecision, SharedTake } from "../views/shared-wire.ts";
+import { cut, cutJson } from "../views/truncate.ts";
+import { FILE_MS, fileUrl, refOf } from "./review-link.ts";
+
+/** A file that a link shows. */
+export interface SharedFile {
+  readonly ref: string;
+  readonly copy: NonNullable<StepState["upload"]>;
+}
+
+/** A decision that a link shows, with what only the server knows of it. */
+export interface Shared {
+  readonly runId: string;
+  readonly step: string;
+  readonly view: SharedDecision;
+  /** Its takes, as the run knows them. */
+  readonly shown: readonly Pick<Take, "at">[];
+  readonly files: readonly SharedFile[];
+}
+
+const MOST_RUNS = 500;
+const MOST_KNOWN = 5000;
+
+interface Known {
+  readonly seq: number;
+  readonly createdAt: number;
+  readonly period: number;
+  readonly shared: readonly Shared[];
+}
+
+/** What links show. All that a link may see or touch is found here and nowhere else. */
+export class SharedDecisions {
+  readonly #journal: JournalStore;
+  readonly #cache: RunCache;
+  /** By link and run; of a run that did not move since, nothing is read again. */
+  readonly #known = new Map<string, Known>();
+
+  constructor({ journal, cache }: { readonly journal: JournalStore; readonly cache: RunCache }) {
+    this.#journal = journal;
+    this.#cache = cache;
+  }
+
+  /** The decisions of a link, newest run first: those that wait, and those that were decided since the link was made. */
+  async of(link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
+    const found: Shared[] = [];
+    for (const row of await runsOf(this.#journal, link.scope)) {
+      const shared = await this.#ofRun(row, link, now);
+      const isOpen = shared.some(({ view }) => view.status === "waiting");
+      found.push(...(isOpen ? await decidedMeanwhile(this.#journal, row, link, shared) : shared));
+    }
+    return found;
+  }
+
+  async file(link: ReviewLinkRow, ref: string, now: number): Promise<SharedFile | null> {
+    for (const row of await runsOf(this.#journal, link.scope)) {
+      for (const { files } of await this.#ofRun(row, link, now)) {
+        const file = files.find((one) => one.ref === ref);
+        if (file !== undefined) return file;
+      }
+    }
+    return null;
+  }
+
+  async #ofRun(row: RunRow, link: ReviewLinkRow, now: number): Promise<readonly Shared[]> {
+    const { runId, lastSeq: seq, createdAt } = row;
+    const period = Math.floor(now / FILE_MS);
+    const key = `${link.id} ${runId}`;
+    const known = this.#known.get(key);
+    if (known?.seq === seq && known.createdAt === createdAt && known.period === period) return known.shared;
+    // A run that cannot be read hides no other.
+    const shared = await this.#cache.upTo(row).then(
+      ({ view }) => decisionsOf(view.state, link, now),
+      () => [],
+    );
+    this.#known.delete(key);
+    this.#known.set(key, { seq, createdAt, period, shared });
+    const oldest = this.#known.keys().next();
+    if (this.#known.size > MOST_KNOWN && oldest.done !== true) this.#known.delete(oldest.value);
+    return shared;
+  }
+}
+
+async function runsOf(journal: JournalStore, { tags, runId }: ReviewScope): Promise<readonly RunRow[]> {
+  if (runId === undefined) return journal.runs({ limit: MOST_RUNS, ...(tags !== undefined && { tags }) });
+  const row = await journal.run(runId);
+  const isOurs = row !== null && Object.entries(tags ?? {}).every(([key, value]) => row.tags[key] === value);
+  return isOurs ? [row] : [];
+}
+
+function decisionsOf(state: RunState, link: ReviewLinkRow, now: number): readonly Shared[] {
+  const open = new Set(openDecisions(state).map(({ step }) => step));
+  return state.planned.plan.steps.flatMap((plan): readonly Shared[] => {
+    const { decision, subject } = traitsOf(plan);
+    const step = state.steps[plan.path]!;
+    const { approval, finishedAt } = step;
+    if (decision === null || (link.scope.step ?? plan.path) !== plan.path) return [];
+    const isRecent = approval !== null && (finishedAt ?? now) >= link.createdAt;
+    if (!open.has(plan.path) && !isRecent) return [];
+    const shown = decision.shows.flatMap((_, position) => takesOf(state, decision, position, { link, now }));
+    const chosen = step.chosen;
+    const pick = shown.findIndex(({ at }) => at.step === chosen?.step && at.index === chosen.index);
+    const isByLink = approval?.by?.link === link.id;
+    const view: SharedDecision = {
+      ref: refOf(link, "decision", state.runId, plan.path),
+      title: cut(state.planned.title ?? state.runId, 200),
+      question: cut(subject ?? plan.path, 2000),
+      choose: decision.choose,
+      takes: shown.map(({ take }) => take),
+      status: approval === null ? "waiting" : approval.approved ? "approved" : "rejected",
+      pick: decision.choose && pick >= 0 ? pick : null,
+      note: isByLink ? approval.note : null,
+      name: isByLink ? approval.by!.name : null,
+      decidedAt: approval === null ? null : finishedAt,
+      comments: commentsOf(step.comments ?? [], link, shown),
+    };
+    return [{ runId: state.runId, step: plan.path, view, shown, files: shown.flatMap(({ file }) => file ?? []) }];
+  });
+}
+
+function commentsOf(all: readonly Comment[], link: ReviewLinkRow, shown: Shared["shown"]): readonly SharedComment[] {
+  return all
+    .filter(({ by }) => by?.link === link.id)
+    .map(({ text, take, timeMs, at, by }) => {
+      const position = shown.findIndex((one) => one.at.step === take?.step && one.at.index === take.index);
+      return { text, name: by!.name, take: position < 0 ? null : position, timeMs, at };
+    });
+}
+
+type Decision = Parameters<typeof offered>[1];
+
+interface Viewing {
+  readonly link: ReviewLinkRow;
+  readonly now: number;
+}
+
+interface Take {
+  readonly at: { readonly step: string; readonly index: number };
+  readonly take: SharedTake;
+  readonly file: SharedFile | null;
+}
+
+/** What the reference at a position shows, of each what a pick counts. */
+function takesOf(state: RunState, decision: Decision, position: number, { link, now }: Viewing): readonly Take[] {
+  const show = decision.shows[position]!;
+  const { $ref } = show;
+  return offered(state, { ...decision, shows: [show] }).map((at): Take => {
+    if ($ref.as === "value") {
+      const { value } = cutJson(referencedValue(state, $ref), 20_000, 2000);
+      return { at: { step: at.step, index: position }, take: { kind: "text", value }, file: null };
+    }
+    const step = state.steps[at.step]!;
+    const output = $ref.as === "upload" ? undefined : outputsOf(step).find(({ index }) => index === at.index);
+    const copy = ($ref.as === "upload" ? step.upload : output?.copy) ?? null;
+    const { width = null, height = null, durationMs = null } = output ?? {};
+    const about = { kind: kindOfType(copy?.contentType ?? output?.contentType ?? null), width, height, durationMs };
+    if (copy === null) return { at, take: { ...about, url: null, urlEndsAt: 0 }, file: null };
+    const ref = refOf(link, "media", state.runId, decision.path, at.step, at.index, copy.sha256);
+    return { at, take: { ...about, ...fileUrl(link, ref, now) }, file: { ref, copy } };
+  });
+}
+
+/** With what was said of a run that no process has taken in yet. */
+async function decidedMeanwhile(
+  journal: JournalStore,
+  { runId }: RunRow,
+  link: ReviewLinkRow,
+  shared: readonly Shared[],
+): Promise<readonly Shared[]> {
+  const inbox = await journal.inbox(runId);
+  return shared.map((one) => {
+    const own = inbox.filter(({ message }) => "step" in message && message.step === one.step);
+    const said = own.flatMap(({ message }) => (message.type === "comment" ? [message.comment] : []));
+    const comments = [...one.view.comments, ...commentsOf(said, link, one.shown)];
+    return { ...one, view: { ...one.view, comments, ...verdictOf(own, one.view, link) } };
+  });
+}
+
+/** The last word on a decision that waits; empty without one. */
+function verdictOf(own: readonly InboxEntry[], view: SharedDecision, link: ReviewLinkRow): Partial<SharedDecision> {
+  const last = own.findLast(({ message: { type } }) => type === "approve" || type === "reject");
+  if (view.status !== "waiting" || (last?.message.type !== "approve" && last?.message.type !== "reject")) return {};
+  const { note, by } = last.message;
+  const isByLink = by?.link === link.id;
+  const pick = last.message.type === "approve" && view.choose ? (last.message.pick ?? null) : null;
+  const status = last.message.type === "approve" ? "approved" : "rejected";
+  return { status, pick, note: isByLink ? (note ?? null) : null, name: isByLink ? by.name : null, decidedAt: last.at };
+}

@@ -1,0 +1,65 @@
+import { MINUTE_MS } from "../../../core/kit/duration.ts";
+import type { Showrunner } from "../../../internal.ts";
+import type { Gauges } from "../views/action-wire.ts";
+import { cut } from "../views/truncate.ts";
+
+/** A balance is believed for so long: asking costs a request of the same limit that jobs need. */
+const BALANCE_MS = 15_000;
+
+/** Wallet and pace, read at most so often however many pages look at them. */
+export class GaugeReader {
+  readonly #show: () => Pick<Showrunner, "balance" | "client">;
+  readonly #onLost: () => void;
+  readonly #now: () => number;
+  #balance: { readonly at: number; readonly answer: Promise<Pick<Gauges, "balanceMicros" | "balanceError">> } | null =
+    null;
+  /** Requests sent so far, as of earlier reads within the last minute. */
+  #sent: { readonly at: number; readonly total: number }[] = [];
+
+  /** `onLost` is called when the service did not say what is in the wallet. */
+  constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
+    this.#show = show;
+    this.#onLost = onLost;
+    this.#now = now;
+  }
+
+  async read(): Promise<Gauges> {
+    return { ...(await this.#readBalance()), pace: this.#pace() };
+  }
+
+  /** After funds were added: the next read fetches the balance again. */
+  forgetBalance(): void {
+    this.#balance = null;
+  }
+
+  #readBalance(): Promise<Pick<Gauges, "balanceMicros" | "balanceError">> {
+    const at = this.#now();
+    if (this.#balance === null || at - this.#balance.at >= BALANCE_MS) {
+      const answer = this.#show()
+        .balance()
+        .then(
+          ({ balanceMicros }) => ({ balanceMicros, balanceError: null }),
+          (error: unknown) => {
+            this.#onLost();
+            return { balanceMicros: null, balanceError: cut(String((error as Error)?.message ?? error), 300) };
+          },
+        );
+      this.#balance = { at, answer };
+    }
+    return this.#balance.answer;
+  }
+
+  #pace(): Gauges["pace"] {
+    const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show().client.pace();
+    const at = this.#now();
+    this.#sent = [...this.#sent.filter((earlier) => at - earlier.at <= MINUTE_MS), { at, total: sent }];
+    return {
+      sent,
+      inFlight,
+      queued,
+      pausedUntil,
+      limitPerMinute: limit === null ? null : Math.round((limit.requests * MINUTE_MS) / limit.perMs),
+      lastMinute: sent - this.#sent[0]!.total,
+    };
+  }
+}

@@ -1,0 +1,199 @@
+import {
+  type JournalStore,
+  type RunRow,
+  type RunState,
+  type RunView,
+  type StepView,
+  type StoredEvent,
+  statusNow,
+  touchedSteps,
+  traitsOf,
+} from "../../../internal.ts";
+import { notFound } from "../../served/index.ts";
+import type { EventStream } from "../http/answer.ts";
+import type { Drivers } from "../runs/driven-runs.ts";
+import type { RunCache } from "../runs/run-cache.ts";
+import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";
+import { runHead } from "../views/run-head.ts";
+import type { ProgressView, RunPatch } from "../views/run-wire.ts";
+import { eventLine } from "../views/step-detail.ts";
+import { stepView } from "../views/step-view.ts";
+import type { GaugeReader } from "./gauges.ts";
+
+export interface WatchParts {
+  readonly journal: JournalStore;
+  readonly cache: RunCache;
+  readonly drivers: Drivers;
+}
+
+/** Changes that come within this time are sent together. */
+const GATHER_MS = 120;
+/** How often progress, which has no events, is polled while a run is active. */
+const PROGRESS_MS = 1000;
+/** How often it is looked whether the process that drives a run still lives. */
+const LIVENESS_MS = 1000;
+const MOST_LINES = 200;
+const MOST_READS = 20;
+
+/** Everything about a run, or what changed since an event that the reader has seen. */
+export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
+  const { journal, cache, drivers } = parts;
+  const { row, view, groups } = await cache.get(runId);
+  const { state } = view;
+  const known = afterSeq > 0 && afterSeq <= state.seq;
+  const from = known ? afterSeq : Math.max(0, state.seq - MOST_LINES);
+  const since = await eventsUpTo(journal, state, from);
+  const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
+  const steps = stepsToSend(view, touched, groups);
+  return {
+    full: touched === "all",
+    head: runHead(state, {
+      row: statusNow(row, Date.now()),
+      driveError: drivers.error(runId),
+      drivenHere: drivers.isDriving(runId),
+      counts: groups?.counts(),
+    }),
+    groups: groups?.views() ?? null,
+    steps: steps.map((step) => stepView(state, step)),
+    events: since.slice(-MOST_LINES).map(eventLine),
+    progress: await progressOf(journal, runId),
+  };
+}
+
+/** What changed, and decisions, whose offers may have changed; from the start all, or what a large run shows first. */
+function stepsToSend(
+  view: RunView,
+  touched: ReadonlySet<string> | "all",
+  groups: RunGroups | null,
+): readonly StepView[] {
+  if (groups !== null) {
+    const paths = touched === "all" ? groups.shown() : touched;
+    return [...paths].slice(0, MOST_WHOLE).flatMap((path) => view.step(path) ?? []);
+  }
+  const isDecision = ({ plan }: StepView) => traitsOf(plan).standsFor.length > 0;
+  if (touched === "all") return [...view.steps, ...view.removed];
+  return view.steps.filter((step) => touched.has(step.path) || isDecision(step));
+}
+
+/** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */
+async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
+  for (let read = 0; read < MOST_READS; read += 1) {
+    const since = await journal.read(state.runId, { afterSeq: from });
+    if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
+  }
+  // It has no events any more: it was removed meanwhile.
+  throw notFound("This run");
+}
+
+/** Sends what happens to a run until the reader goes. A change written by another process is seen as well. */
+export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
+  const { journal, drivers } = parts;
+  let seq = afterSeq;
+  let status = "";
+  const send = async () => {
+    const patch = await runPatch(parts, runId, seq);
+    ({ seq, status } = patch.head);
+    stream.send("run", patch, seq);
+  };
+  await send();
+  void watchProgress(parts, runId, stream);
+  while (!stream.signal.aborted) {
+    await firstOf(stream.signal, [
+      (signal) => journal.waitForChange(runId, seq, signal),
+      (signal) => drivers.changed(runId, signal),
+      (signal) => drivenAgainOrNoMore(journal, runId, status, signal),
+    ]);
+    if (stream.signal.aborted) return;
+    await pause(GATHER_MS, stream.signal);
+    if (!stream.signal.aborted) await send();
+  }
+}
+
+/** Resolves when the process that drives the run has ended, for which no journal has an event. */
+async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
+  while (!signal.aborted) {
+    await pause(LIVENESS_MS, signal);
+    const row = await journal.run(runId).catch(() => null);
+    const isNow = row !== null && statusNow(row, Date.now()).status === "interrupted";
+    if (isNow !== (before === "interrupted")) return;
+  }
+}
+
+/** Settles with the first of several waits, and calls the others off. */
+async function firstOf(signal: AbortSignal, waits: readonly ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  await Promise.race(waits.map((wait) => wait(either).catch(() => {})));
+  over.abort();
+}
+
+async function watchProgress({ journal, cache }: WatchParts, runId: string, stream: EventStream): Promise<void> {
+  let last = "";
+  while (!stream.signal.aborted) {
+    await pause(PROGRESS_MS, stream.signal);
+    if (stream.signal.aborted) return;
+    const { view } = await cache.get(runId).catch(() => ({ view: null }));
+    if (view?.state.status !== "running") continue;
+    const progress = await progressOf(journal, runId).catch(() => []);
+    const text = JSON.stringify(progress);
+    if (text !== last) stream.send("progress", progress);
+    last = text;
+  }
+}
+
+async function progressOf(journal: JournalStore, runId: string): Promise<readonly ProgressView[]> {
+  const rows = await journal.progress(runId);
+  return rows.map(({ step, fraction, estimatedCompletionAt }) => ({ step, fraction, dueAt: estimatedCompletionAt }));
+}
+
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) return done();
+    const timer = setTimeout(end, ms);
+    function end() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      done();
+    }
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+const RUN_POLL_MS = 1000;
+
+/** Tells a page that some run changed, whoever writes it, and what the gauges show. */
+export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
+  // Each at its own pace: a service that does not answer must not keep the runs back.
+  await Promise.all([
+    whenChanged(
+      stream,
+      async () => signOf(await journal.runs()),
+      () => stream.send("runs", {}),
+    ),
+    whenChanged(
+      stream,
+      () => gauges.read(),
+      (now) => stream.send("gauges", now),
+    ),
+  ]);
+}
+
+/** Looks again and again until the reader goes, and tells when what is seen is another. */
+async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell: (seen: T) => void): Promise<void> {
+  let before = "";
+  while (!stream.signal.aborted) {
+    const seen = await read();
+    const now = JSON.stringify(seen);
+    if (now !== before) tell(seen);
+    before = now;
+    await pause(RUN_POLL_MS, stream.signal);
+  }
+}
+
+/** Differs whenever a run was added, removed or changed, or its process ended. */
+function signOf(rows: readonly RunRow[]): string {
+  const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
+  const now = Date.now();
+  const interrupted = rows.filter((row) => statusNow(row, now).status === "interrupted").length;
+  return `${rows.length} ${moved} ${interrupted} ${Math.max(0, ...rows.map(({ updatedAt }) => updatedAt))}`;
+}

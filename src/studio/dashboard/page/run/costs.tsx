@@ -1,0 +1,179 @@
+import { formatDuration } from "../../../../core/kit/duration.ts";
+import type { AttemptView, RunCosts } from "../../views/run-wire.ts";
+import { get, runPath } from "../state/api.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { Empty, Fact, Meter } from "../ui/bits.tsx";
+import { usd } from "../ui/format.ts";
+import { useLoaded, useSteps, useThrottled } from "../ui/hooks.ts";
+import { VirtualList } from "../ui/virtual.tsx";
+
+interface Entry {
+  readonly step: string;
+  readonly attempt: AttemptView;
+}
+
+/** Tries of a task cost nothing. */
+const isBilled = ({ kind }: AttemptView) => kind !== "try";
+
+/** The run's ledger: what was reserved and what was paid, by model and by attempt. */
+export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
+  const { head } = model;
+  const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.some(isBilled));
+  const entries = steps.flatMap(({ path, attempts }) =>
+    attempts.filter(isBilled).map((attempt): Entry => ({ step: path, attempt })),
+  );
+  const seq = useThrottled(head.seq, 1000);
+  const costs = useLoaded((signal) => get<RunCosts>(`${runPath(head.id)}/costs`, signal), [head.id, seq]);
+  const { models, spent } = costs.state === "ready" ? costs.value : { models: [], spent: [] };
+  const most = Math.max(1, ...models.map(({ cost, held }) => cost + held));
+  const left = head.budgetMicros === null ? null : head.budgetMicros - head.spentMicros - head.heldMicros;
+  return (
+    <div class="costs">
+      <dl class="facts">
+        <Fact name="Spent">
+          <b>{usd(head.spentMicros)}</b>
+        </Fact>
+        <Fact name="Held" hint="reserved for jobs under way">
+          <b>{usd(head.heldMicros)}</b>
+        </Fact>
+        <Fact name="Quoted before the start">
+          <b>{usd(head.quoteMicros)}</b>
+        </Fact>
+        <Fact name="Left of the budget">
+          <b>{left === null ? "no budget" : usd(left)}</b>
+        </Fact>
+      </dl>
+      {entries.length === 0 ? (
+        <Empty title="Nothing was paid for yet" />
+      ) : (
+        <>
+          {spent.length > 1 && (
+            <SpentChart spent={spent} from={head.startedAt ?? head.createdAt} budget={head.budgetMicros} />
+          )}
+          <h2>By model</h2>
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Model</th>
+                  <th scope="col" class="number">
+                    Attempts
+                  </th>
+                  <th scope="col" class="number">
+                    Quoted
+                  </th>
+                  <th scope="col" class="number">
+                    Held
+                  </th>
+                  <th scope="col" class="number">
+                    Cost
+                  </th>
+                  <td />
+                </tr>
+              </thead>
+              <tbody>
+                {models.map(({ name, count, quoted, held, cost }) => (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td class="number">{count}</td>
+                    <td class="number">{usd(quoted)}</td>
+                    <td class="number">{held === 0 ? "–" : usd(held)}</td>
+                    <td class="number">{usd(cost)}</td>
+                    <td class="share">
+                      <Meter label={`${usd(cost)} and ${usd(held)} held`} value={cost} soft={held} most={most} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <h2>Ledger</h2>
+          <div class="ledger">
+            <div class="ledger-row head" aria-hidden="true">
+              <span>Step</span>
+              <span>Attempt</span>
+              <span>Quoted</span>
+              <span>Held</span>
+              <span>Cost</span>
+              <span>Money</span>
+            </div>
+            <VirtualList items={entries} rowHeight={36} label="Ledger by attempt" onEnd={more}>
+              {(entry) => <LedgerRow entry={entry} onOpen={onOpen} />}
+            </VirtualList>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: (step: string) => void }) {
+  const { step, attempt } = entry;
+  return (
+    <div class="ledger-row">
+      <button type="button" class="link" onClick={() => onOpen(step)}>
+        {step}
+      </button>
+      <span>
+        <span class="unseen">attempt </span>
+        {attempt.n}
+      </span>
+      <span>
+        <span class="unseen">quoted </span>
+        {usd(attempt.quote?.costMicros ?? null)}
+      </span>
+      <span>
+        <span class="unseen">held </span>
+        {attempt.money === "held" ? usd(attempt.holdMicros) : "–"}
+      </span>
+      <span>
+        <span class="unseen">cost </span>
+        {usd(attempt.costMicros)}
+      </span>
+      <span>{attempt.money === "none" ? "" : attempt.money}</span>
+    </div>
+  );
+}
+
+interface Props {
+  readonly spent: RunCosts["spent"];
+  /** When the run began. */
+  readonly from: number;
+  readonly budget: number | null;
+}
+
+const WIDTH = 720;
+const HEIGHT = 140;
+
+/** What the run had cost after each charge. Charges stand side by side: hours between two of them would hide the others. */
+function SpentChart({ spent, from, budget }: Props) {
+  const last = spent.at(-1)!;
+  const lengthMs = Math.max(0, last.at - from);
+  // A budget far above what was spent would press the line onto the ground.
+  const isBudgetNear = budget !== null && budget <= last.sumMicros * 3;
+  const most = Math.max(1, last.sumMicros, isBudgetNear ? budget : 0);
+  const x = (charges: number) => (WIDTH * charges) / spent.length;
+  const y = (micros: number) => HEIGHT - (HEIGHT * micros) / most;
+  let path = `M0 ${HEIGHT}`;
+  for (const [index, { sumMicros }] of spent.entries()) {
+    path += `V${y(sumMicros).toFixed(1)}H${x(index + 1).toFixed(1)}`;
+  }
+  return (
+    <figure class="chart">
+      <svg
+        viewBox={`0 -4 ${WIDTH} ${HEIGHT + 8}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Spent, charge by charge: ${usd(last.sumMicros)} after ${formatDuration(lengthMs)}`}
+      >
+        <path class="area" d={`${path}V${HEIGHT}Z`} />
+        <path class="line" d={path} />
+        {isBudgetNear && <path class="limit" d={`M0 ${y(budget)}H${WIDTH}`} />}
+      </svg>
+      <figcaption>
+        Spent, charge by charge: {usd(last.sumMicros)} after {formatDuration(lengthMs)}
+        {isBudgetNear && `; the dashed line is the budget of ${usd(budget)}`}
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,275 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { formatDuration } from "../../../../core/kit/duration.ts";
+import type { RunHead, StepView } from "../../views/run-wire.ts";
+import { pauseWord } from "../screens/runs.tsx";
+import { inlined } from "../state/inlined.ts";
+import { useCanAct, useCommands } from "../state/live.ts";
+import { reviewHref } from "../state/router.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
+import { count, dateTime, usd } from "../ui/format.ts";
+import { useNow } from "../ui/hooks.ts";
+import { ResumeDialog, StopDialog } from "./dialogs.tsx";
+
+type Asking = "stop" | "resume" | null;
+
+/** What a glance should answer. */
+interface HeaderProps {
+  readonly model: RunModel;
+  /** The step whose panel is open, where all is said of it. */
+  readonly open: string | null;
+  readonly onOpen: (step: string) => void;
+}
+
+export function RunHeader({ model, open, onOpen }: HeaderProps) {
+  const { head } = model;
+  const canAct = useCanAct();
+  const [asking, ask] = useState<Asking>(null);
+  const shut = () => ask(null);
+  return (
+    <header class="run-head">
+      <div class="title">
+        <p class="crumbs">
+          {inlined === null && (
+            <>
+              <Link href="/">Runs</Link> <span aria-hidden="true">/</span>{" "}
+            </>
+          )}
+          {head.pipeline}
+          {head.title !== null && ` / ${head.id}`}
+        </p>
+        <h1>{head.title ?? head.id}</h1>
+        <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauseWord(head.pause.reason)}</Pill>
+        <div class="head-actions">
+          {canAct && head.status === "running" && (
+            <button type="button" class="button" onClick={() => ask("stop")}>
+              Stop…
+            </button>
+          )}
+          {canAct && canResume(head) && (
+            <button
+              type="button"
+              class={isResumedNext(head) ? "button primary" : "button"}
+              onClick={() => ask("resume")}
+            >
+              Resume…
+            </button>
+          )}
+        </div>
+      </div>
+      <Banner model={model} open={open} onOpen={onOpen} />
+      <Facts model={model} />
+      {asking === "stop" && <StopDialog model={model} onClose={shut} />}
+      {asking === "resume" && <ResumeDialog head={head} onClose={shut} />}
+    </header>
+  );
+}
+
+function canResume({ status, drivenHere }: RunHead): boolean {
+  return !drivenHere && (status === "paused" || status === "interrupted");
+}
+
+/** Whether resuming is what it waits for. */
+function isResumedNext({ status, pause }: RunHead): boolean {
+  return status === "interrupted" || (pause !== null && pause.reason !== "approval");
+}
+
+function Facts({ model }: { readonly model: RunModel }) {
+  const { head } = model;
+  const isMoving = head.status === "running";
+  const now = useNow(isMoving);
+  const began = head.startedAt ?? head.createdAt;
+  const due = Math.max(0, ...[...model.progress.values()].map(({ dueAt }) => dueAt ?? 0));
+  const most = head.budgetMicros ?? head.quoteMicros ?? head.spentMicros + head.heldMicros;
+  const money = [
+    head.heldMicros > 0 && `${usd(head.heldMicros)} held`,
+    head.budgetMicros === null ? "no budget" : `budget ${usd(head.budgetMicros)}`,
+    quoteHint(head),
+  ];
+  return (
+    <dl class="facts">
+      <Fact name="Spent" hint={money.filter(Boolean).join(" · ")}>
+        <b>{usd(head.spentMicros)}</b>
+        <Meter
+          label={`${usd(head.spentMicros)} spent and ${usd(head.heldMicros)} held of ${usd(most)}`}
+          value={head.spentMicros}
+          soft={head.heldMicros}
+          most={most}
+        />
+      </Fact>
+      <Fact name="Steps" hint={stepHint(head)}>
+        <b>
+          {head.counts.done} <span>of {head.counts.total}</span>
+        </b>
+        <StepBar counts={head.counts} />
+      </Fact>
+      <Fact name={isMoving ? "Running for" : head.finishedAt === null ? "Ran for" : "Took"} hint={dateTime(began)}>
+        <b>
+          {formatDuration(
+            head.tookMs + (head.workingSince === null ? 0 : (isMoving ? now : head.updatedAt) - head.workingSince),
+          )}
+        </b>
+      </Fact>
+      {isMoving && due > now && (
+        <Fact name="Next result" hint="as the service expects">
+          <b>in {formatDuration(due - now)}</b>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function quoteHint({ status, spentMicros, quoteMicros }: RunHead): string | null {
+  if (quoteMicros === null) return null;
+  const quoted = `quoted ${usd(quoteMicros)}`;
+  if (status !== "succeeded" || spentMicros === 0) return quoted;
+  const more = spentMicros - quoteMicros;
+  return more === 0 ? "exactly as quoted" : `${usd(Math.abs(more))} ${more < 0 ? "below" : "above"} the ${quoted}`;
+}
+
+function stepHint({ counts }: RunHead): string {
+  return [
+    counts.active > 0 && `${counts.active} under way`,
+    counts.waiting > 0 && `${counts.waiting} waiting`,
+    counts.failed > 0 && `${counts.failed} failed`,
+    counts.skipped > 0 && `${counts.skipped} skipped`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** What the run needs from a person, or why it ended as it did. */
+function Banner({ model, open, onOpen }: HeaderProps) {
+  const { head } = model;
+  const steps = [...model.steps.values()];
+  const decisions = steps.filter(({ phase }) => phase === "approval");
+  const unresolved = steps.filter(({ phase }) => phase === "unresolved");
+  const failed = steps.filter(({ status }) => status === "failed");
+  // How the run failed is said once, beside the link to the step.
+  const isListed = failed.slice(0, MOST_LINKS).some(({ path, reason }) => head.message === `${path}: ${reason}`);
+  // Decisions and failures have links to their steps, below.
+  const lacking = head.missing.filter(({ what }) => what === "file" || what === "expired" || what === "bill");
+  const [isRerunOpen, setRerunOpen] = useState(false);
+  const canAct = useCanAct();
+  const commands = useCommands();
+  return (
+    <div class="notes">
+      {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
+        <div class="note ask">
+          <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
+          <div>{commands(head.pause.message)}</div>
+          {canAct && head.pause.fundingUrl !== null && (
+            <a class="button" href={head.pause.fundingUrl} target="_blank" rel="noreferrer">
+              Add funds
+            </a>
+          )}
+        </div>
+      )}
+      {head.driveError !== null && (
+        <div class="note bad" role="alert">
+          <strong>This dashboard stopped driving the run</strong>
+          <div>{commands(head.driveError)}</div>
+        </div>
+      )}
+      {head.status === "interrupted" && (
+        <div class="note ask" role="alert">
+          <strong>Interrupted</strong>
+          <div>{commands(head.message ?? "")}</div>
+        </div>
+      )}
+      {head.message !== null && head.status !== "interrupted" && !isListed && (
+        <div class={head.status === "failed" ? "note bad" : "note"}>
+          <div>{commands(head.message)}</div>
+        </div>
+      )}
+      {lacking.length > 0 && (
+        <div class="note ask">
+          <strong>{count(lacking.length, "thing")} missing</strong>
+          {lacking.map(({ text }) => (
+            <div key={text}>{text}</div>
+          ))}
+        </div>
+      )}
+      {head.next !== null && (
+        <p class="go-on">
+          On the command line: <code>{commands(head.next.command)}</code>
+          {head.next.note !== null && <span class="quiet"> ({commands(head.next.note)})</span>}
+        </p>
+      )}
+      <StepLinks title={`${count(decisions.length, "decision")} to make`} tone="ask" steps={decisions} onOpen={onOpen}>
+        {canAct && (
+          <Link class="button" href={reviewHref({ run: head.id })}>
+            Review
+          </Link>
+        )}
+      </StepLinks>
+      <StepLinks title="A person has to say what became of these" tone="ask" steps={unresolved} onOpen={onOpen} />
+      <StepLinks
+        title={`${count(head.counts.failed, "step")} failed`}
+        tone="bad"
+        steps={failed}
+        open={open}
+        onOpen={onOpen}
+      >
+        {canAct && !head.drivenHere && hasEnded.has(head.status) && failed.length === head.counts.failed && (
+          <button type="button" class="button" onClick={() => setRerunOpen(true)}>
+            Rerun what failed…
+          </button>
+        )}
+      </StepLinks>
+      {isRerunOpen && (
+        <ResumeDialog head={head} rerun={failed.map(({ path }) => path)} onClose={() => setRerunOpen(false)} />
+      )}
+    </div>
+  );
+}
+
+const hasEnded = new Set<RunHead["status"]>(["failed", "partial"]);
+
+const pauseTitles: Readonly<Record<string, string>> = {
+  funds: "The wallet is short",
+  budget: "The next step would pass the budget",
+  cap: "The cap of the day is reached",
+  approval: "Waiting for a decision",
+  stopped: "Stopped",
+  drift: "The code changed since the plan was made",
+  unresolved: "What became of a request is not known",
+  late: "A job is not there in time",
+  code: "This step needs the pipeline's code",
+  unreachable: "The service cannot be reached",
+  misdirected: "Something else answers in the service's place",
+  credentials: "The service does not take the key",
+};
+
+interface LinksProps {
+  readonly title: string;
+  readonly tone: "ask" | "bad";
+  readonly steps: readonly StepView[];
+  readonly open?: string | null;
+  readonly onOpen: (step: string) => void;
+  readonly children?: ComponentChildren;
+}
+
+const MOST_LINKS = 6;
+
+function StepLinks({ title, tone, steps, open, onOpen, children }: LinksProps) {
+  if (steps.length === 0) return null;
+  return (
+    <div class={`note ${tone}`}>
+      <strong>{title}</strong>
+      <div class="links">
+        {steps.slice(0, MOST_LINKS).map(({ path, reason }) => (
+          <span key={path}>
+            <button type="button" class="link" onClick={() => onOpen(path)}>
+              {path}
+            </button>
+            {tone === "bad" && reason !== null && path !== open && `: ${reason}`}
+          </span>
+        ))}
+        {steps.length > MOST_LINKS && <span>and {steps.length - MOST_LINKS} more</span>}
+      </div>
+      {children}
+    </div>
+  );
+}

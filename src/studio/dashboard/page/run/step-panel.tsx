@@ -1,0 +1,176 @@
+import { useState } from "preact/hooks";
+import { formatDuration } from "../../../../core/kit/duration.ts";
+import { lateText } from "../../../../core/kit/late-text.ts";
+import type { WhyView } from "../../views/action-wire.ts";
+import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
+import { measured } from "../graph/node.tsx";
+import { get, runPath } from "../state/api.ts";
+import { inlined } from "../state/inlined.ts";
+import { useCanAct, useCommands } from "../state/live.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { Fact, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
+import { usd } from "../ui/format.ts";
+import { useLoaded, useNow } from "../ui/hooks.ts";
+import { Lightbox } from "../ui/lightbox.tsx";
+import { Player } from "../ui/media.tsx";
+import { Panel } from "../ui/panel.tsx";
+import { Refused } from "../ui/refused.tsx";
+import { Decide, Resolve } from "./decide.tsx";
+import { ResumeDialog } from "./dialogs.tsx";
+import { StepDetails } from "./step-details.tsx";
+
+interface Props {
+  readonly runId: string;
+  readonly step: StepView;
+  readonly model: RunModel;
+  readonly onOpen: (step: string) => void;
+  readonly onClose: () => void;
+}
+
+/** One step: its outputs, its request, its cost and its actions. */
+export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
+  const canAct = useCanAct();
+  const commands = useCommands();
+  const [isRerunOpen, setRerunOpen] = useState(false);
+  const [enlarged, enlarge] = useState<number | null>(null);
+  const progress = model.progress.get(step.path);
+  const now = useNow(step.late !== null);
+  const site = step.attempts.at(-1)?.error?.site ?? null;
+  const detail = useLoaded(
+    (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
+    [step.path, step.phase, step.attempts.length, step.costMicros],
+  );
+  const fraction =
+    measured.has(step.phase) && progress?.fraction != null ? ` ${Math.round(progress.fraction * 100)} %` : "";
+  return (
+    <Panel title={step.path} note={step.model ?? step.noun} onClose={onClose}>
+      <p class="pills">
+        <Pill tone={phaseTone(step.phase)}>{`${phaseWord(step.phase)}${fraction}`}</Pill>
+        {step.reusedFrom !== null && <span class="quiet">reused from {step.reusedFrom.runId}</span>}
+      </p>
+      <Refused refused={step.refused} onOpen={onOpen} />
+      {step.reason !== null && step.refused[0]?.step !== step.path && (
+        <p class={step.status === "failed" ? "note bad" : "note"}>
+          {commands(step.reason)}
+          {step.status === "failed" && site !== null && (
+            <>
+              {" "}
+              <code>{site}</code>
+            </>
+          )}
+        </p>
+      )}
+      {step.late !== null && <p class="note ask">{lateText(step.late, now)}</p>}
+      {step.decision !== null && hasAnything(step.decision, step.phase) && (
+        <Decide
+          runId={runId}
+          step={step}
+          decision={step.decision}
+          isParked={model.head.status === "paused" || model.head.status === "interrupted"}
+          onOpen={onOpen}
+        />
+      )}
+      {step.phase === "unresolved" && inlined === null && <Resolve runId={runId} step={step} />}
+      {step.media.map((media, index) => (
+        <Player
+          key={media.index}
+          media={media}
+          label={`${step.path}, output ${index + 1}`}
+          onEnlarge={() => enlarge(index)}
+        />
+      ))}
+      {step.voiceId !== null && (
+        <p>
+          Voice <code>{step.voiceId}</code>
+        </p>
+      )}
+      <StepFacts step={step} head={model.head} />
+      {canAct && canBeReplaced(step) && (
+        <p>
+          <button type="button" class="button small" onClick={() => setRerunOpen(true)}>
+            Rerun…
+          </button>
+        </p>
+      )}
+      {inlined === null && step.model !== null && step.finishedAt !== null && (
+        <Why key={step.path} runId={runId} step={step.path} />
+      )}
+      {isRerunOpen && (
+        <ResumeDialog
+          head={model.head}
+          rerun={[step.path]}
+          isEditable={step.model !== null}
+          onClose={() => setRerunOpen(false)}
+        />
+      )}
+      {detail.state === "ready" && <StepDetails step={step} detail={detail.value} model={model} onOpen={onOpen} />}
+      {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
+      {enlarged !== null && (
+        <Lightbox
+          media={step.media}
+          start={enlarged}
+          labelOf={({ index }) => `${step.path}, output ${index === "upload" ? 1 : index + 1}`}
+          onClose={() => enlarge(null)}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** A check of an upload, say, has nothing to show or decide. */
+function hasAnything({ shows, values }: DecisionView, phase: StepView["phase"]): boolean {
+  return phase === "approval" || shows.length + values.length > 0;
+}
+
+const replaced = new Set(["succeeded", "partial", "failed"]);
+
+/** Steps with a request to a model or a function, other than uploads and choices. */
+function canBeReplaced({ icon, status }: StepView): boolean {
+  return replaced.has(status) && icon !== "file";
+}
+
+/** Loaded on demand only, since earlier runs are compared for it. */
+function Why({ runId, step }: { readonly runId: string; readonly step: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="why" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Why did it run?</summary>
+      {isOpen && <Because runId={runId} step={step} />}
+    </details>
+  );
+}
+
+function Because({ runId, step }: { readonly runId: string; readonly step: string }) {
+  const query = `${runPath(runId)}/why?step=${encodeURIComponent(step)}`;
+  const loaded = useLoaded((signal) => get<WhyView>(query, signal), [query]);
+  if (loaded.state === "loading") return <p class="quiet">Comparing with earlier runs…</p>;
+  if (loaded.state === "failed") return <p class="note bad">{loaded.error.message}</p>;
+  return <p>{loaded.value.why}</p>;
+}
+
+function StepFacts({ step, head }: { readonly step: StepView; readonly head: RunHead }) {
+  const isOpen = step.startedAt !== null && step.finishedAt === null && step.status === "running";
+  const isMoving = isOpen && head.status === "running";
+  const clock = useNow(isMoving);
+  const now = isMoving ? clock : head.updatedAt;
+  return (
+    <dl class="facts small">
+      <Fact name="Cost">
+        <b>{usd(step.costMicros)}</b>
+      </Fact>
+      <Fact name="Quote">
+        <b>{usd(step.quote?.costMicros ?? null)}</b>
+      </Fact>
+      {step.heldMicros > 0 && (
+        <Fact name="Held">
+          <b>{usd(step.heldMicros)}</b>
+        </Fact>
+      )}
+      {step.startedAt !== null && (
+        <Fact name={isMoving ? "For" : "Took"}>
+          <b>{formatDuration((step.finishedAt ?? now) - step.startedAt)}</b>
+        </Fact>
+      )}
+    </dl>
+  );
+}

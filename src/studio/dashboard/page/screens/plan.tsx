@@ -1,0 +1,277 @@
+import { useEffect, useState } from "preact/hooks";
+import { formatDuration } from "../../../../core/kit/duration.ts";
+import type { OfferedView, PlanView } from "../../views/action-wire.ts";
+import type { StepView } from "../../views/run-wire.ts";
+import { GraphTab } from "../graph/graph-tab.tsx";
+import { get, post } from "../state/api.ts";
+import { useCanAct, useCommands } from "../state/live.ts";
+import { go, runHref } from "../state/router.ts";
+import { Empty, Fact, Problem } from "../ui/bits.tsx";
+import { count, sumText, usd } from "../ui/format.ts";
+import { useLoaded } from "../ui/hooks.ts";
+import { Dialog } from "../ui/panel.tsx";
+import { InputForm } from "./input-form.tsx";
+
+/** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
+export function PlanScreen() {
+  const canAct = useCanAct();
+  const commands = useCommands();
+  const offered = useLoaded((signal) => get<readonly OfferedView[]>("/api/pipelines", signal), []);
+  return (
+    <div class="page">
+      <h1>Plan</h1>
+      {!canAct && <p class="note">This login sees everything and changes nothing: it can neither price nor start.</p>}
+      {offered.state === "loading" && <p class="quiet">Looking for pipelines…</p>}
+      {offered.state === "failed" && <Problem title="The pipelines could not be read">{offered.error.message}</Problem>}
+      {offered.state === "ready" && offered.value.length === 0 && (
+        <Empty title="No pipeline is on offer here">
+          <p>
+            Name one when the dashboard starts:{" "}
+            <code>{commands("showrunner dashboard recipes/talking-avatar.ts")}</code>
+          </p>
+        </Empty>
+      )}
+      {offered.state === "ready" && offered.value.length > 0 && <Planner offered={offered.value} />}
+    </div>
+  );
+}
+
+type Answer =
+  | { readonly state: "none" | "busy" }
+  | { readonly state: "failed"; readonly message: string }
+  | { readonly state: "ready"; readonly plan: PlanView };
+
+async function priced(pipeline: string, text: string): Promise<Answer> {
+  try {
+    return { state: "ready", plan: await post<PlanView>("/api/plan", { pipeline, input: JSON.parse(text) }) };
+  } catch (error) {
+    const message = error instanceof SyntaxError ? `The input is no JSON: ${error.message}` : (error as Error).message;
+    return { state: "failed", message };
+  }
+}
+
+function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
+  const [name, setName] = useState(offered[0]!.name);
+  const [text, setText] = useState(offered[0]!.sample);
+  const [answer, setAnswer] = useState<Answer>({ state: "none" });
+  const [isStarting, setStarting] = useState(false);
+  // A plan is of the input that is shown: once that changes, neither it nor an answer on its way counts.
+  const edit = (next: string) => {
+    setText(next);
+    if (next !== text) setAnswer({ state: "none" });
+  };
+  const choose = (next: string) => {
+    setName(next);
+    setText(offered.find((one) => one.name === next)!.sample);
+    setAnswer({ state: "none" });
+  };
+  const price = async (event: SubmitEvent) => {
+    event.preventDefault();
+    const asked: Answer = { state: "busy" };
+    setAnswer(asked);
+    const next = await priced(name, text);
+    setAnswer((latest) => (latest === asked ? next : latest));
+  };
+  return (
+    <>
+      <form class="planner" onSubmit={price}>
+        <label class="field">
+          <span>Pipeline</span>
+          <select value={name} onChange={(event) => choose(event.currentTarget.value)}>
+            {offered.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.pipeline} ({one.name})
+              </option>
+            ))}
+          </select>
+        </label>
+        <div class="input-sides">
+          <InputForm key={name} fields={offered.find((one) => one.name === name)!.fields} text={text} onText={edit} />
+          <label class="field">
+            <span>Input, as JSON</span>
+            <textarea
+              class="code"
+              rows={8}
+              spellcheck={false}
+              value={text}
+              onInput={(event) => edit(event.currentTarget.value)}
+            />
+          </label>
+        </div>
+        <div class="actions">
+          <button type="submit" class="button primary" disabled={answer.state === "busy"}>
+            {answer.state === "busy" ? "Asking for prices…" : "Check and price"}
+          </button>
+          <span class="quiet">Spends nothing.</span>
+        </div>
+      </form>
+      {answer.state === "failed" && <Problem title="No plan was made">{answer.message}</Problem>}
+      {answer.state === "ready" && <Planned plan={answer.plan} onStart={() => setStarting(true)} />}
+      {answer.state === "ready" && isStarting && (
+        <StartDialog name={name} text={text} plan={answer.plan} onClose={() => setStarting(false)} />
+      )}
+    </>
+  );
+}
+
+function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart: () => void }) {
+  const [chosen, choose] = useState<string | null>(null);
+  const steps = new Map(plan.steps.map((step) => [step.path, step]));
+  const total = sumText({ min: plan.minMicros, max: plan.maxMicros }, plan.openSteps);
+  return (
+    <section class="planned" aria-label="The plan">
+      {plan.problems.length > 0 && (
+        <div class="note bad" role="alert">
+          <strong>{count(plan.problems.length, "problem")} to mend first</strong>
+          <ul>
+            {plan.problems.map(({ step, field, message }, index) => (
+              <li key={index}>
+                {[step, field].filter(Boolean).join(" · ")} {message}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {plan.ok && (
+        <>
+          <dl class="facts">
+            <Fact name="Price">
+              <b>{total}</b>
+            </Fact>
+            <Fact name="Steps">
+              <b>{plan.stepCount}</b>
+            </Fact>
+            {plan.forecastMs !== null && (
+              <Fact name="Expected to take" hint="by earlier runs">
+                <b>{formatDuration(plan.forecastMs)}</b>
+              </Fact>
+            )}
+          </dl>
+          {plan.risks.length > 0 && (
+            <div class="note ask">
+              <strong>May have expired at the service by then</strong>
+              <ul>
+                {plan.risks.map(({ why, heals }) => (
+                  <li key={why}>
+                    {why}
+                    {heals ? " A copy is kept and sent again for free." : " It would have to be paid for again."}
+                  </li>
+                ))}
+              </ul>
+            </div>
+          )}
+          <p>
+            <button type="button" class="button primary" onClick={onStart}>
+              Start…
+            </button>
+          </p>
+          <div class="plan-graph">
+            <GraphTab
+              model={{ steps, groups: null, progress: new Map() }}
+              count={plan.stepCount}
+              step={chosen}
+              group={null}
+              onOpen={choose}
+              onGroup={(group) => choose(group)}
+              longest={plan.criticalPath}
+            />
+          </div>
+          <Prices steps={plan.steps} count={plan.stepCount} chosen={chosen} />
+        </>
+      )}
+    </section>
+  );
+}
+
+const MOST_ROWS = 300;
+
+interface PricesProps {
+  readonly steps: readonly StepView[];
+  readonly count: number;
+  readonly chosen: string | null;
+}
+
+/** A step chosen in the graph is brought into view here, with what it asks for. */
+function Prices({ steps, count: total, chosen }: PricesProps) {
+  useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
+  return (
+    <div class="scroll">
+      <table>
+        <caption>Prices by step</caption>
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col">Model</th>
+            <th scope="col">Basis</th>
+            <th scope="col" class="number">
+              Price
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, quote, reason, ask }) => (
+            <tr key={path} class={path === chosen ? "chosen" : ""}>
+              <th scope="row">
+                {path}
+                {path === chosen && ask !== null && <small class="asked">{ask}</small>}
+              </th>
+              <td>{model ?? kind}</td>
+              <td>{reason ?? quote?.basis}</td>
+              <td class="number">{usd(quote?.costMicros ?? null)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {total > MOST_ROWS && <p class="quiet">and {total - MOST_ROWS} more steps</p>}
+    </div>
+  );
+}
+
+interface StartProps {
+  readonly name: string;
+  readonly text: string;
+  readonly plan: PlanView;
+  readonly onClose: () => void;
+}
+
+function StartDialog({ name, text, plan, onClose }: StartProps) {
+  const [budget, setBudget] = useState(((plan.maxMicros ?? plan.expectedMicros) / 1e6).toFixed(2));
+  const [id, setId] = useState("");
+  const start = async () => {
+    const run = await post<{ readonly id: string }>("/api/runs", {
+      pipeline: name,
+      input: JSON.parse(text),
+      budget,
+      quote: plan.quote,
+      id,
+    });
+    go(runHref(run.id));
+  };
+  return (
+    <Dialog title="Start this run?" action="Start" onAction={start} onClose={onClose}>
+      <label class="field">
+        <span>Budget in dollars</span>
+        <input
+          required
+          inputMode="decimal"
+          pattern="\d+(\.\d{1,6})?"
+          value={budget}
+          onInput={(event) => setBudget(event.currentTarget.value)}
+        />
+        <small>No job is submitted that would pass it.</small>
+      </label>
+      <label class="field">
+        <span>Name of the run (optional)</span>
+        <input
+          pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
+          maxLength={100}
+          value={id}
+          onInput={(event) => setId(event.currentTarget.value)}
+        />
+      </label>
+      <p class="quiet">
+        The run is driven by this dashboard. Should it close, the run stops gracefully and can be resumed.
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,221 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatDuration } from "../../../../core/kit/duration.ts";
+import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
+import { get } from "../state/api.ts";
+import { listVersion, useCommands } from "../state/live.ts";
+import { go, runHref, runsHref } from "../state/router.ts";
+import { useStore } from "../state/store.ts";
+import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
+import { ago, count, usd } from "../ui/format.ts";
+import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
+import { Thumb } from "../ui/media.tsx";
+import { ReviewLinksButton } from "./review-links.tsx";
+
+const PAGE = 50;
+/** As many as the server lists at once; beyond, search. */
+const MOST_ROWS = 1000;
+const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
+
+/** All runs of the journal, newest first; what needs a person comes before. */
+export function RunsScreen({ search, status }: { readonly search: string; readonly status: string | null }) {
+  const [limit, setLimit] = useState(PAGE);
+  const box = useRef<HTMLInputElement>(null);
+  const version = useThrottled(useStore(listVersion), 400);
+  const term = useThrottled(search, 150);
+  const show = (wanted: Partial<{ search: string; status: string | null }>, how: "push" | "replace") =>
+    go(runsHref({ search, status, ...wanted }), how);
+  const query = new URLSearchParams({ q: term, limit: String(limit), ...(status !== null && { status }) });
+  const loaded = useLoaded((signal) => get<RunsPage>(`/api/runs?${query}`, signal), [version, term, status, limit]);
+  useKeys({
+    "/": (event) => {
+      event.preventDefault();
+      box.current?.focus();
+    },
+  });
+  useEffect(() => setLimit(PAGE), [term, status]);
+  return (
+    <div class="page">
+      <h1>Runs</h1>
+      <div class="filters">
+        <search class="search">
+          <input
+            ref={box}
+            type="search"
+            placeholder="Search names, tags and inputs"
+            aria-label="Search names, tags and inputs of runs"
+            aria-keyshortcuts="/"
+            value={search}
+            onInput={(event) => show({ search: event.currentTarget.value }, "replace")}
+          />
+          <span class="key">/</span>
+        </search>
+        {loaded.state === "ready" && (
+          <Chips page={loaded.value} chosen={status} onChoose={(chosen) => show({ status: chosen }, "push")} />
+        )}
+        <ReviewLinksButton />
+      </div>
+      {loaded.state === "failed" && <Problem title="The runs could not be read">{loaded.error.message}</Problem>}
+      {loaded.state === "loading" && <p class="quiet">Reading the journal…</p>}
+      {loaded.state === "ready" && (
+        <Found page={loaded.value} isFiltered={term !== "" || status !== null} onMore={() => setLimit(limit + PAGE)} />
+      )}
+    </div>
+  );
+}
+
+interface ChipProps {
+  readonly page: RunsPage;
+  readonly chosen: string | null;
+  readonly onChoose: (status: string | null) => void;
+}
+
+function Chips({ page, chosen, onChoose }: ChipProps) {
+  const all = Object.values(page.byStatus).reduce((sum, number) => sum + number, 0);
+  const chips = [
+    [null, "all", all] as const,
+    ...statuses.map((name) => [name, name, page.byStatus[name] ?? 0] as const),
+  ];
+  return (
+    <fieldset class="chips">
+      <legend class="unseen">Show runs that are</legend>
+      {chips
+        .filter(([value, , number]) => value === null || number > 0)
+        .map(([value, name, number]) => (
+          <button type="button" key={name} class="chip" aria-pressed={chosen === value} onClick={() => onChoose(value)}>
+            {name} <span>{number}</span>
+          </button>
+        ))}
+    </fieldset>
+  );
+}
+
+function Found({
+  page,
+  isFiltered,
+  onMore,
+}: {
+  readonly page: RunsPage;
+  readonly isFiltered: boolean;
+  readonly onMore: () => void;
+}) {
+  const now = useNow(true);
+  const commands = useCommands();
+  if (page.rows.length === 0 && isFiltered) return <Empty title="No run matches" />;
+  if (page.rows.length === 0) {
+    return (
+      <Empty title="No runs yet">
+        <p>
+          Start one on the command line, and it appears here:{" "}
+          <code>{commands("showrunner run recipes/talking-avatar.ts")}</code>
+        </p>
+      </Empty>
+    );
+  }
+  const asking = page.rows.filter(waitsForSomebody);
+  const others = page.rows.filter((run) => !waitsForSomebody(run));
+  return (
+    <>
+      {asking.length > 0 && (
+        <section aria-labelledby="asking">
+          <h2 id="asking">Waiting for you</h2>
+          <RunTable rows={asking} now={now} label="Runs that wait for you" />
+        </section>
+      )}
+      {others.length > 0 && (
+        <section aria-labelledby="others">
+          <h2 id="others">{asking.length > 0 ? "Everything else" : "All runs"}</h2>
+          <RunTable rows={others} now={now} label="Runs" />
+        </section>
+      )}
+      {page.rows.length < Math.min(page.matching, MOST_ROWS) && (
+        <button type="button" class="button more" onClick={onMore}>
+          Show more of {count(page.matching, "run")}
+        </button>
+      )}
+    </>
+  );
+}
+
+function waitsForSomebody({ status }: RunSummary): boolean {
+  return status === "paused" || status === "interrupted";
+}
+
+function RunTable({
+  rows,
+  now,
+  label,
+}: {
+  readonly rows: readonly RunSummary[];
+  readonly now: number;
+  readonly label: string;
+}) {
+  return (
+    <ul class="runs" aria-label={label}>
+      {rows.map((run) => (
+        <RunRow key={run.id} run={run} now={now} />
+      ))}
+    </ul>
+  );
+}
+
+function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
+  const { counts } = run;
+  const commands = useCommands();
+  const said = run.pause?.message ?? run.message;
+  const took = run.finishedAt === null ? null : formatDuration(run.tookMs);
+  return (
+    <li>
+      <Link class="run" href={runHref(run.id)}>
+        <span class="covers">
+          {run.covers.length === 0 ? (
+            <span class="thumb blank" />
+          ) : (
+            run.covers.slice(0, 3).map((cover) => <Thumb key={`${cover.step} ${cover.index}`} media={cover} label="" />)
+          )}
+        </span>
+        <span class="name">
+          <b>{run.title ?? run.id}</b>
+          <small>{[...(run.title === null ? [] : [run.id]), run.pipeline, ...run.tags].join(" · ")}</small>
+        </span>
+        <span class="state">
+          <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
+          {said !== null && <small>{commands(said)}</small>}
+        </span>
+        <span class="steps">
+          <StepBar counts={counts} />
+          <small>
+            {counts.done} of {counts.total}
+          </small>
+        </span>
+        <span class="money">
+          <b>{usd(run.spentMicros)}</b>
+          <small>{run.budgetMicros === null ? "no budget" : `of ${usd(run.budgetMicros)}`}</small>
+        </span>
+        <span class="when">
+          <time dateTime={new Date(run.createdAt).toISOString()}>{ago(run.createdAt, now)}</time>
+          <small>{took === null ? "" : `took ${took}`}</small>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+const pauseWords: Readonly<Record<string, string>> = {
+  funds: "needs funds",
+  budget: "over budget",
+  cap: "waits for the next day",
+  approval: "needs approval",
+  stopped: "stopped",
+  drift: "code changed",
+  files: "files missing",
+  unresolved: "outcome unknown",
+  late: "waits for a late job",
+  unreachable: "service unavailable",
+  misdirected: "not the service",
+  credentials: "key refused",
+  code: "needs its code",
+};
+
+export function pauseWord(reason: string): string {
+  return pauseWords[reason] ?? "paused";
+}

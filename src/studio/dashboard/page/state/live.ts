@@ -1,0 +1,138 @@
+import { withLauncher } from "../../../../core/kit/launcher.ts";
+import type { Gauges, VisitorView, WelcomeView } from "../../views/action-wire.ts";
+import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
+import { get, Refused, runPath } from "./api.ts";
+import { inlined } from "./inlined.ts";
+import { applyPatch, byStep, type RunModel } from "./run-store.ts";
+import { createStore, useStore } from "./store.ts";
+
+export type Connection = "connecting" | "live" | "lost" | "locked";
+
+export type RunView =
+  | { readonly state: "none" | "loading" | "missing" }
+  | { readonly state: "broken"; readonly message: string }
+  | { readonly state: "ready"; readonly model: RunModel };
+
+export const connection = createStore<Connection>("connecting");
+export const gauges = createStore<Gauges | null>(null);
+/** Who looks at the page. Until the server has said so, nobody who may act. */
+export const visitor = createStore<VisitorView>({ role: "viewer" });
+const launcher = createStore("showrunner");
+if (inlined === null)
+  get<WelcomeView>("/api/visitor").then(
+    (welcome) => {
+      visitor.set(welcome);
+      launcher.set(welcome.launcher);
+    },
+    () => {},
+  );
+
+/** Text that names commands, as they are typed here. */
+export const useCommands = () => {
+  const name = useStore(launcher);
+  return (text: string) => withLauncher(text, name);
+};
+
+/** Whether actions are offered. The server refuses a viewer's in any case. */
+export const useCanAct = (): boolean => useStore(visitor).role === "operator";
+
+/** Counts up whenever some run changed. */
+export const listVersion = createStore(0);
+export const run = createStore<RunView>({ state: "none" });
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8000;
+/** A hidden page closes its connection: browsers allow few to one server. */
+const HIDDEN_MS = 60_000;
+
+/** Follows the list, the gauges and (where given) one run; answers what ends it. */
+export function follow(requested: string | null): () => void {
+  /** Null also once there is no such run: the list and the gauges are followed all the same. */
+  let runId = requested;
+  let source: EventSource | null = null;
+  let waitMs = FIRST_WAIT_MS;
+  let timer = 0;
+  let over = false;
+  if (inlined !== null) {
+    run.set({ state: "ready", model: applyPatch(null, inlined.patch) });
+    return () => {};
+  }
+  run.set({ state: runId === null ? "none" : "loading" });
+
+  const open = () => {
+    if (over || source !== null) return;
+    const query = new URLSearchParams();
+    const view = run.get();
+    if (runId !== null) query.set("run", runId);
+    if (view.state === "ready") query.set("after", String(view.model.head.seq));
+    const here = new EventSource(`/api/live?${query}`);
+    source = here;
+    here.onopen = () => {
+      connection.set("live");
+      waitMs = FIRST_WAIT_MS;
+    };
+    here.onerror = () => {
+      if (over) return;
+      connection.set("lost");
+      if (here.readyState === EventSource.CLOSED) void again();
+    };
+    on(here, "gauges", (data) => gauges.set(data as Gauges));
+    on(here, "runs", () => listVersion.set((version) => version + 1));
+    on(here, "run", (data) => take(data as RunPatch));
+    on(here, "progress", (data) => {
+      const now = run.get();
+      if (now.state !== "ready") return;
+      run.set({ state: "ready", model: { ...now.model, progress: byStep(data as readonly ProgressView[]) } });
+    });
+  };
+
+  const take = (patch: RunPatch) => {
+    const now = run.get();
+    run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
+  };
+
+  /** The browser gave up: find out why, then try again unless that is of no use. */
+  const again = async () => {
+    shut();
+    try {
+      await get(runId === null ? "/api/gauges" : runPath(runId));
+    } catch (error) {
+      if (!(error instanceof Refused) || over) return;
+      if (error.status === 401) return connection.set("locked");
+      if (error.status === 404 && runId !== null) {
+        run.set({ state: "missing" });
+        runId = null;
+        return open();
+      }
+      if (error.status !== 0 && run.get().state === "loading") run.set({ state: "broken", message: error.message });
+    }
+    if (over) return;
+    clearTimeout(timer);
+    timer = window.setTimeout(open, waitMs);
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+  };
+
+  const shut = () => {
+    source?.close();
+    source = null;
+  };
+
+  const seen = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = window.setTimeout(shut, HIDDEN_MS);
+    else open();
+  };
+
+  document.addEventListener("visibilitychange", seen);
+  open();
+  return () => {
+    over = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", seen);
+    shut();
+  };
+}
+
+function on(source: EventSource, name: string, take: (data: unknown) => void): void {
+  source.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)));
+}

@@ -1,0 +1,27 @@
+import { formatDuration } from "../../../../core/kit/duration.ts";
+import type { DecisionView } from "../../views/run-wire.ts";
+import { usd } from "./format.ts";
+
+type Compared = DecisionView["compared"];
+type Part = NonNullable<Compared>[number];
+
+/** What made one of the takes that are compared, what it cost and how long it took; nothing where none are. */
+export function MadeBy({ compared, take }: { readonly compared: Compared; readonly take: number }) {
+  const part = compared?.find(({ offered }) => offered.includes(take));
+  return part === undefined ? null : <span class="quiet">{`${part.name}, ${factsOf(part)}`}</span>;
+}
+
+/** The parts that made nothing to choose, and why. */
+export function NotMade({ compared }: { readonly compared: Compared }) {
+  const parts = compared?.filter(({ missing }) => missing !== null) ?? [];
+  return parts.map((part) => (
+    <p key={part.name} class="note ask">
+      <strong>{part.name}</strong> made nothing to choose ({factsOf(part)}): {part.missing}
+    </p>
+  ));
+}
+
+function factsOf({ models, costMicros, tookMs }: Part): string {
+  const cost = costMicros === null ? "not billed" : usd(costMicros);
+  return [...models, cost, ...(tookMs === null ? [] : [formatDuration(tookMs)])].join(", ");
+}

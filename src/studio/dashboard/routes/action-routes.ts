@@ -1,0 +1,157 @@
+import { changeableValue, type Json, openSteps, plannedStep, type Quote, traitsOf } from "../../../internal.ts";
+import { badRequest, notFound, optionalPosition, optionalText, textField } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
+import type { DashboardContext } from "../options.ts";
+import type { CandidateView, OfferedView, PlanView, ShownValue, WhyView } from "../views/action-wire.ts";
+import { inputForm, valueControl } from "../views/input-form.ts";
+import { MOST_WHOLE } from "../views/run-groups.ts";
+import { stepView } from "../views/step-view.ts";
+import { cut } from "../views/truncate.ts";
+import { goOnWhereParked } from "./resume-routes.ts";
+
+/** What can be done to runs. */
+export function actionRoutes(context: DashboardContext): readonly Route[] {
+  const { cache } = context;
+
+  const stop = async ({ params }: Call) => {
+    await context.show.stop(params.run!);
+    return {};
+  };
+
+  /** Records the decision; resumes the run where that was requested and no process drives it. */
+  const decide = async ({ params, json }: Call, approved: boolean) => {
+    const body = await json();
+    const step = textField(body, "step");
+    const note = optionalText(body, "note", 2000);
+    // Absent: as it is shown. Null is a value.
+    const value = body.value as Json | undefined;
+    if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note, value });
+    else await context.show.reject(params.run!, step, { note });
+    if (body.goOn === true) await goOnWhereParked(context, params.run!);
+    return {};
+  };
+
+  const shownValue = async ({ params, query }: Call): Promise<ShownValue> => {
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
+    const plan = state.planned.plan.steps.find(({ path }) => path === query.get("step"));
+    const decision = plan === undefined ? null : traitsOf(plan).decision;
+    if (decision === null) throw notFound("This decision");
+    const shown = changeableValue(state, decision);
+    if (typeof shown === "string") throw badRequest(shown);
+    return { value: shown.value, control: valueControl(shown.value, shown.schema) };
+  };
+
+  const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
+    const found = await context.show.candidates(params.run!, query.get("step") ?? "");
+    return found.map(({ jobId, status, createdAt, prompt, match, costMicros }) => ({
+      jobId,
+      status: String(status),
+      createdAt,
+      match,
+      costMicros,
+      prompt: prompt === null ? null : cut(prompt, 300),
+    }));
+  };
+
+  const why = async ({ params, query }: Call): Promise<WhyView> => {
+    await cache.get(params.run!);
+    const { why } = await context.show.explain(params.run!, query.get("step") ?? "");
+    return { why: cut(why, 1000) };
+  };
+
+  const adopt = async ({ params, json }: Call) => {
+    const body = await json();
+    const step = textField(body, "step");
+    const jobId = optionalText(body, "jobId", 200) ?? null;
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
+    const attempts = Object.hasOwn(state.steps, step) ? state.steps[step]!.attempts : [];
+    // It would be a path on this machine, which is for whoever has a command line there.
+    if (jobId !== null && attempts.at(-1)?.provider !== undefined)
+      throw badRequest(`Give the file on the command line: showrunner adopt ${params.run!} ${step} FILE`);
+    await context.show.adopt(params.run!, step, jobId);
+    return {};
+  };
+
+  const quoteOf = async (body: Readonly<Record<string, unknown>>) => {
+    const offered = context.pipelines.find(({ name }) => name === textField(body, "pipeline"));
+    if (offered === undefined) throw notFound("This pipeline");
+    return { offered, input: body.input ?? {}, maxUnquoted: optionalText(body, "maxUnquoted", 20) };
+  };
+
+  const plan = async ({ json }: Call): Promise<PlanView> => {
+    const { offered, input, maxUnquoted } = await quoteOf(await json());
+    return planView(await context.show.quote(offered.pipeline, input, { maxUnquoted }));
+  };
+
+  const start = async ({ json }: Call): Promise<{ readonly id: string }> => {
+    const body = await json();
+    const { offered, input, maxUnquoted } = await quoteOf(body);
+    const handle = await context.show.run(offered.pipeline, input, {
+      id: optionalText(body, "id", 100),
+      // Somebody at the page means a new run.
+      onExisting: "fail",
+      budget: textField(body, "budget"),
+      quote: optionalText(body, "quote", 100),
+      maxUnquoted,
+      source: offered.source ?? undefined,
+    });
+    await context.drivers.follow(handle, (signal) => context.journal.waitForChange(handle.id, 0, signal));
+    return { id: handle.id };
+  };
+
+  const offered = async (): Promise<readonly OfferedView[]> =>
+    context.pipelines.map(({ name, pipeline }) => ({ name, pipeline: pipeline.name, ...inputForm(pipeline.input) }));
+
+  return [
+    { method: "POST", path: "/api/runs/:run/stop", handle: stop },
+    { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decide(call, true) },
+    { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
+    { method: "GET", path: "/api/runs/:run/shown-value", handle: shownValue },
+    { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
+    { method: "GET", path: "/api/runs/:run/why", handle: why },
+    { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },
+    { method: "GET", path: "/api/pipelines", handle: offered },
+    { method: "POST", path: "/api/plan", handle: plan },
+    { method: "POST", path: "/api/runs", handle: start },
+  ];
+}
+
+const MOST_PROBLEMS = 200;
+const MOST_RISKS = 20;
+
+function planView(quote: Quote): PlanView {
+  const prices = new Map(quote.prices.map((price) => [price.step, price]));
+  return {
+    quote: quote.id,
+    ok: quote.ok,
+    problems: quote.problems
+      .slice(0, MOST_PROBLEMS)
+      .map(({ code, step, field, message }) => ({ code, step, field, message: cut(message, 1000) })),
+    stepCount: quote.plan?.steps.length ?? 0,
+    steps: (quote.plan?.steps ?? []).slice(0, MOST_WHOLE).map((step) => {
+      const price = prices.get(step.path);
+      const reason = price?.reason == null ? null : cut(price.reason, 300);
+      return {
+        ...stepView(null, plannedStep(step)),
+        quote: price === undefined ? null : { costMicros: price.costMicros, basis: price.basis },
+        reason,
+      };
+    }),
+    minMicros: quote.totalMicros.min,
+    maxMicros: quote.totalMicros.max,
+    expectedMicros: quote.expectedMicros,
+    openSteps: openSteps(quote.prices).slice(0, MOST_LISTED),
+    forecastMs: quote.forecastMs,
+    risks: quote.risks
+      .filter(({ heals }) => !heals)
+      .slice(0, MOST_RISKS)
+      .map(({ why, heals }) => ({ why: cut(why, 500), heals })),
+    criticalPath: quote.criticalPath,
+  };
+}
+
+const MOST_LISTED = 100;

@@ -1,0 +1,79 @@
+import { DAY_MS } from "../../../core/kit/duration.ts";
+import { type JournalStore, listedTags, type RunRow } from "../../../internal.ts";
+import { badRequest } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
+import type { DashboardContext } from "../options.ts";
+import { runCosts } from "../views/run-costs.ts";
+import { tagList } from "../views/run-head.ts";
+import type { AllCosts, RunCosts } from "../views/run-wire.ts";
+
+/** Runs whose pipelines are summed for a period; the newest ones. */
+const MOST_RUNS = 1000;
+const MOST_TAGS = 200;
+/** What the service counts is believed for so long: asking costs a request of the same limit that jobs need. */
+const USAGE_MS = 60_000;
+
+/** What runs cost: of a period as the journal's ledger has it by day and tag, by which caps are kept too. */
+export function costRoutes(context: Pick<DashboardContext, "journal" | "cache" | "show">): readonly Route[] {
+  const { journal, cache } = context;
+
+  const ofRun = async ({ params }: Call): Promise<RunCosts> => {
+    const { view } = await cache.get(params.run!);
+    return runCosts(view);
+  };
+
+  const models = onceInAWhile(async (from: number): Promise<AllCosts["models"]> => {
+    const { data } = await context.show.client.usage({ start: new Date(from).toISOString(), groupBy: "model" });
+    return data.map(({ key, spentMicros }) => ({ name: key, costMicros: spentMicros }));
+  });
+
+  const ofAll = async ({ query }: Call): Promise<AllCosts> => {
+    const days = Number(query.get("days") ?? 30);
+    if (!Number.isSafeInteger(days) || days < 1 || days > 3660)
+      throw badRequest("days must be a whole number from 1 to 3660.");
+    const from = (Math.floor(Date.now() / DAY_MS) - days + 1) * DAY_MS;
+    const rows = await journal.runs();
+    const accounts = [...new Set(rows.map(({ account }) => account))];
+    const chargedSince = async (sinceAt: number, tag: string | null = null) => {
+      const totals = await Promise.all(accounts.map((account) => journal.spending(account, { tag, sinceAt })));
+      return totals.reduce((sum, { settledMicros }) => sum + settledMicros, 0);
+    };
+    // A run that was not touched since then has been charged nothing since then.
+    const touched = rows.filter(({ updatedAt }) => updatedAt >= from);
+    const since = await Promise.all(Array.from({ length: days + 1 }, (_, at) => chargedSince(from + at * DAY_MS)));
+    const tags = [...new Set(touched.flatMap((row) => listedTags(tagList(row.tags))))].slice(0, MOST_TAGS);
+    return {
+      from,
+      days: since.slice(1).map((later, at) => since[at]! - later),
+      pipelines: await byPipeline(journal, touched.slice(0, MOST_RUNS)),
+      tags: await Promise.all(tags.map(async (name) => ({ name, costMicros: await chargedSince(from, name) }))),
+      models: await models(from),
+      runsLeftOut: Math.max(0, touched.length - MOST_RUNS),
+    };
+  };
+
+  return [
+    { method: "GET", path: "/api/runs/:run/costs", handle: ofRun },
+    { method: "GET", path: "/api/costs", handle: ofAll },
+  ];
+}
+
+async function byPipeline(journal: JournalStore, rows: readonly RunRow[]): Promise<AllCosts["pipelines"]> {
+  const sums = new Map<string, number>();
+  for (const { runId, pipeline } of rows) {
+    // A run may have been removed since it was listed.
+    const { settledMicros } = await journal.ledger(runId).catch(() => ({ settledMicros: 0 }));
+    sums.set(pipeline, (sums.get(pipeline) ?? 0) + settledMicros);
+  }
+  return [...sums].map(([name, costMicros]) => ({ name, costMicros }));
+}
+
+/** Nothing where the service does not answer. */
+function onceInAWhile<T>(ask: (from: number) => Promise<readonly T[]>): (from: number) => Promise<readonly T[]> {
+  let known: { readonly from: number; readonly at: number; readonly answer: Promise<readonly T[]> } | null = null;
+  return (from) => {
+    const at = Date.now();
+    if (known?.from !== from || at - known.at > USAGE_MS) known = { from, at, answer: ask(from).catch(() => []) };
+    return known.answer;
+  };
+}

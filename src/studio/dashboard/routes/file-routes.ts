@@ -1,0 +1,189 @@
+import { extname, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { fileExtension, outputsOf, placedFile, type RunView } from "../../../internal.ts";
+import { type ByteRange, badRequest, keepFile, mediaHeaders, notFound, Refusal } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
+import { type FileAnswer, sendBytes, sendFile } from "../http/send-file.ts";
+import type { DashboardContext } from "../options.ts";
+import type { PickedView } from "../views/action-wire.ts";
+
+/** Addresses of the page's screens; the page itself decides what it shows there. */
+const SCREENS = ["/", "/review", "/plan", "/costs", "/runs/:run", "/runs/:run/:tab"];
+
+export function pageRoutes(folder: string): readonly Route[] {
+  const send = async ({ incoming, response }: Call, inFolder: string, name: string): Promise<void> => {
+    const file = pageFile(inFolder, name);
+    if (file === null) throw notFound("This file");
+    await sendFile(incoming, response, file);
+  };
+  return [
+    ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
+    // Browsers ask for it before they have read the page, which names another one.
+    { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
+    { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
+  ];
+}
+
+/** Bytes of outputs and uploads, by what the journal knows: no part of the address ever becomes part of a path. */
+export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
+  const send = async ({ params, query, incoming, response }: Call): Promise<void> => {
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
+    const step = Object.hasOwn(state.steps, params.step!) ? state.steps[params.step!] : undefined;
+    const attempt = query.get("attempt");
+    const earlier = step?.attempts.find(({ n }) => String(n) === attempt)?.outputs;
+    const outputs = attempt === null ? step && outputsOf(step) : earlier;
+    const copy =
+      params.index === "upload" ? step?.upload : outputs?.find(({ index }) => String(index) === params.index)?.copy;
+    if (copy == null) throw notFound("This output");
+    await sendCopy({ incoming, response }, media, copy, "private, max-age=3600");
+  };
+  return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
+}
+
+/** Bytes of the media store, or the way to them where the store makes addresses itself. @throws Refusal 404 */
+export async function sendCopy(
+  { incoming, response }: Pick<Call, "incoming" | "response">,
+  media: DashboardContext["media"],
+  { sha256, contentType: declared }: { readonly sha256: string; readonly contentType: string },
+  cacheControl: string,
+): Promise<void> {
+  const { contentType, disposition } = mediaHeaders(declared);
+  const link = await media.link(sha256, { contentType, disposition });
+  if (link !== null) return void response.writeHead(302, { Location: link, "Cache-Control": "no-store" }).end();
+  const sizeBytes = await media.sizeOf(sha256);
+  if (sizeBytes === null) throw notFound("This file");
+  const headers = {
+    "Content-Disposition": disposition,
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cache-Control": cacheControl,
+  };
+  const bytes = { sizeBytes, read: (range: ByteRange) => media.read(sha256, range) };
+  await sendBytes(incoming, response, bytes, { contentType, headers });
+}
+
+/** The page's own files; no others are served. */
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".woff2": "font/woff2",
+  ".svg": "image/svg+xml",
+};
+
+/** Where the built page is: beside this folder in the package; in a checkout it is built when its sources changed. */
+export async function pageFolder(): Promise<string> {
+  if (!import.meta.url.endsWith(".ts")) return fileURLToPath(new URL("../page", import.meta.url));
+  const builder = new URL("../../../../scripts/dashboard-page.ts", import.meta.url).href;
+  const { builtPage } = (await import(builder)) as { readonly builtPage: () => Promise<string> };
+  return builtPage();
+}
+
+/** A file of the page by the last part of its address, or null. Names hold no folders. */
+export function pageFile(folder: string, name: string): FileAnswer | null {
+  const contentType = TYPES[extname(name)];
+  if (contentType === undefined || !/^[A-Za-z0-9_-]+\.[a-z0-9]+$/.test(name)) return null;
+  // The names of script, style and fonts hold a hash of what is in them.
+  const headers: Readonly<Record<string, string>> = name.endsWith(".html")
+    ? {}
+    : { "Cache-Control": "private, max-age=31536000, immutable" };
+  return { path: join(folder, name), contentType, headers };
+}
+
+interface Entry {
+  /** Within the archive. */
+  readonly name: string;
+  readonly sha256: string;
+}
+
+/** All results of a run as one archive: returned files under their names, the others in a folder beside them. */
+export function downloadRoutes({ cache, media }: Pick<DashboardContext, "cache" | "media">): readonly Route[] {
+  const send = async ({ params, incoming, response }: Call): Promise<void> => {
+    const { view } = await cache.get(params.run!);
+    const entries = entriesOf(view);
+    if (entries.length === 0) throw notFound("A result of this run");
+    response.writeHead(200, {
+      "Content-Type": "application/zip",
+      "Content-Disposition": `attachment; filename="${params.run!.replace(/[^\w.-]/g, "_")}.zip"`,
+      "Cache-Control": "no-store",
+    });
+    if (incoming.method === "HEAD") return void response.end();
+    const { ZipFile } = await import("yazl");
+    const zip = new ZipFile();
+    const mtime = new Date(view.state.finishedAt ?? view.state.createdAt);
+    const missing: string[] = [];
+    for (const { name, sha256 } of entries) {
+      if ((await media.sizeOf(sha256)) === null) missing.push(name);
+      // Opened one after the other, as the archive gets to them; media are compressed already.
+      else
+        zip.addReadStreamLazy(name, { compress: false, mtime }, (opened) => {
+          media.read(sha256).then(
+            (bytes) => opened(null, Readable.from(bytes)),
+            (error) => opened(error, undefined as never),
+          );
+        });
+    }
+    if (missing.length > 0) {
+      const text = `No copy of these is on this machine any more:\n\n${missing.join("\n")}\n`;
+      zip.addBuffer(Buffer.from(text), "missing.txt", { mtime });
+    }
+    zip.on("error", () => response.destroy());
+    zip.end();
+    await pipeline(zip.outputStream, response).catch(() => response.destroy());
+  };
+  return [{ method: "GET", path: "/download/:run", handle: send }];
+}
+
+function entriesOf({ state, steps }: RunView): readonly Entry[] {
+  const taken = new Set<string>();
+  return steps.flatMap(({ path }) =>
+    outputsOf(state.steps[path]!).flatMap(({ index, copy }): readonly Entry[] => {
+      if (copy === null) return [];
+      const placed = placedFile(state, path, index)?.file;
+      const made = `intermediate/${path}-${index + 1}${fileExtension(copy.contentType)}`;
+      const name = unused(safePath(placed ?? made), taken);
+      return [{ name, sha256: copy.sha256 }];
+    }),
+  );
+}
+
+/** A relative path of plain parts, whatever a step or a file is called. */
+function safePath(path: string): string {
+  const parts = path.split(/[/\\]/).map((part) => part.replace(/[^\p{L}\p{N}._ -]/gu, "_"));
+  return parts.filter((part) => !/^\.*$/.test(part)).join("/");
+}
+
+function unused(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let n = 2; taken.has(free.toLowerCase()); n += 1) free = name.replace(/(\.[^./]*)?$/, ` (${n})$1`);
+  taken.add(free.toLowerCase());
+  return free;
+}
+
+/** Largest file that can be picked, bytes; larger ones are given by their path. */
+const MOST_BYTES = 2 ** 31;
+
+/** Files that are picked in the browser: they come here as bytes and go into the input as a path. */
+export function pickRoutes({ pickedDir }: Pick<DashboardContext, "pickedDir">): readonly Route[] {
+  if (pickedDir === null) return [];
+  const pick = async ({ incoming, query }: Call): Promise<PickedView> => {
+    const name = query.get("name") ?? "";
+    if (!/^application\/octet-stream\b/i.test(incoming.headers["content-type"] ?? "")) {
+      throw new Refusal(415, "CONTENT_TYPE", "Send the bytes of the file, as application/octet-stream.");
+    }
+    if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
+    const sender = incoming as AsyncIterable<Buffer>;
+    return keepFile(sender, { folder: pickedDir, name, mostBytes: MOST_BYTES, tooLarge }).catch((error: unknown) => {
+      // A sender that hangs up is nothing that went wrong here.
+      throw incoming.complete || error instanceof Refusal ? error : badRequest("The file was cut short.");
+    });
+  };
+  return [{ method: "POST", path: "/api/files", handle: pick }];
+}
+
+function tooLarge(): Refusal {
+  return new Refusal(413, "TOO_LARGE", "A file of more than 2 GiB is not taken here; enter its path instead.");
+}

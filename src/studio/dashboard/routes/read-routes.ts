@@ -1,0 +1,226 @@
+import { own } from "../../../core/kit/own.ts";
+import {
+  type FoldedRun,
+  type JournalStore,
+  type RunRow,
+  type RunView,
+  type StepView,
+  statusNow,
+} from "../../../internal.ts";
+import { badRequest, notFound } from "../../served/index.ts";
+import { openEventStream, sendStreamHead } from "../http/answer.ts";
+import type { Call, Route } from "../http/route.ts";
+import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
+import type { DashboardContext } from "../options.ts";
+import type { KnownRun, RunCache } from "../runs/run-cache.ts";
+import { isBilled } from "../views/run-costs.ts";
+import { MOST_WHOLE } from "../views/run-groups.ts";
+import { summaryView, unreadable } from "../views/run-head.ts";
+import type {
+  EarlierView,
+  EventLine,
+  GivenView,
+  RunSummary,
+  RunsPage,
+  StepsPage,
+  TimelineView,
+} from "../views/run-wire.ts";
+import { eventLine, eventsOf, stepDetail, usersOf } from "../views/step-detail.ts";
+import { earlierOf, stepView } from "../views/step-view.ts";
+import { cut, cutJson } from "../views/truncate.ts";
+
+export interface RunQuery {
+  /** Words of the run's id, title, pipeline, tags and input. */
+  readonly search: string;
+  /** Null: every status. */
+  readonly status: string | null;
+  readonly limit: number;
+}
+
+const MOST_ROWS = 1000;
+const MOST_SUMMARIES = 2000;
+
+/** The runs of a journal with what each one did so far; a run that did not move since is not read again. */
+export class RunList {
+  readonly #journal: JournalStore;
+  readonly #cache: RunCache;
+  readonly #summaries = new Map<
+    string,
+    { readonly seq: number; readonly createdAt: number; readonly status: string; readonly summary: RunSummary }
+  >();
+
+  constructor(journal: JournalStore, cache: RunCache) {
+    this.#journal = journal;
+    this.#cache = cache;
+  }
+
+  /** The newest ones that match. */
+  async find(query: RunQuery): Promise<RunsPage> {
+    const now = Date.now();
+    const all = (await this.#journal.runs({ search: query.search })).map((row) => statusNow(row, now));
+    const requested = all.filter(({ status }) => query.status === null || status === query.status);
+    const rows: RunSummary[] = [];
+    for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
+    const byStatus: Record<string, number> = {};
+    for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
+    return { rows, matching: requested.length, byStatus };
+  }
+
+  async #summary(row: RunRow): Promise<RunSummary> {
+    const { runId, lastSeq: seq, createdAt, status } = row;
+    const known = this.#summaries.get(runId);
+    if (known?.seq === seq && known.createdAt === createdAt && known.status === status) return known.summary;
+    const summary = await this.#read(row);
+    this.#summaries.delete(runId);
+    this.#summaries.set(runId, { seq, createdAt, status, summary });
+    const oldest = this.#summaries.keys().next();
+    if (this.#summaries.size > MOST_SUMMARIES && oldest.done !== true) this.#summaries.delete(oldest.value);
+    return summary;
+  }
+
+  /** A run that cannot be read is listed as what its row says, and does not hide the others. */
+  async #read(row: RunRow): Promise<RunSummary> {
+    try {
+      const { view, groups } = await this.#cache.upTo(row);
+      return summaryView(view.state, row, groups?.counts());
+    } catch (error) {
+      return unreadable(row, error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+/** Steps of a run by path, group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
+export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number): StepsPage {
+  const [path, group, phase, having] = ["path", "group", "phase", "with"].map((name) => query.get(name));
+  const returned = new Set(view.state.files.map(({ step }) => step));
+  const has: Readonly<Record<string, (step: StepView) => boolean>> = {
+    attempts: ({ attempts }) => attempts.some(isBilled),
+    returned: ({ path }) => returned.has(path),
+    intermediate: ({ path, outputs }) => !returned.has(path) && outputs.some(({ copy }) => copy !== null),
+  };
+  const found = view.steps.filter(
+    (step) =>
+      (path == null || step.path === path) &&
+      (group == null || groups?.isIn(step.path, group) === true) &&
+      (phase == null || step.phase === phase) &&
+      (having == null || own(has, having)?.(step) === true),
+  );
+  return { total: found.length, steps: found.slice(0, limit).map((step) => stepView(view.state, step)) };
+}
+
+const MOST_INCIDENTS = 300;
+
+/** The rows that begin first. */
+export function timelineView({ view, history }: FoldedRun, rows: number): TimelineView {
+  const { spans } = history;
+  const steps = new Set(spans.map(({ step }) => step));
+  const shown = new Set([...steps].slice(0, rows));
+  const ends = spans.flatMap(({ to }) => to ?? []);
+  return {
+    rows: steps.size,
+    from: spans[0]?.from ?? 0,
+    to: ends.length === 0 ? null : ends.reduce((latest, end) => Math.max(latest, end)),
+    spans: spans.filter(({ step }) => shown.has(step)),
+    incidents: history
+      .incidents(view!.state)
+      .slice(0, MOST_INCIDENTS)
+      .map((one) => ({ ...one, why: cut(one.why, 2000) })),
+  };
+}
+
+/** What a run was given. */
+export function givenView({ state }: RunView): GivenView {
+  const { value, isCut } = cutJson(state.planned.input);
+  return { input: value, isCut };
+}
+
+const PAGE_ROWS = 50;
+const MOST_EVENTS = 500;
+const TIMELINE_ROWS = 1000;
+
+/** What can be seen of runs. */
+export function readRoutes(context: DashboardContext): readonly Route[] {
+  const { journal, cache } = context;
+  const list = new RunList(journal, cache);
+
+  const runs = ({ query }: Call) => {
+    const limit = whole(query, "limit") ?? PAGE_ROWS;
+    return list.find({ search: query.get("q") ?? "", status: query.get("status"), limit });
+  };
+
+  const events = async ({ params, query }: Call): Promise<readonly EventLine[]> => {
+    const { row } = await cache.get(params.run!);
+    const before = Math.min(whole(query, "before") ?? Number.MAX_SAFE_INTEGER, row.lastSeq + 1);
+    const afterSeq = Math.max(0, before - 1 - MOST_EVENTS);
+    const found = await journal.read(params.run!, { afterSeq, limit: before - 1 - afterSeq });
+    return found.map(eventLine);
+  };
+
+  const timeline = async ({ params, query }: Call): Promise<TimelineView> => {
+    const { row } = await cache.get(params.run!);
+    return timelineView(await cache.history(row), whole(query, "rows") ?? TIMELINE_ROWS);
+  };
+
+  const given = async ({ params }: Call) => givenView((await cache.get(params.run!)).view);
+
+  const steps = async ({ params, query }: Call): Promise<StepsPage> => {
+    return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
+  };
+
+  const named = async ({ params, query }: Call) => {
+    const { view } = await cache.get(params.run!);
+    const path = query.get("path") ?? "";
+    const found = view.step(path) ?? view.removed.find((one) => one.path === path);
+    if (found === undefined) throw notFound("This step");
+    return { view, found };
+  };
+
+  const earlier = async (call: Call): Promise<readonly EarlierView[]> => {
+    const { view, found } = await named(call);
+    return earlierOf(view, found);
+  };
+
+  const step = async (call: Call) => {
+    const { view, found } = await named(call);
+    const events = await eventsOf(journal, view.state, found);
+    return stepDetail(view, found, { events: events.map(eventLine), usedBy: usersOf(view) });
+  };
+
+  const live = async ({ incoming, response, query }: Call): Promise<void> => {
+    const runId = query.get("run");
+    const after = Number(incoming.headers["last-event-id"] ?? query.get("after") ?? 0);
+    if (!Number.isSafeInteger(after) || after < 0) throw badRequest("after must be the number of an event.");
+    if (runId !== null) await cache.get(runId);
+    if (incoming.method === "HEAD") return sendStreamHead(response);
+    const stream = openEventStream(response);
+    context.streams.add(stream);
+    stream.signal.addEventListener("abort", () => context.streams.delete(stream), { once: true });
+    const ended = (error: unknown) => {
+      if (!stream.signal.aborted) stream.end();
+      throw error;
+    };
+    await Promise.all([
+      watchList(journal, context.gauges, stream).catch(ended),
+      runId === null ? undefined : watchRun(context, runId, after, stream).catch(ended),
+    ]);
+  };
+
+  return [
+    { method: "GET", path: "/api/runs", handle: runs },
+    { method: "GET", path: "/api/runs/:run", handle: ({ params }) => runPatch(context, params.run!, 0) },
+    { method: "GET", path: "/api/runs/:run/events", handle: events },
+    { method: "GET", path: "/api/runs/:run/timeline", handle: timeline },
+    { method: "GET", path: "/api/runs/:run/given", handle: given },
+    { method: "GET", path: "/api/runs/:run/step", handle: step },
+    { method: "GET", path: "/api/runs/:run/earlier", handle: earlier },
+    { method: "GET", path: "/api/runs/:run/steps", handle: steps },
+    { method: "GET", path: "/api/live", handle: live },
+  ];
+}
+
+function whole(query: URLSearchParams, name: string): number | null {
+  const text = query.get(name);
+  if (text === null) return null;
+  if (!/^\d{1,12}$/.test(text)) throw badRequest(`${name} must be a whole number.`);
+  return Number(text);
+}

@@ -1,0 +1,246 @@
+import {
+  type Drift,
+  type Json,
+  openSteps,
+  type Quote,
+  type RerunScope,
+  type ResumeOptions,
+  type RunState,
+  statusNow,
+  traitsOf,
+} from "../../../internal.ts";
+import { badRequest, notFound, optionalText, textField, textList } from "../../served/index.ts";
+import type { Call, Route } from "../http/route.ts";
+import type { DashboardContext } from "../options.ts";
+import type { DriftView, RerunView, ResumePreview, StepInputView } from "../views/action-wire.ts";
+import { stepForm } from "../views/input-form.ts";
+import { cut } from "../views/truncate.ts";
+
+/** How runs are resumed: as planned, with changed code, with steps to rerun or with the inputs of some edited. Priced first. */
+export function resumeRoutes(context: DashboardContext): readonly Route[] {
+  const { cache } = context;
+
+  const resume = async ({ params, json }: Call) => {
+    const body = await json();
+    const { rerun, edit } = await remadeOf(context, params.run!, body);
+    await goOn(context, params.run!, {
+      budget: optionalText(body, "budget", 20),
+      maxUnquoted: optionalText(body, "maxUnquoted", 20),
+      ...(rerun.length > 0 && {
+        rerun,
+        requestId: optionalText(body, "requestId", 100),
+        sameSeed: body.sameSeed === true,
+      }),
+      ...((body.acceptChanges === true || edit !== undefined) && { acceptChanges: true }),
+      edit,
+      everywhere: everywhereOf(body),
+      note: optionalText(body, "note", 2000),
+      quote: optionalText(body, "quote", 100),
+    });
+    return {};
+  };
+
+  const preview = async ({ params, json }: Call) => {
+    const body = await json();
+    const remade = await remadeOf(context, params.run!, body);
+    const { view } = await cache.get(params.run!);
+    return resumePreview(context, view.state, {
+      ...remade,
+      requestId: optionalText(body, "requestId", 100),
+      everywhere: everywhereOf(body),
+    });
+  };
+
+  const stepInput = async ({ params, query }: Call): Promise<StepInputView> => {
+    const { view } = await cache.get(params.run!);
+    return stepInputView(context, view.state, query.get("step") ?? "");
+  };
+
+  return [
+    { method: "POST", path: "/api/runs/:run/resume", handle: resume },
+    { method: "POST", path: "/api/runs/:run/resume-preview", handle: preview },
+    { method: "GET", path: "/api/runs/:run/step-input", handle: stepInput },
+  ];
+}
+
+const MOST_EDITED = 200;
+const NEEDS_CODE =
+  "Editing an input needs the run's code, which was not found: use showrunner resume with --file and --edit.";
+
+interface Remade extends Pick<ResumeOptions, "edit"> {
+  readonly rerun: readonly string[];
+}
+
+/** What is to be made again: the steps that are named, or what the note on a step asks for. @throws Refusal 400 */
+async function remadeOf(
+  context: DashboardContext,
+  runId: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Remade> {
+  const step = optionalText(body, "redo", 500);
+  if (step === undefined) return { rerun: textList(body, "rerun"), edit: editOf(body) };
+  const { view } = await context.cache.get(runId);
+  const code = await codeOf(context, view.state);
+  const { rerun = [], edit } = await context.show.redo(runId, step, textField(body, "note"), code ?? undefined);
+  if (rerun.length === 0 && edit === undefined) throw badRequest(`What ${step} is about is being made: wait for it.`);
+  return { rerun, edit };
+}
+
+/** Fields of steps' inputs as the page sends them, `null` for one that is left out. @throws Refusal 400 */
+function editOf({ edit }: Readonly<Record<string, unknown>>): ResumeOptions["edit"] {
+  if (edit === undefined || edit === null) return undefined;
+  const wrong = () => badRequest("edit must be an object of steps, each an object of fields.");
+  if (!isObject(edit)) throw wrong();
+  const steps = Object.entries(edit).map(([step, fields]) => {
+    if (!isObject(fields) || Object.keys(fields).length > MOST_EDITED) throw wrong();
+    const values = Object.entries(fields).map(([name, value]) => [name, value === null ? undefined : value]);
+    return [step, Object.fromEntries(values) as { readonly [field: string]: Json | undefined }] as const;
+  });
+  return steps.length === 0 ? undefined : Object.fromEntries(steps);
+}
+
+/** @throws Refusal 400 */
+function everywhereOf({ everywhere }: Readonly<Record<string, unknown>>): boolean | undefined {
+  if (everywhere === undefined || typeof everywhere === "boolean") return everywhere;
+  throw badRequest("everywhere must be true or false.");
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The plain fields of a step's input, and those that the model's schema offers beside them. */
+async function stepInputView(context: DashboardContext, state: RunState, path: string): Promise<StepInputView> {
+  const plan = state.planned.plan.steps.find((step) => step.path === path);
+  if (plan === undefined) throw notFound("This step");
+  if (!("model" in plan) || !isObject(plan.input)) return { fields: null, why: null, text: "{}" };
+  if ((await codeOf(context, state)) === null) return { fields: null, why: NEEDS_CODE, text: "{}" };
+  const plain = Object.entries(plan.input).filter(([, value]) => isPlain(value));
+  // Without the model's schema the values themselves say what they are.
+  const model = plan.kind === "job" ? await context.show.client.model(plan.model).catch(() => null) : null;
+  return stepForm(
+    model?.inputSchema ?? {},
+    Object.fromEntries(plain) as { readonly [name: string]: Json },
+    Object.keys(plan.input),
+  );
+}
+
+/** Whether it says everything itself: neither refers to another step nor is an asset. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return !("$ref" in value) && !("$asset" in value) && Object.values(value).every(isPlain);
+}
+
+async function goOn(context: DashboardContext, runId: string, options: ResumeOptions = {}): Promise<void> {
+  const {
+    view: { state },
+  } = await context.cache.get(runId);
+  const pipeline = options.acceptChanges === true ? await codeOf(context, state) : null;
+  const code = pipeline === null ? await asPlanned(context, state) : { pipeline };
+  const { seq } = state;
+  const handle = await context.show.resume(runId, { ...options, ...code });
+  await context.drivers.follow(handle, (signal) => context.journal.waitForChange(runId, seq, signal));
+}
+
+/** Resumes a run that no process drives. */
+export async function goOnWhereParked(context: DashboardContext, runId: string): Promise<void> {
+  const { row } = await context.cache.get(runId);
+  const { status } = statusNow(row, Date.now());
+  if (status === "paused" || status === "interrupted") await goOn(context, runId);
+}
+
+type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
+
+/** The code of a run with local functions, which it needs to continue; null for any other run. */
+async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
+  const { plan } = state.planned;
+  const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
+  return isNeeded ? codeOf(context, state) : null;
+}
+
+/** The code of a run that continues as it was planned, whatever became of the code since. */
+async function asPlanned(
+  context: DashboardContext,
+  state: RunState,
+): Promise<Pick<ResumeOptions, "pipeline" | "compare">> {
+  const pipeline = await neededCode(context, state);
+  return pipeline === null ? {} : { pipeline, compare: false };
+}
+
+/** The code that a run was planned with, as it is now; null where it is not found. */
+export async function codeOf({ loadPipeline }: DashboardContext, state: RunState): Promise<Code> {
+  const { source } = state.planned;
+  return source === null ? null : loadPipeline(source);
+}
+
+/** What resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
+export async function resumePreview(
+  context: DashboardContext,
+  state: RunState,
+  { rerun, requestId, edit, everywhere }: Remade & Pick<ResumeOptions, "requestId" | "everywhere">,
+): Promise<ResumePreview> {
+  const { show } = context;
+  const { runId } = state;
+  if (edit === undefined && rerun.length > 0) {
+    const quote = await show.rerunQuote(runId, rerun, { requestId, ...(await asPlanned(context, state)) });
+    return { drift: null, rerunScope: rerunView(quote), edited: [], sameText: [] };
+  }
+  const code = await codeOf(context, state);
+  if (code === null && edit !== undefined) throw badRequest(NEEDS_CODE);
+  const drift = code === null ? null : await show.drift(runId, code, { edit, everywhere });
+  return drift === null || drift.isSame
+    ? { drift: null, rerunScope: null, edited: [], sameText: [] }
+    : {
+        drift: driftView(drift),
+        rerunScope: rerunView(drift),
+        edited: editedView(edit),
+        sameText: drift.sameText.slice(0, MOST_LISTED).map(({ step, field }) => ({ step, field })),
+      };
+}
+
+const MOST_LISTED = 100;
+
+function rerunView(rerunScope: RerunScope & Pick<Quote, "id">): RerunView {
+  const { id, runId, problems, totalMicros, expectedMicros, committedMicros, budgetMicros, ...lists } = rerunScope;
+  return {
+    quote: id,
+    runId,
+    totalMicros,
+    expectedMicros,
+    openSteps: openSteps(lists.prices).slice(0, MOST_LISTED),
+    committedMicros,
+    budgetMicros,
+    staleCount: lists.stale.length,
+    stale: lists.stale.slice(0, MOST_LISTED),
+    prices: lists.prices.slice(0, MOST_LISTED),
+    seeds: lists.seeds.slice(0, MOST_LISTED),
+    sameSeed: lists.sameSeed.slice(0, MOST_LISTED),
+    unanswered: lists.unanswered.slice(0, MOST_LISTED),
+    seenThroughFirst: lists.seenThroughFirst.slice(0, MOST_LISTED),
+    problems: problems
+      .slice(0, MOST_LISTED)
+      .map(({ step, message }) => cut(step === null ? message : `${step}: ${message}`, 500)),
+  };
+}
+
+function editedView(edit: ResumeOptions["edit"]): ResumePreview["edited"] {
+  const fields = Object.entries(edit ?? {}).flatMap(([step, changed]) =>
+    Object.entries(changed).map(([field, value]) => ({ step, field, value })),
+  );
+  return fields.slice(0, MOST_LISTED).map(({ step, field, value }) => ({
+    step,
+    field,
+    value: value === undefined ? "left out" : cut(typeof value === "string" ? value : JSON.stringify(value), 2000),
+  }));
+}
+
+function driftView({ changed, added, removed, renamed }: Drift): DriftView {
+  return {
+    changed: changed
+      .slice(0, MOST_LISTED)
+      .map(({ path, fields }) => ({ step: path, fields: fields.slice(0, 20).map(({ field }) => field) })),
+    added: added.slice(0, MOST_LISTED),
+    removed: removed.slice(0, MOST_LISTED),
+    renamed: renamed.slice(0, MOST_LISTED),
+  };
+}

@@ -1,0 +1,59 @@
+import type { RunHandle } from "../../../internal.ts";
+
+/** Runs that this dashboard drives, and what went wrong with those that it drove. */
+export class Drivers {
+  readonly #driven = new Set<string>();
+  readonly #errors = new Map<string, string>();
+
+  readonly #listeners = new Set<(runId: string) => void>();
+
+  /** Settles when this dashboard begins or ends driving the run, or the signal aborts. */
+  changed(runId: string, signal: AbortSignal): Promise<void> {
+    return new Promise((done) => {
+      const end = () => {
+        this.#listeners.delete(listener);
+        signal.removeEventListener("abort", end);
+        done();
+      };
+      const listener = (changed: string) => {
+        if (changed === runId) end();
+      };
+      this.#listeners.add(listener);
+      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
+    });
+  }
+
+  isDriving(runId: string): boolean {
+    return this.#driven.has(runId);
+  }
+
+  error(runId: string): string | null {
+    return this.#errors.get(runId) ?? null;
+  }
+
+  /**
+   * Resolves once the run has started, which `begins` tells; rejects with the reason why it could not, such as another
+   * process's lease.
+   */
+  async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { id } = handle;
+    this.#driven.add(id);
+    this.#errors.delete(id);
+    this.#tell(id);
+    const done = handle.result();
+    done
+      .catch((error: unknown) => this.#errors.set(id, error instanceof Error ? error.message : String(error)))
+      .finally(() => {
+        this.#driven.delete(id);
+        this.#tell(id);
+      });
+    const settled = new AbortController();
+    const begun = begins(settled.signal).catch(() => {});
+    await Promise.race([done, begun]).finally(() => settled.abort());
+  }
+
+  #tell(runId: string): void {
+    for (const listener of [...this.#listeners]) listener(runId);
+  }
+}

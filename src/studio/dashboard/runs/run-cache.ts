@@ -1,0 +1,107 @@
+import {
+  EVENTS_READ_AT_ONCE,
+  FoldedRun,
+  type JournalStore,
+  loadRun,
+  type RunRow,
+  RunView,
+  type StoredEvent,
+  touchedSteps,
+} from "../../../internal.ts";
+import { notFound } from "../../served/index.ts";
+import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
+
+/** A run's view as of its newest event; of a large one, its steps by group beside it. */
+interface KnownView {
+  readonly view: RunView;
+  groups: RunGroups | null;
+}
+
+export interface KnownRun extends KnownView {
+  readonly row: RunRow;
+}
+
+const MOST_VIEWS = 40;
+
+/** Views of runs, brought up to date by reading only the events that came since. */
+export class RunCache {
+  readonly #journal: JournalStore;
+  readonly #views = new Map<string, KnownView>();
+  readonly #histories = new Map<string, { readonly createdAt: number; seq: number; readonly run: FoldedRun }>();
+  /** Two requests for one run wait for each other: both would add the same events to one state. */
+  readonly #loading = new Map<string, Promise<KnownView>>();
+
+  constructor(journal: JournalStore) {
+    this.#journal = journal;
+  }
+
+  /** @throws Refusal 404 */
+  async get(runId: string): Promise<KnownRun> {
+    const row = await this.#journal.run(runId);
+    if (row === null) throw notFound("This run");
+    return { row, ...(await this.upTo(row)) };
+  }
+
+  async upTo(row: RunRow): Promise<KnownView> {
+    const { runId } = row;
+    const before = this.#loading.get(runId) ?? Promise.resolve();
+    const loading = before.then(
+      () => this.#load(row),
+      () => this.#load(row),
+    );
+    this.#loading.set(runId, loading);
+    try {
+      return await loading;
+    } finally {
+      if (this.#loading.get(runId) === loading) this.#loading.delete(runId);
+    }
+  }
+
+  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<KnownView> {
+    const known = this.#views.get(runId);
+    // A run may have been removed, and another one made under its name.
+    const current =
+      known?.view.state.createdAt === createdAt ? known : withGroups(new RunView(await loadRun(this.#journal, runId)));
+    if (current.view.state.seq < lastSeq) {
+      addTo(current, await this.#journal.read(runId, { afterSeq: current.view.state.seq }));
+    }
+    this.#remember(runId, current);
+    return current;
+  }
+
+  /** With its past; only events that came since are read. */
+  async history({ runId, createdAt }: RunRow): Promise<FoldedRun> {
+    let known = this.#histories.get(runId);
+    if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, run: new FoldedRun() };
+    this.#histories.clear();
+    this.#histories.set(runId, known);
+    for (;;) {
+      const afterSeq = known.seq;
+      const events = await this.#journal.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
+      for (const stored of events.filter(({ seq }) => seq > known.seq)) {
+        known.run.add(stored);
+        known.seq = stored.seq;
+      }
+      if (events.length < EVENTS_READ_AT_ONCE) return known.run;
+    }
+  }
+
+  #remember(runId: string, view: KnownView): void {
+    this.#views.delete(runId);
+    this.#views.set(runId, view);
+    const oldest = this.#views.keys().next();
+    if (this.#views.size > MOST_VIEWS && oldest.done !== true) this.#views.delete(oldest.value);
+  }
+}
+
+function withGroups(view: RunView): KnownView {
+  return { view, groups: view.state.planned.plan.steps.length > MOST_WHOLE ? new RunGroups(view) : null };
+}
+
+function addTo(known: KnownView, events: readonly StoredEvent[]): void {
+  const { view, groups } = known;
+  for (const event of events) view.add(event);
+  const touched = touchedSteps(events.map(({ event }) => event));
+  if (touched === "all") known.groups = withGroups(view).groups;
+  else for (const path of groups === null ? [] : touched) groups?.update(view.step(path)!);
+}

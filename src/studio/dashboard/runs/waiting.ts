@@ -1,0 +1,99 @@
+import {
+  isRunFinal,
+  type JournalStore,
+  listedTags,
+  loadRun,
+  type OpenDecision,
+  openDecisions,
+  type RunRow,
+} from "../../../internal.ts";
+import type { ReviewQueue, WaitingView } from "../views/review-wire.ts";
+import { tagList } from "../views/run-head.ts";
+import { cut } from "../views/truncate.ts";
+
+export interface QueueQuery {
+  readonly search: string;
+  readonly run: string | null;
+  readonly pipeline: string | null;
+  /** As `key=value`. */
+  readonly tag: string | null;
+}
+
+const MOST_ITEMS = 1000;
+
+/** What waits for a person in all runs of a journal; a run that did not move since is not read again. */
+export class WaitingDecisions {
+  readonly #journal: JournalStore;
+  readonly #known = new Map<
+    string,
+    { readonly seq: number; readonly createdAt: number; readonly open: readonly OpenDecision[] }
+  >();
+
+  constructor(journal: JournalStore) {
+    this.#journal = journal;
+  }
+
+  /** The longest wait first. */
+  async find(query: QueueQuery): Promise<ReviewQueue> {
+    const listed = query.run === null ? await this.#journal.runs({ search: query.search }) : await this.#one(query.run);
+    const rows = listed.filter((row) => !isRunFinal(row.status as never));
+    const found: WaitingView[] = [];
+    for (const row of rows) {
+      const { runId, title, pipeline, tags } = row;
+      const open = await this.#open(row);
+      const said = open.length > 0 ? await this.#decided(runId) : null;
+      for (const { step, message, ...one } of open) {
+        if (said?.has(step)) continue;
+        const asks = message === null ? null : cut(message, 300);
+        found.push({ run: runId, title, pipeline, tags: tagList(tags), step, message: asks, ...one });
+      }
+    }
+    this.#forget(rows);
+    const items = found
+      .filter((one) => query.pipeline === null || one.pipeline === query.pipeline)
+      .filter((one) => query.tag === null || one.tags.includes(query.tag))
+      .sort((a, b) => a.since - b.since);
+    return {
+      items: items.slice(0, MOST_ITEMS).map((one) => ({ ...one, tags: listedTags(one.tags) })),
+      total: items.length,
+      pipelines: counted(found.map(({ pipeline }) => pipeline)),
+      tags: counted(found.flatMap(({ tags }) => tags)),
+    };
+  }
+
+  async #one(runId: string): Promise<readonly RunRow[]> {
+    const row = await this.#journal.run(runId);
+    return row === null ? [] : [row];
+  }
+
+  async #open(row: RunRow): Promise<readonly OpenDecision[]> {
+    const { runId, lastSeq: seq, createdAt } = row;
+    const known = this.#known.get(runId);
+    if (known?.seq === seq && known.createdAt === createdAt) return known.open;
+    // A run that cannot be read hides no other.
+    const open = await loadRun(this.#journal, runId).then(openDecisions, () => []);
+    this.#known.set(runId, { seq, createdAt, open });
+    return open;
+  }
+
+  /** Steps that somebody has decided on, which no process has taken in yet. */
+  async #decided(runId: string): Promise<ReadonlySet<string>> {
+    const inbox = await this.#journal.inbox(runId);
+    return new Set(
+      inbox.flatMap(({ message: one }) => (one.type === "approve" || one.type === "reject" ? [one.step] : [])),
+    );
+  }
+
+  /** Keeps no more than the runs that are there and not over. */
+  #forget(rows: readonly RunRow[]): void {
+    if (this.#known.size <= 2 * rows.length + 1000) return;
+    const there = new Set(rows.map(({ runId }) => runId));
+    for (const runId of this.#known.keys()) if (!there.has(runId)) this.#known.delete(runId);
+  }
+}
+
+function counted(names: readonly string[]): ReviewQueue["tags"] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => ({ name, count })).sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,225 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { withLauncher } from "../../core/kit/launcher.ts";
+import { isRunId } from "../../internal.ts";
+import { matchPath, notFound, Refusal, refusalFor } from "../served/index.ts";
+import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
+import { jsonOf, type Route } from "./http/route.ts";
+import { sendFile } from "./http/send-file.ts";
+import {
+  allowedHosts,
+  checkedTokens,
+  checkSender,
+  createSession,
+  ownNames,
+  proxiedHosts,
+  type Session,
+  visitorOf,
+} from "./http/visitor.ts";
+import { linkRoutes } from "./links/link-routes.ts";
+import { operatorLinkRoutes } from "./links/operator-routes.ts";
+import { publicPlace } from "./links/public-url.ts";
+import { SHARED } from "./links/review-link.ts";
+import { GaugeReader } from "./live/gauges.ts";
+import { type Dashboard, type DashboardContext, type DashboardOptions, PortInUseError } from "./options.ts";
+import { actionRoutes } from "./routes/action-routes.ts";
+import { costRoutes } from "./routes/cost-routes.ts";
+import { downloadRoutes, mediaRoutes, pageFile, pageFolder, pageRoutes, pickRoutes } from "./routes/file-routes.ts";
+import { readRoutes } from "./routes/read-routes.ts";
+import { resumeRoutes } from "./routes/resume-routes.ts";
+import { reviewRoutes } from "./routes/review-routes.ts";
+import { Drivers } from "./runs/driven-runs.ts";
+import { RunCache } from "./runs/run-cache.ts";
+import type { WelcomeView } from "./views/action-wire.ts";
+
+/** Serves the dashboard until it is closed. @throws PortInUseError */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const context = contextOf(options);
+  const { launcher = "showrunner" } = options;
+  const folder = await pageFolder();
+  const open = publicPlace(options);
+  const routes: readonly Route[] = [
+    ...readRoutes(context),
+    ...costRoutes(context),
+    ...mediaRoutes(context),
+    ...downloadRoutes(context),
+    ...pickRoutes(context),
+    ...actionRoutes(context),
+    ...resumeRoutes(context),
+    ...reviewRoutes(context),
+    ...operatorLinkRoutes(context, open?.origin ?? null),
+    { method: "GET", path: "/api/gauges", handle: () => context.gauges.read() },
+    welcomeRoute(launcher),
+    ...pageRoutes(folder),
+  ];
+  const host = options.host || "127.0.0.1";
+  const tokens = checkedTokens(options);
+  const headers = securityHeaders(await options.media.linkOrigin());
+  const proxied = proxiedHosts(options.allowHosts);
+  const server = createServer();
+  const port = await listen(server, options.port ?? 0, host);
+  const session = createSession(tokens, port);
+  const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
+  const shared = open?.hosts ?? [];
+  const onDefect = options.onDefect ?? logDefect;
+  const isPublic = ({ headers }: IncomingMessage) => shared.includes(headers.host?.toLowerCase() ?? "");
+  const links = {
+    routes: linkRoutes({ context, folder, isPublic, onDefect }),
+    hosts: [...hosts, ...shared],
+    proxied: [...proxied, ...shared],
+  };
+  server.on("request", (incoming, response) => {
+    const request = { incoming, response, routes, session, hosts, proxied, headers, links };
+    void answer(request).catch((error: unknown) => {
+      if (isByLink(urlOf(incoming)))
+        return sendRefusal(response, refusalFor(error, { audience: "reviewer", report: onDefect }));
+      const refusal = refusalOf(error);
+      if (refusal === null) onDefect(error);
+      const { status, code, message } =
+        refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard.");
+      return fail(request, folder, new Refusal(status, code, withLauncher(message, launcher))).catch(onDefect);
+    });
+  });
+  const origin = `http://${hosts[0]}`;
+  const address = (path: string, token = session.token) => `${origin}${path}?token=${encodeURIComponent(token)}`;
+  return {
+    origin,
+    url: address("/"),
+    viewerUrl: options.viewerToken === undefined ? null : address("/", options.viewerToken),
+    runUrl: (runId) => address(`/runs/${encodeURIComponent(runId)}`),
+    async close() {
+      for (const stream of context.streams) stream.end();
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const logDefect: NonNullable<DashboardOptions["onDefect"]> = (error, reference) => {
+  process.stderr.write(`dashboard: ${reference === undefined ? "" : `${reference}: `}${String(error)}\n`);
+};
+
+function contextOf(options: DashboardOptions): DashboardContext {
+  const { journal, media, pipelines = [], pickedDir = null, loadPipeline = async () => null, reopen } = options;
+  let { show } = options;
+  let renewing: Promise<void> | null = null;
+  const replace = async (open: NonNullable<typeof reopen>) => {
+    show = await open(show);
+    gauges.forgetBalance();
+  };
+  const renew = async () => {
+    if (reopen === undefined || show.service.kind !== "local") return;
+    renewing ??= replace(reopen).finally(() => {
+      renewing = null;
+    });
+    await renewing;
+  };
+  const gauges = new GaugeReader(
+    () => show,
+    () => void renew().catch(() => {}),
+  );
+  return {
+    get show() {
+      return show;
+    },
+    renew,
+    journal,
+    media,
+    cache: new RunCache(journal),
+    drivers: new Drivers(),
+    gauges,
+    pipelines,
+    pickedDir,
+    loadPipeline,
+    streams: new Set(),
+  };
+}
+
+interface Request {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly routes: readonly Route[];
+  readonly session: Session;
+  readonly hosts: readonly string[];
+  readonly proxied: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** What review links lead to, and by which names. */
+  readonly links: Pick<Request, "hosts" | "proxied"> & { readonly routes: ReturnType<typeof linkRoutes> };
+}
+
+async function answer(request: Request): Promise<void> {
+  const { incoming, response, session, headers, links } = request;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  const method = incoming.method ?? "GET";
+  const url = urlOf(incoming);
+  checkSender(method, incoming.headers, isByLink(url) ? links : request);
+  if (url === null) throw notFound("This address");
+  if (isByLink(url)) {
+    response.setHeader("X-Robots-Tag", "noindex, nofollow, noarchive");
+    const { route, params } = routeOf(links.routes, method, url);
+    return sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams }));
+  }
+  const visitor = await visitorOf({ incoming, response, url }, session);
+  if (visitor === null) return;
+  const { route, params } = routeOf(request.routes, method, url);
+  if (route.method === "POST" && visitor.role === "viewer") throw readOnly();
+  const json = () => jsonOf(incoming);
+  sendResult(response, await route.handle({ incoming, response, params, query: url.searchParams, visitor, json }));
+}
+
+function routeOf<R extends Pick<Route, "method" | "path">>(routes: readonly R[], method: string, { pathname }: URL) {
+  for (const route of routes) {
+    const params = route.method === (method === "HEAD" ? "GET" : method) ? matchPath(route.path, pathname) : null;
+    if (params === null) continue;
+    // No store is asked for what can be no run: it may not even take the text.
+    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
+    return { route, params };
+  }
+  throw notFound("This address");
+}
+
+function sendResult(response: ServerResponse, body: unknown): void {
+  if (body !== undefined) sendJson(response, 200, body);
+}
+
+function isByLink(url: URL | null): boolean {
+  return url !== null && (url.pathname === SHARED || url.pathname.startsWith(`${SHARED}/`));
+}
+
+function welcomeRoute(launcher: string): Route {
+  return {
+    method: "GET",
+    path: "/api/visitor",
+    handle: async ({ visitor }): Promise<WelcomeView> => ({ ...visitor, launcher }),
+  };
+}
+
+function readOnly(): Refusal {
+  return new Refusal(403, "READ_ONLY", "This login sees everything and changes nothing; ask somebody who may act.");
+}
+
+/** Null for what is no path. Slashes in its segments stay encoded; every question about the path is asked of this one. */
+function urlOf({ url: target = "/" }: IncomingMessage): URL | null {
+  return target.startsWith("/") && URL.canParse(`http://dashboard${target}`)
+    ? new URL(`http://dashboard${target}`)
+    : null;
+}
+
+/** A person who navigates sees a page; the page itself reads JSON. */
+async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
+  const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
+  if (isPerson && refusal.status === 401) sendLockedPage(response, { isWrong: incoming.method === "POST" });
+  else if (isPerson && refusal.status === 404)
+    await sendFile(incoming, response, { ...pageFile(folder, "index.html")!, status: 404 });
+  else sendRefusal(response, refusal);
+}
+
+function listen(server: ReturnType<typeof createServer>, port: number, host: string): Promise<number> {
+  return new Promise((done, failed) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      failed(error.code === "EADDRINUSE" ? new PortInUseError(port, error) : error);
+    });
+    server.listen(port, host, () => done((server.address() as AddressInfo).port));
+  });
+}

@@ -1,0 +1,78 @@
+import type { StepPhase } from "../../../internal.ts";
+import type { GroupView, StepView } from "./run-wire.ts";
+
+/** What a step must say of itself to be drawn with others. */
+export interface Groupable {
+  readonly path: string;
+  readonly kind: string;
+  readonly model: string | null;
+}
+
+/** Steps that are drawn as one node, or one step by itself. */
+export interface Group<T> {
+  /** The path, with `*` where members differ. */
+  readonly key: string;
+  readonly members: readonly T[];
+  /** Keys of the groups that it needs. */
+  readonly needs: readonly string[];
+}
+
+/** Up to so many steps are drawn one by one. */
+export const MOST_SINGLE = 60;
+const MOST_GROUPS = 150;
+/** Fewer than these are drawn one by one. */
+export const LEAST_MEMBERS = 3;
+
+/** Every step by itself while that can be overlooked; else those that are alike as one. */
+export function groupsOf<T extends Groupable>(
+  steps: readonly T[],
+  isGrouped: boolean,
+  needsOf: (step: T) => readonly string[],
+): readonly Group<T>[] {
+  const found = isGrouped ? alike(steps) : new Map(steps.map((step) => [step.path, [step]]));
+  const home = new Map([...found].flatMap(([key, members]) => members.map(({ path }) => [path, key] as const)));
+  return [...found].map(([key, members]) => {
+    const needs = new Set(members.flatMap((member) => needsOf(member).flatMap((need) => home.get(need) ?? [])));
+    needs.delete(key);
+    return { key, members, needs: [...needs] };
+  });
+}
+
+function alike<T extends Groupable>(steps: readonly T[]): ReadonlyMap<string, readonly T[]> {
+  const byShape = Map.groupBy(steps, ({ path }) => path.replaceAll(/\d+/g, "*"));
+  const groups = byShape.size <= MOST_GROUPS ? byShape : Map.groupBy(steps, coarse);
+  return new Map(
+    [...groups].flatMap(([key, members]): readonly (readonly [string, readonly T[]])[] =>
+      members.length < LEAST_MEMBERS ? members.map((step) => [step.path, [step]]) : [[key, members]],
+    ),
+  );
+}
+
+function coarse({ kind, model, path }: Groupable): string {
+  const nested = path.includes("/") ? `${path.slice(0, path.indexOf("/")).replaceAll(/\d+/g, "*")}/` : "";
+  return `${nested}${model ?? kind} *`;
+}
+
+/** A group with what its steps do. */
+export interface Bundle extends Omit<GroupView, "shown"> {
+  /** Of a large run, some of them. */
+  readonly members: readonly StepView[];
+}
+
+interface Steps {
+  readonly steps: ReadonlyMap<string, StepView>;
+  readonly groups?: readonly GroupView[] | null;
+}
+
+/** What the graph draws; a large run comes in groups already. */
+export function bundlesOf({ steps, groups = null }: Steps, isGrouped: boolean): readonly Bundle[] {
+  if (groups !== null) {
+    return groups.map((group) => ({ ...group, members: group.shown.flatMap((path) => steps.get(path) ?? []) }));
+  }
+  const drawn = [...steps.values()].filter(({ isRemoved }) => !isRemoved);
+  return groupsOf(drawn, isGrouped, ({ needs }) => needs).map((group) => {
+    const phases: { [P in StepPhase]?: number } = {};
+    for (const { phase } of group.members) phases[phase] = (phases[phase] ?? 0) + 1;
+    return { ...group, count: group.members.length, phases };
+  });
+}

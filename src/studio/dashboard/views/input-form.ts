@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import { own } from "../../../core/kit/own.ts";
+import type { Json } from "../../../internal.ts";
+import type { Control, FieldView, OfferedView, StepInputView } from "./action-wire.ts";
+import { cut } from "./truncate.ts";
+
+/** The part of a JSON Schema that decides which control asks for a value. */
+interface Schema {
+  readonly type?: unknown;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** Media kind of an input that is the path of a file. */
+  readonly showrunnerFile?: string;
+}
+
+/** Nested deeper than this, a value is entered as JSON. */
+const MOST_LEVELS = 3;
+
+/** What a pipeline asks for, as a form and as JSON to begin with: defaults, and blanks to be filled in elsewhere. */
+export function inputForm(input: z.ZodType): Pick<OfferedView, "sample" | "fields"> {
+  try {
+    const schema = z.toJSONSchema(input, { io: "input", unrepresentable: "any" }) as Schema;
+    const control = controlOf(schema, MOST_LEVELS);
+    const sample = JSON.stringify(initialValue(schema), null, 2);
+    return { sample, fields: control.type === "group" ? control.fields : null };
+  } catch {
+    return { sample: "{}", fields: null };
+  }
+}
+
+/**
+ * A form for the plain fields of a step's input. Of those that its model knows and the input lacks, it offers what is no
+ * text: that could be an asset's id, which other steps supply.
+ */
+export function stepForm(
+  schema: { readonly properties?: unknown },
+  plain: Readonly<Record<string, Json>>,
+  given: readonly string[],
+): StepInputView {
+  const known = (schema.properties ?? {}) as Readonly<Record<string, Schema>>;
+  const { required = [] } = schema as Schema;
+  const field = (name: string, control: Control): FieldView => {
+    const about = own(known, name)?.description;
+    return {
+      name,
+      description: about === undefined ? null : cut(about, 500),
+      required: required.includes(name),
+      control,
+    };
+  };
+  const present = Object.entries(plain).map(([name, value]) =>
+    field(name, controlOf(own(known, name) ?? schemaOf(value), MOST_LEVELS)),
+  );
+  const more = Object.entries(known).flatMap(([name, one]) => {
+    const control = given.includes(name) ? null : controlOf(one, MOST_LEVELS);
+    return control !== null && SMALL.has(control.type) ? [field(name, control)] : [];
+  });
+  const fields = [...present, ...more];
+  return { fields: fields.length === 0 ? null : fields, why: null, text: JSON.stringify(plain, null, 2) };
+}
+
+const SMALL: ReadonlySet<Control["type"]> = new Set(["number", "switch", "choice"]);
+
+/** How a value is entered that somebody changes; where no schema says more, what it is says it. */
+export function valueControl(value: Json, schema: Json | null): Control {
+  return controlOf(schema === null ? schemaOf(value) : (schema as Schema), MOST_LEVELS);
+}
+
+function schemaOf(value: Json): Schema {
+  if (["string", "number", "boolean"].includes(typeof value)) return { type: typeof value };
+  if (typeof value !== "object" || value === null) return {};
+  if (!Array.isArray(value)) {
+    const properties = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, schemaOf(item)]));
+    return { type: "object", properties, required: Object.keys(value) };
+  }
+  const [first = {}, ...others] = value.map(schemaOf);
+  return others.every((one) => isDeepStrictEqual(one, first)) ? { type: "array", items: first } : {};
+}
+
+function controlOf(schema: Schema, levels: number): Control {
+  if (schema.showrunnerFile !== undefined) return { type: "file", kind: schema.showrunnerFile };
+  const values = choiceOf(schema);
+  if (values !== null) return { type: "choice", values };
+  const { type, minLength = 0, maxLength = null, minimum: min = null, maximum: max = null } = schema;
+  if (type === "string") return { type: "text", minLength, maxLength };
+  if (type === "integer" || type === "number") {
+    // Every integer of the schema language has these bounds; nobody needs to read them.
+    const bounded = (limit: number | null) =>
+      limit !== null && Number.isSafeInteger(limit + Math.sign(limit)) ? limit : null;
+    return { type: "number", isInteger: type === "integer", min: bounded(min), max: bounded(max) };
+  }
+  if (type === "boolean") return { type: "switch" };
+  if (levels === 0) return { type: "json" };
+  if (type === "array" && schema.items !== undefined) {
+    const item = controlOf(schema.items, levels - 1);
+    return { type: "list", item, min: schema.minItems ?? 0, max: schema.maxItems ?? null };
+  }
+  if (type !== "object" || schema.properties === undefined) return { type: "json" };
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties).map(
+    ([name, field]): FieldView => ({
+      name,
+      description: field.description === undefined ? null : cut(field.description, 500),
+      required: required.has(name),
+      control: controlOf(field, levels - 1),
+    }),
+  );
+  return { type: "group", fields };
+}
+
+/** The values of a schema that allows only these; null for any other. */
+function choiceOf(schema: Schema): readonly (string | number)[] | null {
+  const { anyOf } = schema;
+  const values = schema.enum ?? (schema.const !== undefined ? [schema.const] : anyOf?.map((one) => one.const));
+  const isChoice = values?.every((value) => typeof value === "string" || typeof value === "number");
+  return isChoice === true && values!.length > 0 ? (values as (string | number)[]) : null;
+}
+
+function initialValue(schema: Schema): unknown {
+  if (schema.default !== undefined) return schema.default;
+  if (schema.showrunnerFile !== undefined) return "";
+  const choice = choiceOf(schema);
+  if (choice !== null) return choice[0];
+  switch (schema.type) {
+    case "string":
+      return "";
+    case "boolean":
+      return false;
+    case "integer":
+    case "number":
+      return Math.max(schema.minimum ?? 0, 0);
+    case "array":
+      return Array.from({ length: schema.minItems ?? 0 }, () => initialValue(schema.items ?? {}));
+    case "object": {
+      const fields = Object.entries(schema.properties ?? {});
+      const asked = fields.filter(([name, field]) => schema.required?.includes(name) || field.default !== undefined);
+      return Object.fromEntries(asked.map(([name, field]) => [name, initialValue(field)]));
+    }
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,63 @@
+import type { AttemptView, RunView, StepView } from "../../../internal.ts";
+import type { ModelCosts, RunCosts } from "./run-wire.ts";
+
+const MOST_POINTS = 200;
+
+/** What a run cost, steps included that its plan no longer has. */
+export function runCosts({ steps, removed }: RunView): RunCosts {
+  const all = [...steps, ...removed];
+  return { models: modelCosts(all), spent: spentOverTime(all) };
+}
+
+/** Tries of a task cost nothing. */
+export function isBilled({ kind }: AttemptView): boolean {
+  return kind !== "try";
+}
+
+interface Billed {
+  readonly costMicros: number;
+  /** When the service charged it, as near as the journal knows. */
+  readonly at: number;
+}
+
+function billed(steps: readonly StepView[]): readonly Billed[] {
+  return steps.flatMap(({ attempts }) =>
+    attempts.flatMap((attempt): readonly Billed[] => {
+      const { costMicros, submittedAt, sentAt, endedAt } = attempt;
+      const at = submittedAt ?? sentAt ?? endedAt;
+      if (!isBilled(attempt) || costMicros === null || at === null) return [];
+      return [{ costMicros, at }];
+    }),
+  );
+}
+
+/** The dearest first. */
+function modelCosts(steps: readonly StepView[]): readonly ModelCosts[] {
+  const rows = Map.groupBy(
+    steps.filter(({ model }) => model !== null),
+    ({ model }) => model!,
+  );
+  const models = [...rows].map(([name, own]): ModelCosts => {
+    const quotes = own.flatMap(({ quote }) => quote?.costMicros ?? []);
+    return {
+      name,
+      count: own.reduce((sum, { attempts }) => sum + attempts.filter(isBilled).length, 0),
+      quoted: quotes.length === 0 ? null : quotes.reduce((sum, quote) => sum + quote, 0),
+      held: own.reduce((sum, { heldMicros }) => sum + heldMicros, 0),
+      cost: own.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0),
+    };
+  });
+  return models.sort((a, b) => b.cost - a.cost || b.held - a.held);
+}
+
+/** The sum after each charge, thinned out to what a chart can show; the last one is always there. */
+function spentOverTime(steps: readonly StepView[]): RunCosts["spent"] {
+  const charges = [...billed(steps)].filter(({ costMicros }) => costMicros !== 0).sort((a, b) => a.at - b.at);
+  const every = Math.max(1, Math.ceil(charges.length / MOST_POINTS));
+  let sum = 0;
+  const points = charges.map(({ at, costMicros }) => {
+    sum += costMicros;
+    return { at, sumMicros: sum };
+  });
+  return points.filter((_, index) => (points.length - 1 - index) % every === 0);
+}

@@ -1,0 +1,107 @@
+import type { RunView, StepPhase, StepView } from "../../../internal.ts";
+import { kindOfType } from "../../served/index.ts";
+import { groupsOf, LEAST_MEMBERS } from "./groups.ts";
+import type { GroupView, StepCounts } from "./run-wire.ts";
+
+/** A run of more steps is shown by its groups, and its steps as somebody looks at them. */
+export const MOST_WHOLE = 2000;
+const MOST_NOTABLE = 300;
+const MOST_PICTURES = 4;
+
+interface Tally {
+  readonly key: string;
+  readonly count: number;
+  readonly phases: Map<StepPhase, number>;
+  readonly needs: readonly string[];
+  /** Paths of steps that stand for all of it. */
+  readonly first: readonly string[];
+  readonly pictures: string[];
+}
+
+const ended: ReadonlySet<StepPhase> = new Set(["succeeded", "partial", "skipped", "cancelled", "waiting"]);
+const doneOf: Partial<Readonly<Record<StepPhase, keyof StepCounts>>> = {
+  succeeded: "done",
+  partial: "done",
+  failed: "failed",
+  skipped: "skipped",
+  cancelled: "skipped",
+  waiting: "waiting",
+};
+
+/** The steps of a large run counted by group and by what they do; an event changes the counts of its step. */
+export class RunGroups {
+  readonly #groups = new Map<string, Tally>();
+  readonly #groupOf = new Map<string, Tally>();
+  readonly #phases = new Map<string, StepPhase>();
+
+  constructor({ steps }: RunView) {
+    for (const { key, members, needs } of groupsOf(steps, true, ({ plan }) => plan.needs)) {
+      const tally: Tally = {
+        key,
+        count: members.length,
+        phases: new Map(),
+        pictures: [],
+        needs,
+        first: members.slice(0, LEAST_MEMBERS).map(({ path }) => path),
+      };
+      this.#groups.set(key, tally);
+      for (const step of members) {
+        this.#groupOf.set(step.path, tally);
+        this.update(step);
+      }
+    }
+  }
+
+  /** After an event of the step. */
+  update(step: StepView): void {
+    const { path, phase } = step;
+    const tally = this.#groupOf.get(path);
+    if (tally === undefined) return;
+    const before = this.#phases.get(path);
+    if (before !== undefined) tally.phases.set(before, tally.phases.get(before)! - 1);
+    tally.phases.set(phase, (tally.phases.get(phase) ?? 0) + 1);
+    this.#phases.set(path, phase);
+    const isPicture = step.outputs.some(
+      ({ copy }) => copy !== null && /image|video/.test(kindOfType(copy.contentType)),
+    );
+    if (!isPicture || tally.pictures.includes(path)) return;
+    tally.pictures.push(path);
+    if (tally.pictures.length > MOST_PICTURES) tally.pictures.shift();
+  }
+
+  views(): readonly GroupView[] {
+    return [...this.#groups.values()].map(({ key, count, phases, needs, first, pictures }) => {
+      return {
+        key,
+        count,
+        needs,
+        shown: [...first, ...pictures],
+        phases: Object.fromEntries([...phases].filter(([, number]) => number > 0)),
+      };
+    });
+  }
+
+  /** Steps that a page holds from the start: what moves or asks for somebody, and some of each group. */
+  shown(): ReadonlySet<string> {
+    const notable: string[] = [];
+    for (const [path, phase] of this.#phases) {
+      if (!ended.has(phase) && notable.length < MOST_NOTABLE) notable.push(path);
+    }
+    return new Set([
+      ...[...this.#groups.values()].flatMap(({ first, pictures }) => [...first, ...pictures]),
+      ...notable,
+    ]);
+  }
+
+  isIn(path: string, key: string): boolean {
+    return this.#groupOf.get(path)?.key === key;
+  }
+
+  counts(): StepCounts {
+    const counts = { total: this.#phases.size, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
+    for (const { phases } of this.#groups.values()) {
+      for (const [phase, number] of phases) counts[doneOf[phase] ?? "active"] += number;
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,141 @@
+import { listedTags, missing, type RunRow, type RunState, runSummary, type StepState } from "../../../internal.ts";
+import type { MediaView, RunHead, RunSummary, StepCounts } from "./run-wire.ts";
+import { mediaOf } from "./step-view.ts";
+import { cut } from "./truncate.ts";
+
+const MOST_COVERS = 4;
+const MOST_MISSING = 200;
+
+/** A run in the list. */
+export function summaryView(
+  state: RunState,
+  row: Pick<RunRow, "updatedAt" | "status">,
+  counts: StepCounts = countSteps(state),
+): RunSummary {
+  // Another process may have written since the row was read: then a process drives it.
+  const isInterrupted = row.status === "interrupted" && !isResting(state);
+  const { unconfirmedMicros, tags, pause, message, ...same } = runSummary(state, { isInterrupted });
+  return {
+    ...same,
+    tags: listedTags(tagList(tags)),
+    updatedAt: row.updatedAt,
+    pause:
+      pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
+    message: message === null ? null : cut(message, 500),
+    counts,
+    tookMs: state.activeTime.ms,
+    covers: coversOf(state),
+  };
+}
+
+function isResting({ status }: RunState): boolean {
+  return status !== "running" && status !== "planned";
+}
+
+/** A run of which only the row can be read. */
+export function unreadable(
+  { runId, pipeline, title, tags, status, createdAt, updatedAt }: RunRow,
+  why: string,
+): RunSummary {
+  return {
+    id: runId,
+    pipeline,
+    title,
+    tags: listedTags(tagList(tags)),
+    status: status as RunSummary["status"],
+    createdAt,
+    updatedAt,
+    finishedAt: null,
+    spentMicros: 0,
+    heldMicros: 0,
+    budgetMicros: null,
+    quoteMicros: null,
+    pause: null,
+    message: cut(why, 500),
+    next: null,
+    counts: { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 },
+    tookMs: 0,
+    covers: [],
+  };
+}
+
+/** As people write them: `team=video`. */
+export function tagList(tags: RunRow["tags"] = {}): readonly string[] {
+  return Object.entries(tags).map(([key, value]) => `${key}=${value}`);
+}
+
+export interface HeadFacts {
+  readonly row: Pick<RunRow, "updatedAt" | "status">;
+  readonly driveError: string | null;
+  readonly drivenHere: boolean;
+  /** Default: counted. */
+  readonly counts?: StepCounts | undefined;
+}
+
+/** A run as its own screen shows it. */
+export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts): RunHead {
+  const { planned } = state;
+  const summary = summaryView(state, row, counts);
+  return {
+    ...summary,
+    tags: tagList(planned.tags),
+    missing: missing(state, { isInterrupted: summary.status === "interrupted" }).slice(0, MOST_MISSING),
+    seq: state.seq,
+    startedAt: state.startedAt,
+    workingSince: state.activeTime.since,
+    baseUrl: planned.baseUrl,
+    keyId: planned.keyId,
+    outDir: planned.outDir,
+    source: planned.source === null ? null : `${planned.source.file}#${planned.source.exportName}`,
+    maxUnquotedMicros: state.maxUnquotedMicros,
+    jobsAtOnce: planned.limits.total,
+    driveError,
+    drivenHere,
+  };
+}
+
+const countedAs: Readonly<Record<StepState["status"], Exclude<keyof StepCounts, "total">>> = {
+  waiting: "waiting",
+  running: "active",
+  unresolved: "active",
+  succeeded: "done",
+  partial: "done",
+  failed: "failed",
+  skipped: "skipped",
+  cancelled: "skipped",
+};
+
+function countSteps(state: RunState): StepCounts {
+  const { steps } = state.planned.plan;
+  const counts = { total: steps.length, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
+  for (const { path } of steps) counts[countedAs[state.steps[path]!.status]] += 1;
+  return counts;
+}
+
+/** What the pipeline returns first, then what came last; pictures and films only. */
+function coversOf(state: RunState): readonly MediaView[] {
+  const covers = new Map<string, readonly MediaView[]>();
+  let count = 0;
+  for (const path of newestFirst(state)) {
+    const step = state.steps[path];
+    if (covers.has(path) || step === undefined || step.upload !== null || step.status === "waiting") continue;
+    const media = mediaOf(state, step).filter(
+      ({ url, kind }) => url !== null && (kind === "image" || kind === "video"),
+    );
+    covers.set(path, media);
+    count += media.length;
+    if (count >= MOST_COVERS) break;
+  }
+  return [...covers.values()].flat().slice(0, MOST_COVERS);
+}
+
+function* newestFirst({ files, planned }: RunState): Generator<string> {
+  for (const { step } of files) yield step;
+  const { steps } = planned.plan;
+  for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
+}
+
+/** Only addresses that lead to a page; a journal could hold any text. */
+function safeUrl(url: string | null): string | null {
+  return url !== null && /^https?:\/\//i.test(url) ? url : null;
+}

@@ -1,0 +1,106 @@
+import {
+  eventText,
+  type JournalStore,
+  type PlanStep,
+  type RunState,
+  type RunView,
+  type StepView,
+  type StoredEvent,
+  traitsOf,
+} from "../../../internal.ts";
+import type { EventLine, StepDetail } from "./run-wire.ts";
+import { usedMedia } from "./step-view.ts";
+import { cut, cutJson } from "./truncate.ts";
+
+const MOST_LINES = 100;
+const MOST_READ = 10_000;
+const MOST_NEIGHBOURS = 200;
+const MOST_USED = 24;
+
+/** What is said of one step beyond what every list says. `mostText`: characters of each text that are kept. */
+export function stepDetail(
+  { state }: RunView,
+  { path, plan, value }: StepView,
+  {
+    events,
+    usedBy,
+    mostText,
+  }: { readonly events: readonly EventLine[]; readonly usedBy: UsedBy; readonly mostText?: number },
+): StepDetail {
+  const sent = state.steps[path]!.attempts.at(-1)?.input;
+  const { value: input, isCut } = cutJson(sent ?? requested(plan), mostText);
+  return {
+    input,
+    inputIsCut: isCut,
+    uses: usedMedia(state, plan).slice(0, MOST_USED),
+    value: cutJson(value, mostText).value,
+    needs: plan.needs.slice(0, MOST_NEIGHBOURS),
+    usedBy: (usedBy.get(path) ?? []).slice(0, MOST_NEIGHBOURS),
+    events: events.slice(-MOST_LINES),
+  };
+}
+
+const ownFields = new Set(["path", "kind", "needs", "fingerprint", "yields", "policy", "when", "outputs", "model"]);
+
+/** What a step asks for: its input, or the fields of its kind. */
+function requested(plan: PlanStep): unknown {
+  if ("input" in plan && plan.input !== null) return plan.input;
+  // What is to be decided stands above it.
+  if (traitsOf(plan).standsFor.length > 0) return null;
+  const fields = Object.entries(plan).filter(([name, value]) => !ownFields.has(name) && value !== null);
+  return fields.length === 0 ? null : Object.fromEntries(fields);
+}
+
+type UsedBy = ReadonlyMap<string, readonly string[]>;
+
+/** Steps that use a step, by its path. */
+export function usersOf({ state }: RunView): UsedBy {
+  const users = new Map<string, string[]>();
+  for (const { path, needs } of state.planned.plan.steps) {
+    for (const need of needs) {
+      const known = users.get(need);
+      if (known === undefined) users.set(need, [path]);
+      else known.push(path);
+    }
+  }
+  return users;
+}
+
+/** Events of a step. Of very many, those about its start and its end are read, found by their time. */
+export async function eventsOf(
+  journal: JournalStore,
+  { runId, seq }: RunState,
+  step: StepView,
+): Promise<readonly StoredEvent[]> {
+  const isOwn = ({ event }: StoredEvent) => "step" in event && event.step === step.path;
+  if (seq <= MOST_READ) return (await journal.read(runId)).filter(isOwn);
+  const found = new Map<number, StoredEvent>();
+  for (const at of new Set([step.startedAt, step.finishedAt])) {
+    if (at === null) continue;
+    const afterSeq = Math.max(0, (await seqAt(journal, { runId, seq }, at)) - MOST_READ / 2);
+    const events = await journal.read(runId, { afterSeq, limit: MOST_READ });
+    for (const event of events.filter(isOwn)) found.set(event.seq, event);
+  }
+  return [...found.values()];
+}
+
+async function seqAt(
+  journal: JournalStore,
+  { runId, seq }: Pick<RunState, "runId" | "seq">,
+  at: number,
+): Promise<number> {
+  let [low, high] = [0, seq];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const [event] = await journal.read(runId, { afterSeq: middle, limit: 1 });
+    if (event !== undefined && event.at < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** One line of the event log. */
+export function eventLine({ seq, at, event }: StoredEvent): EventLine {
+  const step = "step" in event ? event.step : null;
+  return { seq, at, type: event.type, step, text: cut(eventText(event) ?? "", 300) };
+}

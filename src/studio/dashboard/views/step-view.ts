@@ -1,0 +1,244 @@
+import {
+  type AttemptView as Attempt,
+  comparedParts,
+  type OutputState,
+  outputsOf,
+  type PlanStep,
+  placedFile,
+  type Reference,
+  type RunState,
+  type RunView,
+  referencedValue,
+  referencesOf,
+  refusedBefore,
+  type StepView as Step,
+  type StepState,
+  traitsOf,
+  unresolvedText,
+} from "../../../internal.ts";
+import { kindOfType } from "../../served/index.ts";
+import { blankMedia } from "./blank-media.ts";
+import type { AttemptView, DecisionView, EarlierView, MediaView, RefusedView, StepView } from "./run-wire.ts";
+import { cut, cutJson } from "./truncate.ts";
+
+interface OutputRef {
+  readonly step: string;
+  readonly index: number;
+}
+
+interface Ref {
+  readonly step: string;
+  readonly output: number | "all" | "chosen";
+}
+
+/** The newest of a step. */
+const MOST_COMMENTS = 100;
+
+/** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
+export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
+  const { standsFor: refs, isChoice, subject, decision } = traitsOf(plan);
+  if (refs.length === 0) return null;
+  const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(state, $ref)));
+  const { chosen, approval } = step;
+  const compared = decision === null ? null : comparedParts(state, decision);
+  const pick =
+    chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
+  return {
+    shows: offered.map((ref) => viewAt(state, ref)),
+    values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref) : [])),
+    choose: isChoice,
+    message: subject === null ? null : cut(subject, 2000),
+    approved: approval?.approved ?? null,
+    note: approval?.note == null ? null : cut(approval.note, 2000),
+    pick: pick < 0 ? null : pick,
+    compared: compared?.map((part) => ({ ...part, missing: part.missing && cut(part.missing, 300) })) ?? null,
+    comments: (step.comments ?? []).slice(-MOST_COMMENTS).map(({ text, take, timeMs, at, by }) => {
+      const position = offered.findIndex((one) => one.step === take?.step && one.index === take.index);
+      const name = by === null ? null : cut(by.name, 100);
+      return { text: cut(text, 2000), name, take: position < 0 ? null : position, timeMs, at };
+    }),
+  };
+}
+
+/** A value that a person reads before deciding; long texts are cut. */
+function valueView(state: RunState, ref: Reference["$ref"]): DecisionView["values"] {
+  const value = referencedValue(state, ref);
+  return value === undefined ? [] : [{ step: ref.step, value: cutJson(value, 8000).value }];
+}
+
+/** Available outputs, in the order in which a pick counts them; picks and approvals are resolved to their targets. */
+function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
+  const step = state.steps[ref.step];
+  if (step === undefined) return [];
+  if (step.chosen !== null) return [step.chosen];
+  if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => outputsAt(state, $ref));
+  const there = outputsOf(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
+  const requested = ref.output === "chosen" ? 0 : ref.output;
+  return there
+    .filter(({ index }) => requested === "all" || index === requested)
+    .map(({ index }) => ({ step: ref.step, index }));
+}
+
+function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
+  const step = state.steps[path];
+  const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
+  if (step !== undefined && output !== undefined) return outputView(state, step, output);
+  return { ...blankMedia(path, index), state: "pending" };
+}
+
+/** A step as the page shows it; without a state, as it is planned. */
+export function stepView(state: RunState | null, step: Step): StepView {
+  const { plan, current, attempts, error, outputs, value, chosen, approval, ...same } = step;
+  const own = state?.steps[step.path];
+  const { noun, icon, decision, expansion } = traitsOf(plan);
+  const isVisual = plan.yields === "image" || plan.yields === "video";
+  return {
+    ...same,
+    noun,
+    icon,
+    hasPicture: isVisual && decision === null && expansion === null,
+    yields: plan.yields,
+    needs: state === null ? plan.needs : linksOf(state, plan),
+    reason: own?.status === "unresolved" ? unresolvedText(state!, own) : reasonOf(step),
+    ask: askOf(plan),
+    attempts: attempts.map(attemptView),
+    media: state === null || own === undefined ? [] : mediaOf(state, own),
+    voiceId: outputs.find(({ voiceId }) => voiceId !== null)?.voiceId ?? null,
+    decision: state === null || own === undefined ? null : decisionOf(state, plan, own),
+    refused: state === null || own === undefined ? [] : refusedOf(state, plan),
+    isRemoved: state?.removedSteps.includes(plan) ?? false,
+  };
+}
+
+/**
+ * What a step is drawn behind: an expansion stands before its steps, and what uses it stands behind those that it
+ * returned.
+ */
+function linksOf(state: RunState, plan: PlanStep): readonly string[] {
+  const needs = plan.needs.flatMap((need) => returnedBy(state, need));
+  const within = expansionAround(state, plan.path);
+  const isFirst = within !== null && !needs.some((need) => need.startsWith(`${within}/`));
+  return [...new Set(isFirst ? [within, ...needs] : needs)];
+}
+
+function returnedBy(state: RunState, path: string): readonly string[] {
+  const expanded = state.steps[path]?.expanded ?? [];
+  return expanded.length === 0 ? [path] : expanded.flatMap(({ $ref }) => returnedBy(state, $ref.step));
+}
+
+/** The expansion that this step came from; null for a step that was planned from the start. */
+function expansionAround(state: RunState, path: string): string | null {
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+    const around = path.slice(0, end);
+    if (Object.hasOwn(state.steps, around) && state.steps[around]!.expanded !== null) return around;
+  }
+  return null;
+}
+
+function attemptView({ input, outputs, error, ...attempt }: Attempt): AttemptView {
+  return {
+    ...attempt,
+    error: error === null ? null : { code: error.code, message: cut(error.message, 500), site: error.site ?? null },
+  };
+}
+
+function reasonOf({ reason, status, error }: Step): string | null {
+  const said = reason ?? (status === "failed" ? (error?.message ?? null) : null);
+  return said === null ? null : cut(said, 500);
+}
+
+/** What the step asks for, in short: the first of these that its input has. */
+function askOf(plan: PlanStep): string | null {
+  const { subject } = traitsOf(plan);
+  if (subject !== null) return cut(subject, 200);
+  if (!("input" in plan)) return null;
+  const input = plan.input;
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
+  for (const name of ["prompt", "text", "name"]) {
+    const value = (input as { readonly [name: string]: unknown })[name];
+    if (typeof value === "string") return cut(value, 200);
+  }
+  return null;
+}
+
+/** Everything of a step that a person can look at. */
+export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
+  if (step.upload !== null)
+    return [{ ...blankMedia(step.path, "upload"), ...stored(state, step.path, "upload", step.upload) }];
+  return outputsOf(step)
+    .filter(({ voiceId }) => voiceId === null)
+    .map((output) => outputView(state, step, output));
+}
+
+const MOST_EARLIER = 24;
+
+/** What was made before of what a decision shows, or of the step itself: the results of attempts that were superseded, newest first. */
+export function earlierOf(view: RunView, { path, plan }: Step): readonly EarlierView[] {
+  const { state } = view;
+  const { standsFor } = traitsOf(plan);
+  const paths = standsFor.length === 0 ? [path] : standsFor.flatMap(({ $ref }) => madeBy(state, $ref.step));
+  const found = [...new Set(paths)].flatMap((one) => {
+    const attempts = view.step(one)?.attempts.filter(({ isSuperseded }) => isSuperseded) ?? [];
+    return attempts.flatMap(({ n, outputs }) =>
+      outputs.flatMap(({ index, copy }): readonly EarlierView[] =>
+        copy === null ? [] : [{ ...blankMedia(one, index), ...stored(state, one, index, copy, n), attempt: n }],
+      ),
+    );
+  });
+  return found.toSorted((a, b) => b.attempt - a.attempt).slice(0, MOST_EARLIER);
+}
+
+/** The steps that made what a step passes on, or itself. */
+function madeBy(state: RunState, path: string): readonly string[] {
+  const plan = state.planned.plan.steps.find((step) => step.path === path);
+  const passed = state.steps[path]?.expanded ?? (plan === undefined ? [] : traitsOf(plan).standsFor);
+  return passed.length === 0 ? [path] : passed.flatMap(({ $ref }) => madeBy(state, $ref.step));
+}
+
+function refusedOf(state: RunState, plan: PlanStep): readonly RefusedView[] {
+  return refusedBefore(state, plan.path).map(({ step, reason, shows }) => {
+    const shown = shows.flatMap((output) => {
+      const made = state.steps[output.step];
+      return made?.upload != null ? mediaOf(state, made) : [viewAt(state, output)];
+    });
+    return { step, reason: cut(reason, 1000), shows: shown };
+  });
+}
+
+/** The media that a step's input refers to. */
+export function usedMedia(state: RunState, plan: PlanStep): readonly Pick<MediaView, "step" | "index">[] {
+  const refs = "input" in plan ? referencesOf(plan.input) : [];
+  return refs.flatMap((ref): readonly Pick<MediaView, "step" | "index">[] =>
+    state.steps[ref.step]?.upload != null ? [{ step: ref.step, index: "upload" }] : outputsAt(state, ref),
+  );
+}
+
+export function outputView(state: RunState, { path }: StepState, output: OutputState): MediaView {
+  const { index, status, voiceId, phase, copy, uncopied, error, ...facts } = output;
+  const placed = placedFile(state, path, index);
+  return {
+    ...blankMedia(path, index),
+    ...facts,
+    kind: kindOfType(facts.contentType),
+    state: phase,
+    error: error === null ? null : cut(error.message, 300),
+    name: placed?.name ?? null,
+    file: placed?.file ?? null,
+    ...(copy !== null && stored(state, path, index, copy)),
+  };
+}
+
+type Copy = NonNullable<OutputState["copy"]>;
+
+/** The hash in the address only tells two versions apart; what is sent is looked up in the journal. */
+function stored(
+  { runId }: RunState,
+  step: string,
+  index: MediaView["index"],
+  { contentType, sizeBytes, sha256 }: Copy,
+  attempt?: number,
+) {
+  const query = `v=${sha256.slice(0, 12)}${attempt === undefined ? "" : `&attempt=${attempt}`}`;
+  const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?${query}`;
+  return { kind: kindOfType(contentType), contentType, sizeBytes, sha256, url };
+}

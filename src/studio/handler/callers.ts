@@ -1,0 +1,62 @@
+import { hash } from "node:crypto";
+import { checkTags, formatUsd, InvalidOptionError, parseUsd, type RunRow } from "../../internal.ts";
+import { leftOfBudget, notFound, Refusal } from "../served/index.ts";
+import type { Call, Caller, Context } from "./options.ts";
+
+/** Tag of every run that is started here: the endpoint that it was started at. */
+export const ENDPOINT = "endpoint";
+/** What an endpoint may be called. */
+export const ENDPOINT_NAME = /^[A-Za-z0-9][\w.-]{0,59}$/;
+
+/** @throws InvalidOptionError for what `authorize` must not say: a caller without tags would own every run */
+export function checkedCaller({ tags, budget, ...rest }: Caller): Caller {
+  const checked = checkTags(tags, "tags");
+  const keys = Object.keys(checked);
+  if (keys.length === 0) throw new InvalidOptionError("tags", "authorize must give a caller at least one tag.");
+  if (keys.includes(ENDPOINT)) throw new InvalidOptionError("tags", `${ENDPOINT} is a tag of the handler's own.`);
+  if (budget !== undefined && parseUsd(budget) === null) {
+    throw new InvalidOptionError("budget", `authorize gave ${JSON.stringify(budget)}; write it like "5" or "0.25".`);
+  }
+  return { ...rest, tags, ...(budget !== undefined && { budget }) };
+}
+
+/** The tag over whose runs the caller's budget is kept. */
+export function budgetTag({ tags }: Caller): string {
+  const [[key, value]] = Object.entries(tags) as [[string, string]];
+  return `${key}=${value}`;
+}
+
+/** What is left of the caller's budget, micro-dollars; null without one. */
+export async function leftMicros({ show }: Context, caller: Caller): Promise<number | null> {
+  if (caller.budget === undefined) return null;
+  return leftOfBudget(show, { tag: budgetTag(caller), budgetMicros: parseUsd(caller.budget)! });
+}
+
+export function overBudget(expectedMicros: number, left: number): Refusal {
+  const message = `This is expected to cost ${formatUsd(expectedMicros)} dollars, and ${formatUsd(left)} of your budget are left; ask for less, or for a larger budget.`;
+  return new Refusal(402, "OVER_BUDGET", message);
+}
+
+/** The same caller and key are the same run, whatever process is asked, and no other caller's. */
+export function runIdOf(caller: Caller, key: string): string {
+  return `run-${hash("sha256", JSON.stringify([ownerTags(caller), key])).slice(0, 32)}`;
+}
+
+/** A name for the caller that can be a folder. */
+export function ownerOf(caller: Caller): string {
+  return hash("sha256", JSON.stringify(ownerTags(caller))).slice(0, 16);
+}
+
+function ownerTags({ tags }: Caller) {
+  return Object.entries(tags).toSorted(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** The row of a run that is the caller's; any other is as absent as one that never was. @throws Refusal 404 */
+export async function ownRun({ context, caller, params }: Call): Promise<RunRow> {
+  const row = await context.show.journal.run(params.run!);
+  const isOwn =
+    row !== null &&
+    Object.entries(caller.tags).every(([key, value]) => Object.hasOwn(row.tags, key) && row.tags[key] === value);
+  if (!isOwn) throw notFound("This run");
+  return row;
+}

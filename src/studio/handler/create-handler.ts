@@ -1,0 +1,206 @@
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { cleanText } from "../../core/kit/clean-text.ts";
+import { DAY_MS } from "../../core/kit/duration.ts";
+import { InvalidOptionError, isPipeline, isRunId, readingFor, type Showrunner } from "../../internal.ts";
+import {
+  BusyRefusal,
+  matchPath,
+  notFound,
+  Refusal,
+  refusalFor,
+  reported,
+  Shares,
+  Unplannable,
+} from "../served/index.ts";
+import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME, ownerOf } from "./callers.ts";
+import { EventStreams } from "./event-streams.ts";
+import { openApi } from "./open-api.ts";
+import type { Call, Caller, Context, Endpoint, Handler, HandlerOptions } from "./options.ts";
+import { continueRun, type Route, runRoutes } from "./run-routes.ts";
+import { sendMedia } from "./send-media.ts";
+import { SentFiles } from "./sent-files.ts";
+import { QuoteFirst, startRoutes } from "./start-routes.ts";
+
+const LEAST_SECRET = 16;
+const MOST_MESSAGE = 1_000;
+const MOST_FIELD = 300;
+const DEFAULT_MOST_BYTES = 64 * 1024 * 1024;
+const MOST_KEPT = { caller: 1024 ** 3, all: 16 * 1024 ** 3 };
+/** Of the bodies of all requests that are not answered yet, bytes. */
+const MOST_IN_MEMORY = 128 * 1024 * 1024;
+/** What a request takes beside its body. */
+const REQUEST_BYTES = 64 * 1024;
+
+/**
+ * Pipelines as endpoints of your server: price, start, list, status, events, decisions, files and stop of the caller's own runs.
+ * `show` stays yours to close. @throws InvalidOptionError
+ */
+export function createHandler(show: Showrunner, options: HandlerOptions): Handler {
+  const context = contextOf(show, options);
+  const streams = new EventStreams(context);
+  let document: string | null = null;
+  const openApiRoute: Route = {
+    method: "GET",
+    path: "/openapi.json",
+    async handle() {
+      document ??= JSON.stringify(openApi(context));
+      return new Response(document, { headers: { "Content-Type": "application/json" } });
+    },
+  };
+  const routes = [openApiRoute, ...runRoutes(streams), ...startRoutes];
+  const handler = async (request: Request): Promise<Response> => {
+    try {
+      return withHeaders(await answer(context, routes, request));
+    } catch (error) {
+      return withHeaders(refused(context, error));
+    }
+  };
+  const close = () => {
+    streams.close();
+    context.sent.close();
+  };
+  return Object.assign(handler, { resumeDue: () => resumeDue(context), close });
+}
+
+function contextOf(show: Showrunner, options: HandlerOptions): Context {
+  const {
+    prefix = "",
+    secret = randomBytes(32).toString("base64url"),
+    filesDir = ".showrunner/sent",
+    mostKept = {},
+  } = options;
+  if (secret.length < LEAST_SECRET) throw new InvalidOptionError("secret", `give at least ${LEAST_SECRET} characters.`);
+  if (!/^(\/[\w.~-]+)*$/.test(prefix)) {
+    throw new InvalidOptionError("prefix", `${JSON.stringify(prefix)} is no path; write it like /api/films.`);
+  }
+  return {
+    show,
+    options,
+    prefix,
+    secret,
+    endpoints: endpointsOf(options.pipelines),
+    sent: new SentFiles({
+      folder: resolve(filesDir),
+      show,
+      most: { each: mostKept.caller ?? MOST_KEPT.caller, all: mostKept.all ?? MOST_KEPT.all },
+      now: Date.now,
+    }),
+    memory: new Shares({ all: MOST_IN_MEMORY, what: "requests of yours", retryAfterS: 5 }),
+    quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes of yours", retryAfterS: 3600, lentMs: DAY_MS }),
+    mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
+    mistakes: new Map(),
+    report: options.onDefect ?? ((error, reference) => log(`${reference}: ${String(error)}`)),
+  };
+}
+
+const log = (line: string) => void process.stderr.write(`handler: ${line}\n`);
+
+const RESERVED = ["runs", "media", "openapi.json"];
+
+function endpointsOf(pipelines: HandlerOptions["pipelines"]): ReadonlyMap<string, Endpoint> {
+  const endpoints = new Map<string, Endpoint>();
+  for (const [name, given] of Object.entries(pipelines)) {
+    const endpoint = isPipeline(given) ? { pipeline: given } : (given as Endpoint);
+    if (!ENDPOINT_NAME.test(name) || RESERVED.includes(name)) {
+      const why = `${JSON.stringify(name)} cannot be part of an address; use up to 60 letters, digits, ".", "_" and "-", and none of ${RESERVED.join(", ")}.`;
+      throw new InvalidOptionError("pipelines", why);
+    }
+    if (!isPipeline(endpoint?.pipeline)) throw new InvalidOptionError("pipelines", `${name} is no pipeline.`);
+    endpoints.set(name, endpoint);
+  }
+  return endpoints;
+}
+
+async function answer(context: Context, routes: readonly Route[], request: Request): Promise<Response> {
+  const { pathname, searchParams: query } = new URL(request.url);
+  if (!pathname.startsWith(`${context.prefix}/`)) throw notFound("This address");
+  const path = pathname.slice(context.prefix.length);
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const file = method === "GET" ? matchPath("/media/:run/:name", path) : null;
+  if (file !== null) return sendMedia(context, request, file);
+  const given = await context.options.authorize(request);
+  if (given instanceof Response) return given;
+  if (given === null) throw new Refusal(401, "UNAUTHORIZED", "Say who you are, as this server asks for it.");
+  const caller = callerOf(context, given);
+  for (const route of routes) {
+    const params = route.method === method ? matchPath(route.path, path) : null;
+    if (params === null) continue;
+    // No store is asked for what can be no run: it may not even take the text.
+    if (params.run !== undefined && !isRunId(params.run)) throw notFound("This run");
+    const answered = await readingFor(`caller ${budgetTag(caller)}`, () =>
+      withShare(context, caller, (share) => route.handle({ context, request, caller, params, query, ...share })),
+    );
+    return answered instanceof Response ? answered : Response.json(answered);
+  }
+  throw notFound("This address");
+}
+
+/** What a request may take of memory and disk, given back once it is answered. @throws BusyRefusal */
+async function withShare<T>(
+  { memory, sent, report }: Context,
+  caller: Caller,
+  handle: (share: Pick<Call, "files" | "hold">) => Promise<T>,
+): Promise<T> {
+  const owner = ownerOf(caller);
+  const files = sent.request(owner);
+  let held = 0;
+  const hold = (sizeBytes: number) => {
+    memory.take(owner, sizeBytes);
+    held += sizeBytes;
+  };
+  try {
+    hold(REQUEST_BYTES);
+    return await handle({ files, hold });
+  } finally {
+    memory.free(owner, held);
+    await files.release().catch((error: unknown) => reported(error, report));
+  }
+}
+
+/** A mistake of `authorize` is the operator's: logged once for each of its kinds, however often callers meet it. @throws Refusal 500 */
+function callerOf({ report, mistakes }: Context, given: Caller): Caller {
+  try {
+    return checkedCaller(given);
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error;
+    const reference = mistakes.get(error.option) ?? reported(new AuthorizeError(error), report);
+    mistakes.set(error.option, reference);
+    const message = `This server cannot say what is yours. Quote ${reference} to whoever runs it.`;
+    throw new Refusal(500, "CALLER", message, null, reference);
+  }
+}
+
+/** For the operator's log. */
+class AuthorizeError extends Error {
+  constructor({ message }: InvalidOptionError) {
+    super(
+      `authorize gave a caller that cannot be: ${message} Its requests are answered with 500; this is logged once.`,
+    );
+  }
+}
+
+/** Continues what an earlier process left: runs that were under way, or whose decision came when nobody drove them. */
+async function resumeDue(context: Context): Promise<readonly string[]> {
+  const due = (await context.show.due()).filter(({ tags }) => context.endpoints.has(tags[ENDPOINT] ?? ""));
+  for (const { runId } of due) await continueRun(context, runId);
+  return due.map(({ runId }) => runId);
+}
+
+function refused({ report }: Context, error: unknown): Response {
+  const refusal = refusalFor(error, { audience: "customer", report });
+  const { status, code, message, field, reference } = refusal;
+  const problems = refusal instanceof Unplannable ? { problems: refusal.problems } : {};
+  const quote = refusal instanceof QuoteFirst ? { quote: refusal.quote } : {};
+  // Names of fields and parts are the sender's, and as long as a body.
+  const [text, at] = [cleanText(message, MOST_MESSAGE), field === null ? null : cleanText(field, MOST_FIELD)];
+  const headers = refusal instanceof BusyRefusal ? { "Retry-After": String(refusal.retryAfterS) } : {};
+  const body = { error: { code, message: text, field: at, reference, ...problems, ...quote } };
+  return Response.json(body, { status, headers });
+}
+
+function withHeaders(response: Response): Response {
+  if (!response.headers.has("Cache-Control")) response.headers.set("Cache-Control", "no-store");
+  response.headers.set("X-Content-Type-Options", "nosniff");
+  return response;
+}

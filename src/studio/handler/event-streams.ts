@@ -1,0 +1,143 @@
+import { isRunFinal, type RunRow, type RunState } from "../../internal.ts";
+import { Shares, STREAM_BEAT, STREAM_BEAT_MS, STREAM_HEADERS, STREAM_START } from "../served/index.ts";
+import { budgetTag } from "./callers.ts";
+import type { Call, Context } from "./options.ts";
+import { RunFeed } from "./run-feed.ts";
+
+interface Followed {
+  readonly feed: RunFeed;
+  readers: number;
+}
+
+/** The open streams of events: one reading of a run, however many follow it. */
+export class EventStreams {
+  readonly #context: Context;
+  readonly #followed = new Map<string, Followed>();
+  readonly #shares: Shares;
+
+  constructor(context: Context) {
+    this.#context = context;
+    const each = context.options.mostStreams ?? 1_000;
+    this.#shares = new Shares({ each, all: 10 * each, what: "open streams of yours", retryAfterS: 60 });
+  }
+
+  close(): void {
+    for (const { feed } of this.#followed.values()) feed.close();
+    this.#followed.clear();
+  }
+
+  /** The run's events after that of `Last-Event-ID`, pictures of the run as it changes, and progress. @throws Refusal 429, 503 */
+  open({ request, caller }: Call, row: RunRow): Response {
+    const afterSeq = seenBefore(request, row);
+    const isFinal = isRunFinal(row.status as RunState["status"]);
+    // A browser connects again whenever a stream ends; this answer ends that, as nothing comes any more.
+    if (isFinal && afterSeq === row.lastSeq) return new Response(null, { status: 204 });
+    if (request.method === "HEAD") return new Response(null, { headers: STREAM_HEADERS });
+    const owner = budgetTag(caller);
+    this.#shares.take(owner, 1);
+    const followed = this.#follow(row.runId);
+    const frames = this.#frames(followed.feed, afterSeq, request.signal);
+    const encoder = new TextEncoder();
+    const end = once(() => {
+      this.#shares.free(owner, 1);
+      this.#unfollow(row.runId, followed);
+    });
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          try {
+            const { done, value } = await frames.next();
+            if (done !== true) return controller.enqueue(encoder.encode(value));
+            end();
+            controller.close();
+          } catch (error) {
+            end();
+            controller.error(error);
+          }
+        },
+        async cancel() {
+          end();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    request.signal.addEventListener("abort", end, { once: true });
+    // A reader who left while the run was looked up causes no further event.
+    if (request.signal.aborted) end();
+    return new Response(body, { headers: { ...STREAM_HEADERS, "Cache-Control": "no-store" } });
+  }
+
+  /** Text as it comes. Ends with the run, with the feed, and with the reader. */
+  async *#frames(feed: RunFeed, after: number, signal: AbortSignal): AsyncGenerator<string, void, undefined> {
+    yield STREAM_START;
+    await feed.ready;
+    let seq = after;
+    const shown = { view: 0, progress: 0 };
+    for (;;) {
+      const moved = feed.moved();
+      const events = await feed.after(seq);
+      if (events !== null) {
+        seq = events.seq;
+        yield events.text;
+        continue;
+      }
+      const { view, progress } = feed;
+      const due = [
+        view.version > shown.view ? view.frame : "",
+        progress.version > shown.progress ? progress.frame : "",
+      ];
+      [shown.view, shown.progress] = [view.version, progress.version];
+      const text = due.join("");
+      if (text !== "") yield text;
+      if (feed.isOver || signal.aborted || (text === "" && feed.isShownToEnd && seq >= feed.lastSeq)) return;
+      if (text === "" && (await beatOr(moved, signal))) yield STREAM_BEAT;
+    }
+  }
+
+  #follow(runId: string): Followed {
+    const known = this.#followed.get(runId);
+    const followed =
+      known !== undefined && !known.feed.isOver ? known : { feed: new RunFeed(this.#context, runId), readers: 0 };
+    followed.readers += 1;
+    this.#followed.set(runId, followed);
+    return followed;
+  }
+
+  #unfollow(runId: string, followed: Followed): void {
+    followed.readers -= 1;
+    if (followed.readers > 0) return;
+    followed.feed.close();
+    if (this.#followed.get(runId) === followed) this.#followed.delete(runId);
+  }
+}
+
+/** The number of the last event that the reader has; 0 for none, and for what cannot be one of this run's. */
+function seenBefore(request: Request, { lastSeq }: RunRow): number {
+  const text = request.headers.get("Last-Event-ID") ?? new URL(request.url).searchParams.get("after") ?? "";
+  const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  return seq > lastSeq ? 0 : seq;
+}
+
+/** True when nothing came for a while. */
+async function beatOr(moved: Promise<void>, signal: AbortSignal): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let onAbort = () => {};
+  const beat = new Promise<boolean>((done) => {
+    timer = setTimeout(done, STREAM_BEAT_MS, true);
+    onAbort = () => done(false);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  const isBeat = await Promise.race([moved.then(() => false), beat]);
+  clearTimeout(timer);
+  signal.removeEventListener("abort", onAbort);
+  return isBeat;
+}
+
+function once(then: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    then();
+  };
+}

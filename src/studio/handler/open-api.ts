@@ -1,0 +1,218 @@
+import { z } from "zod";
+import { ownVersion } from "../../core/kit/own-version.ts";
+import { inputSchema } from "./file-fields.ts";
+import type { Context, Endpoint } from "./options.ts";
+
+type Schema = { readonly [keyword: string]: unknown };
+
+const usd = z.string().describe("Decimal of US dollars");
+const mediaShape = z
+  .object({
+    url: z.string().describe("Path of this server that works for an hour at least, with ranges"),
+    kind: z.enum(["image", "video", "audio", "other"]),
+    contentType: z.string(),
+    name: z.string().nullable(),
+    width: z.number().nullable(),
+    height: z.number().nullable(),
+    durationMs: z.number().nullable(),
+  })
+  .describe("A file that the run made");
+const lineShape = z.object({
+  id: z.string(),
+  seq: z.int().describe("Number of its newest event"),
+  pipeline: z.string(),
+  title: z.string(),
+  status: z.enum(["planned", "running", "paused", "interrupted", "succeeded", "partial", "failed", "cancelled"]),
+  createdAt: z.int().describe("Epoch milliseconds"),
+});
+const runShape = lineShape.extend({
+  message: z.string().nullable(),
+  pause: z.string().nullable(),
+  usd: z.object({ quoted: usd.nullable(), spent: usd, held: usd }),
+  finishedAt: z.int().nullable(),
+  stepCount: z.int(),
+  steps: z.array(
+    z.object({
+      path: z.string(),
+      kind: z.string(),
+      phase: z.string(),
+      reason: z.string().nullable(),
+      media: z.array(mediaShape),
+    }),
+  ),
+  waiting: z.array(
+    z.object({
+      step: z.string(),
+      message: z.string().nullable(),
+      media: z.array(mediaShape),
+      values: z.array(z.unknown()),
+      choose: z.boolean(),
+    }),
+  ),
+  outputs: z.record(z.string(), z.unknown()).describe("What the pipeline returns, as far as it exists; files as Media"),
+});
+const quoteShape = z.object({
+  id: z.string().describe("Start with it, once: see the start's `quote`"),
+  maximumUsd: usd.describe("What a run that is started with it may cost at most, without its open steps"),
+  expiresAt: z.int().describe("Epoch milliseconds"),
+  openSteps: z.array(z.string()).describe("Steps whose price nobody knows yet: the run stops there and asks"),
+  usd: z.object({ min: usd, max: usd.nullable().describe("null: open-ended"), expected: usd }),
+  leftUsd: usd.nullable().describe("Of your budget"),
+  expectedMs: z.number().nullable(),
+  stepCount: z.int(),
+});
+const errorShape = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    field: z.string().nullable(),
+    reference: z.string().nullable().describe("Names what the server's own log has of it"),
+    problems: z
+      .array(z.object({ field: z.string().nullable(), step: z.string().nullable(), message: z.string() }))
+      .optional(),
+    quote: quoteShape.optional().describe("What is to be agreed to first"),
+  }),
+});
+const decisionShape = z.object({
+  step: z.string(),
+  approve: z.boolean(),
+  pick: z.int().min(0).optional().describe("Position among what is shown, from 0"),
+  value: z.unknown().optional().describe("What is approved in place of the value that is shown"),
+  note: z.string().max(2000).optional(),
+});
+
+/** The OpenAPI 3.1 document of the endpoints, with the input of each pipeline as its schema says it. */
+export function openApi({ endpoints, prefix }: Context): Schema {
+  const paths = [...endpoints].flatMap(([name, endpoint]) => Object.entries(pathsOf(name, endpoint)));
+  return {
+    openapi: "3.1.0",
+    info: { title: "Pipelines", version: ownVersion() },
+    servers: [{ url: prefix === "" ? "/" : prefix }],
+    paths: { ...Object.fromEntries(paths), ...runPaths() },
+    components: {
+      schemas: {
+        ...Object.fromEntries(
+          [...endpoints].map(([name, { pipeline }]) => [inputName(name), bundled(name, pipeline.input)]),
+        ),
+        Run: plain(runShape),
+        RunLine: plain(lineShape),
+        Media: plain(mediaShape),
+        Quote: plain(quoteShape),
+        Decision: plain(decisionShape),
+        Error: plain(errorShape),
+      },
+    },
+  };
+}
+
+function pathsOf(name: string, { pipeline }: Endpoint): Schema {
+  const body = (more: Schema) => {
+    const schema = { type: "object", properties: { input: ref(inputName(name)), ...more } };
+    return { required: true, content: { "application/json": { schema }, "multipart/form-data": { schema } } };
+  };
+  const title = { tags: [pipeline.name] };
+  const key = {
+    name: "Idempotency-Key",
+    in: "header",
+    required: true,
+    schema: { type: "string", minLength: 1, maxLength: 200 },
+  };
+  const more = {
+    quote: { type: "string", description: "The quote that was agreed to; a new run needs one" },
+    agree: { type: "string", description: "What a run that is there may cost: agrees to prices that it paused for" },
+    budget: { type: "string" },
+    title: { type: "string", maxLength: 120 },
+  };
+  return {
+    [`/${name}/quote`]: {
+      post: {
+        ...title,
+        summary: "Price it. Spends nothing",
+        requestBody: body({}),
+        responses: answers("200", "Quote"),
+      },
+    },
+    [`/${name}/runs`]: {
+      post: {
+        ...title,
+        summary: "Start it. The same key is the same run",
+        parameters: [key],
+        requestBody: body(more),
+        responses: { ...answers("201", "Run"), ...answers("200", "Run") },
+      },
+    },
+  };
+}
+
+function runPaths(): Schema {
+  const run = { name: "run", in: "path", required: true, schema: { type: "string" } };
+  const query = (name: string, schema: Schema) => ({ name, in: "query", schema });
+  const list = { type: "object", properties: { runs: { type: "array", items: ref("RunLine") } }, required: ["runs"] };
+  const decision = { required: true, content: { "application/json": { schema: ref("Decision") } } };
+  const stream = {
+    description: "Server-sent events: event, run, progress",
+    content: { "text/event-stream": { schema: { type: "string" } } },
+  };
+  const lastSeen = { name: "Last-Event-ID", in: "header", schema: { type: "string" } };
+  return {
+    "/runs": {
+      get: {
+        summary: "Your runs, newest first",
+        parameters: [
+          query("pipeline", { type: "string" }),
+          query("limit", { type: "integer", maximum: 200 }),
+          query("before", { type: "integer" }),
+        ],
+        responses: { ...failures, 200: { description: "OK", content: { "application/json": { schema: list } } } },
+      },
+    },
+    "/runs/{run}": { parameters: [run], get: { summary: "A run", responses: answers("200", "Run") } },
+    "/runs/{run}/events": {
+      parameters: [run],
+      get: { summary: "What happens, as it happens", parameters: [lastSeen], responses: { ...failures, 200: stream } },
+    },
+    "/runs/{run}/decisions": {
+      parameters: [run],
+      post: { summary: "Approve or reject what waits", requestBody: decision, responses: answers("200", "Run") },
+    },
+    "/runs/{run}/stop": {
+      parameters: [run],
+      post: {
+        summary: "Start nothing more",
+        requestBody: { content: { "application/json": { schema: { type: "object" } } } },
+        responses: answers("200", "Run"),
+      },
+    },
+  };
+}
+
+const failures = { default: { description: "Refused", content: { "application/json": { schema: ref("Error") } } } };
+
+function answers(status: string, name: string): Schema {
+  return { ...failures, [status]: { description: "OK", content: { "application/json": { schema: ref(name) } } } };
+}
+
+function ref(name: string): Schema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function inputName(name: string): string {
+  return `${name}.input`;
+}
+
+function plain(schema: z.ZodType): Schema {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" });
+  return rest;
+}
+
+/** An input's schema, whose own references lead to where it stands in the document; callers give a file by its URL or as a part. */
+function bundled(name: string, input: z.ZodType): Schema {
+  const { $schema: _, ...rest } = inputSchema(input);
+  const text = JSON.stringify(rest).replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${inputName(name)}`);
+  return JSON.parse(text, (_key, value: unknown) => {
+    const kind = typeof value === "object" && value !== null && "showrunnerFile" in value ? value.showrunnerFile : null;
+    if (kind === null) return value;
+    const description = `A file (${kind}): its https URL, or in a form the part that is named after this field`;
+    return { type: "string", format: "uri", description };
+  }) as Schema;
+}

@@ -1,0 +1,184 @@
+import { RunView as Folded, isRunFinal, loadRun, type StoredEvent, statusNow } from "../../internal.ts";
+import { streamFrame } from "../served/index.ts";
+import { eventView } from "./event-view.ts";
+import type { Context } from "./options.ts";
+import { runView } from "./run-view.ts";
+
+/** Events that are kept as text: whoever is further behind reads the journal. */
+const MOST_FRAMES = 500;
+const READ_AT_ONCE = 500;
+/** How often progress is read, which has no events, and whether a process still drives the run, milliseconds. */
+const LOOK_MS = 1_000;
+/** Between two whole pictures of a run, milliseconds for each of its steps, and at least. */
+const VIEW_MS_PER_STEP = 5;
+const LEAST_VIEW_MS = 250;
+
+/** The newest of something that only its newest state matters of. */
+interface Latest {
+  readonly frame: string;
+  readonly version: number;
+}
+
+/**
+ * One run, read once for all who follow it. Readers pull: a slow one reads from the journal what is no longer kept here, so
+ * nothing is kept for anybody.
+ */
+export class RunFeed {
+  readonly #context: Context;
+  readonly #runId: string;
+  readonly #stop = new AbortController();
+  readonly #frames: { readonly seq: number; readonly text: string }[] = [];
+  #folded: Folded | null = null;
+  #view: Latest = { frame: "", version: 0 };
+  #progress: Latest = { frame: "", version: 0 };
+  #isInterrupted = false;
+  #isOver = false;
+  #shownSeq = 0;
+  #viewDueAt = 0;
+  #viewTimer: ReturnType<typeof setTimeout> | undefined;
+  #looks: ReturnType<typeof setInterval> | undefined;
+  #moved = Promise.withResolvers<void>();
+  /** Settles once readers can begin. */
+  readonly ready: Promise<void>;
+
+  constructor(context: Context, runId: string) {
+    this.#context = context;
+    this.#runId = runId;
+    this.ready = this.#begin();
+    this.ready.then(
+      () => void this.#run().catch(() => this.close()),
+      () => this.close(),
+    );
+  }
+
+  close(): void {
+    this.#isOver = true;
+    clearInterval(this.#looks);
+    clearTimeout(this.#viewTimer);
+    this.#stop.abort();
+    this.#tell();
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  get view(): Latest {
+    return this.#view;
+  }
+
+  get progress(): Latest {
+    return this.#progress;
+  }
+
+  /** The run is at its end, and the picture says so. */
+  get isShownToEnd(): boolean {
+    const { state } = this.#folded!;
+    return isRunFinal(state.status) && this.#shownSeq === state.seq;
+  }
+
+  get lastSeq(): number {
+    return this.#folded?.state.seq ?? 0;
+  }
+
+  /** Settles when there is more. */
+  moved(): Promise<void> {
+    return this.#moved.promise;
+  }
+
+  /** Text of events after `afterSeq`, in order, as many as come at once; null where there are none yet. */
+  async after(afterSeq: number): Promise<{ readonly text: string; readonly seq: number } | null> {
+    if (afterSeq >= this.lastSeq) return null;
+    const [first] = this.#frames;
+    if (first !== undefined && first.seq <= afterSeq + 1) {
+      const due = this.#frames.slice(afterSeq + 1 - first.seq);
+      return { text: due.map(({ text }) => text).join(""), seq: due.at(-1)!.seq };
+    }
+    const events = await this.#context.show.journal.read(this.#runId, { afterSeq, limit: READ_AT_ONCE });
+    const upTo = events.filter(({ seq }) => seq <= this.lastSeq);
+    return upTo.length === 0 ? null : { text: upTo.map(frameOf).join(""), seq: upTo.at(-1)!.seq };
+  }
+
+  async #begin(): Promise<void> {
+    const { journal } = this.#context.show;
+    this.#folded = new Folded(await loadRun(journal, this.#runId));
+    await this.#look();
+    this.#show();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    this.#looks = setInterval(() => void this.#checkLiveness(), LOOK_MS);
+    for (;;) {
+      const added = await this.#read();
+      if (added > 0) this.#tell();
+      if (added === READ_AT_ONCE) continue;
+      if (added > 0) this.#showInTime();
+      const { journal } = this.#context.show;
+      if (signal.aborted) return;
+      await journal.waitForChange(this.#runId, this.lastSeq, signal);
+    }
+  }
+
+  async #read(): Promise<number> {
+    const { journal } = this.#context.show;
+    const events = await journal.read(this.#runId, { afterSeq: this.lastSeq, limit: READ_AT_ONCE });
+    for (const stored of events) {
+      this.#folded!.add(stored);
+      this.#frames.push({ seq: stored.seq, text: frameOf(stored) });
+    }
+    if (this.#frames.length > 2 * MOST_FRAMES) this.#frames.splice(0, this.#frames.length - MOST_FRAMES);
+    return events.length;
+  }
+
+  /** What follows at once is shown with it; a large run is not drawn anew with every event. */
+  #showInTime(): void {
+    const now = Date.now();
+    const everyMs = Math.max(LEAST_VIEW_MS, VIEW_MS_PER_STEP * this.#folded!.state.planned.plan.steps.length);
+    if (now >= this.#viewDueAt) {
+      this.#viewDueAt = now + everyMs;
+      return this.#show();
+    }
+    this.#viewTimer ??= setTimeout(() => {
+      this.#viewTimer = undefined;
+      this.#viewDueAt = Date.now() + everyMs;
+      if (!this.#isOver) this.#show();
+    }, this.#viewDueAt - now);
+  }
+
+  #show(): void {
+    const view = runView(this.#context, this.#folded!, this.#isInterrupted);
+    this.#shownSeq = view.seq;
+    this.#view = { frame: streamFrame("run", view), version: this.#view.version + 1 };
+    this.#tell();
+  }
+
+  async #checkLiveness(): Promise<void> {
+    const before = this.#isInterrupted;
+    await this.#look().catch(() => {});
+    if (this.#isInterrupted !== before && !this.#isOver) this.#show();
+  }
+
+  async #look(): Promise<void> {
+    const { journal } = this.#context.show;
+    const row = await journal.run(this.#runId);
+    if (row === null) return this.close();
+    this.#isInterrupted = statusNow(row, Date.now()).status === "interrupted";
+    const progress = await journal.progress(this.#runId);
+    const shown = progress.map(({ step, fraction, estimatedCompletionAt: endsAt }) => ({ step, fraction, endsAt }));
+    const frame = shown.length === 0 ? "" : streamFrame("progress", shown);
+    if (frame === this.#progress.frame) return;
+    this.#progress = { frame, version: this.#progress.version + 1 };
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#moved.resolve();
+    this.#moved = Promise.withResolvers();
+  }
+}
+
+function frameOf(stored: StoredEvent): string {
+  return streamFrame("event", eventView(stored), stored.seq);
+}

@@ -1,0 +1,131 @@
+import {
+  RunView as Folded,
+  foresee,
+  type Json,
+  loadRun,
+  parseUsd,
+  type ResumeOptions,
+  type RunRow,
+  type RunState,
+  statusNow,
+} from "../../internal.ts";
+import type { RunView } from "../browser/index.ts";
+import { badRequest, optionalPosition, optionalText, Refusal, reported, textField } from "../served/index.ts";
+import { budgetTag, ENDPOINT, ENDPOINT_NAME, leftMicros, ownRun } from "./callers.ts";
+import type { EventStreams } from "./event-streams.ts";
+import type { Call, Context, Endpoint } from "./options.ts";
+import { jsonBody } from "./read-body.ts";
+import { refusePaths } from "./read-input.ts";
+import { runLine, runView } from "./run-view.ts";
+
+const MOST_LISTED = 200;
+
+/** A route answers with what is sent as JSON, or with a response of its own. */
+export interface Route {
+  readonly method: "GET" | "POST";
+  /** Below the prefix, with `:name` for parts that vary. */
+  readonly path: string;
+  handle(call: Call): Promise<unknown>;
+}
+
+/** Runs that are there: what callers see of theirs, and do to them. */
+export function runRoutes(streams: EventStreams): readonly Route[] {
+  return [
+    { method: "GET", path: "/runs", handle: list },
+    { method: "GET", path: "/runs/:run", handle: async (call) => viewOf(call.context, await ownRun(call)) },
+    { method: "GET", path: "/runs/:run/events", handle: async (call) => streams.open(call, await ownRun(call)) },
+    { method: "POST", path: "/runs/:run/decisions", handle: decide },
+    { method: "POST", path: "/runs/:run/stop", handle: stop },
+  ];
+}
+
+export async function viewOf(context: Context, { runId }: Pick<RunRow, "runId">): Promise<RunView> {
+  const { journal } = context.show;
+  const row = await journal.run(runId);
+  const isInterrupted = row !== null && statusNow(row, Date.now()).status === "interrupted";
+  const state = await loadRun(journal, runId);
+  const { seq } = state;
+  // What was decided just now counts, also before whoever drives the run has read it.
+  return { ...runView(context, new Folded(foresee(state, await journal.inbox(runId))), isInterrupted), seq };
+}
+
+async function list({ context, caller, query }: Call) {
+  const limit = wholeNumber(query, "limit") ?? 50;
+  const before = wholeNumber(query, "before");
+  const pipeline = query.get("pipeline");
+  if (pipeline !== null && !ENDPOINT_NAME.test(pipeline)) return { runs: [] };
+  const tags = { ...caller.tags, ...(pipeline !== null && { [ENDPOINT]: pipeline }) };
+  const runs = await context.show.runs({ tags, limit: Math.min(limit, MOST_LISTED), before });
+  return { runs: runs.map(runLine) };
+}
+
+function wholeNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (!/^\d{1,15}$/.test(text)) throw badRequest(`${name} must be a whole number from 0.`, name);
+  return Number(text);
+}
+
+/** Records the decision; continues the run where no process drives it. */
+async function decide(call: Call): Promise<RunView> {
+  const { context, caller } = call;
+  const row = await ownRun(call);
+  if (caller.mayDecide === false)
+    throw new Refusal(403, "READ_ONLY", "Decisions are not yours to make; ask somebody who may.");
+  const body = await jsonBody(call);
+  const step = textField(body, "step");
+  const { approve, value } = body;
+  if (typeof approve !== "boolean") throw badRequest("approve must be true or false.", "approve");
+  // What is approved in place of what was made is an input like any other.
+  refusePaths(value, "value");
+  const note = optionalText(body, "note", 2000);
+  const by = caller.name === undefined ? undefined : { name: caller.name, verified: true };
+  const pick = optionalPosition(body, "pick");
+  if (approve) await context.show.approve(row.runId, step, { pick, note, by, value: value as Json | undefined });
+  else await context.show.reject(row.runId, step, { note, by });
+  await continueRun(context, row.runId, await budgetNow(call, row));
+  return viewOf(context, row);
+}
+
+/** The caller's budget as it is now, for a run that was started under one. */
+async function budgetNow({ context, caller }: Call, { runId }: RunRow): Promise<string | undefined> {
+  const { planned } = await loadRun(context.show.journal, runId);
+  // One who decides on a run of somebody else's budget has no say in that.
+  const isShared = planned.budgetTag === budgetTag(caller) && (await leftMicros(context, caller)) !== null;
+  return isShared && parseUsd(caller.budget!) !== planned.budgetMicros ? caller.budget : undefined;
+}
+
+async function stop(call: Call): Promise<RunView> {
+  await jsonBody(call);
+  const row = await ownRun(call);
+  await call.context.show.stop(row.runId);
+  return viewOf(call.context, row);
+}
+
+/** Sees to it that somebody drives the run, if nobody does. */
+export async function continueRun(context: Context, runId: string, budget?: string): Promise<void> {
+  const { show, options } = context;
+  if (options.engine !== undefined) return options.engine.wake(runId);
+  const state = await loadRun(show.journal, runId);
+  const endpoint = endpointOf(context, state);
+  const how: ResumeOptions = { budget, ...(endpoint !== null && { pipeline: endpoint.pipeline, compare: false }) };
+  try {
+    drive(context, await show.resume(runId, how));
+  } catch (error) {
+    reported(error, context.report);
+  }
+}
+
+/** Lets it run; what ends it unexpectedly is reported, unless another process drives it. */
+export function drive({ report }: Context, handle: { result(): Promise<unknown> }): void {
+  handle.result().catch((error: unknown) => {
+    if ((error as { readonly code?: unknown }).code !== "RUN_BUSY") reported(error, report);
+  });
+}
+
+/** The endpoint that a run was started at; null for one that this handler does not have. */
+export function endpointOf({ endpoints }: Context, { planned }: RunState): Endpoint | null {
+  const name = planned.tags?.[ENDPOINT];
+  const endpoint = name === undefined ? undefined : endpoints.get(name);
+  return endpoint?.pipeline.name === planned.plan.pipeline ? endpoint : null;
+}

@@ -1,0 +1,148 @@
+import { formatUsd, loadRun, openSteps, parseUsd, type Quote, QuoteRefusedError } from "../../internal.ts";
+import type { QuoteView } from "../browser/index.ts";
+import { badRequest, inputChanges, notFound, optionalText, Refusal, reported, unplannable } from "../served/index.ts";
+import { budgetTag, ENDPOINT, leftMicros, overBudget, runIdOf } from "./callers.ts";
+import type { Call, Endpoint } from "./options.ts";
+import { readInput } from "./read-input.ts";
+import { drive, type Route, viewOf } from "./run-routes.ts";
+
+/** Pipelines as endpoints: their price, and their start. */
+export const startRoutes: readonly Route[] = [
+  { method: "POST", path: "/:endpoint/quote", handle: quote },
+  { method: "POST", path: "/:endpoint/runs", handle: start },
+];
+
+interface Priced {
+  readonly endpoint: Endpoint;
+  readonly input: unknown;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** What the pipeline's uploads may read. */
+  readonly filesFrom: readonly string[];
+  readonly quote: Quote;
+}
+
+async function priced(call: Call): Promise<Priced> {
+  const { context, params, files } = call;
+  const endpoint = context.endpoints.get(params.endpoint!);
+  if (endpoint === undefined) throw notFound("This pipeline");
+  const { input, body } = await readInput(call, endpoint);
+  const filesFrom = [...(endpoint.files ?? []), ...files.paths];
+  const { maxUnquoted } = endpoint;
+  context.quotes.lend(files.owner, Date.now());
+  files.mayBeCopied = true;
+  const quoted = await context.show.quote(endpoint.pipeline, input, { maxUnquoted, filesFrom });
+  if (!quoted.ok) throw unplannable(quoted.problems, { audience: "customer", report: context.report });
+  return { endpoint, input, body, filesFrom, quote: quoted };
+}
+
+async function quote(call: Call): Promise<QuoteView> {
+  return quoteView(call, (await priced(call)).quote);
+}
+
+async function quoteView({ context, caller, files }: Call, quote: Quote): Promise<QuoteView> {
+  const { min, max } = quote.totalMicros;
+  await files.keepFor({ until: quote.expiresAt! });
+  const left = await leftMicros(context, caller);
+  return {
+    id: quote.id!,
+    maximumUsd: quote.maximumUsd!,
+    expiresAt: quote.expiresAt!,
+    openSteps: openSteps(quote.prices),
+    usd: { min: formatUsd(min), max: max === null ? null : formatUsd(max), expected: formatUsd(quote.expectedMicros) },
+    leftUsd: left === null ? null : formatUsd(left),
+    expectedMs: quote.forecastMs,
+    stepCount: quote.plan!.steps.length,
+  };
+}
+
+const KEY = /^[\x21-\x7e]{1,200}$/;
+
+/** Starts a run, or answers with that of the same key; continues it where it is paused or interrupted. */
+async function start(call: Call): Promise<Response> {
+  const { context, caller, params, request, files } = call;
+  const key = request.headers.get("Idempotency-Key") ?? "";
+  if (!KEY.test(key)) {
+    const message =
+      "Idempotency-Key: send a header of your own for each run, 1 to 200 characters; the same key is the same run.";
+    throw badRequest(message, "Idempotency-Key");
+  }
+  const { endpoint, input, body, filesFrom, quote } = await priced(call);
+  const id = runIdOf(caller, key);
+  const { show, options } = context;
+  const isThere = (await show.journal.run(id)) !== null;
+  const agreed = optionalText(body, "quote", 100);
+  if (!isThere) await refuseOverBudget(call, quote);
+  if (!isThere && agreed === undefined) {
+    const message = `quote: this costs at most ${quote.maximumUsd} dollars; nothing was started. Start it with the id of its quote once that is agreed to.`;
+    throw new QuoteFirst(428, "QUOTE_NEEDED", message, await quoteView(call, quote));
+  }
+  const how = {
+    id,
+    title: optionalText(body, "title", 120),
+    tags: { ...caller.tags, [ENDPOINT]: params.endpoint! },
+    ...budgetOf(call, body, agreed),
+    quote: agreed,
+    agree: optionalText(body, "agree", 20),
+    maxUnquoted: endpoint.maxUnquoted,
+    filesFrom,
+    source: endpoint.source,
+  };
+  // Before the run is there: should this process die, or its engine not be reached, the run still finds its files.
+  await files.keepFor({ run: id });
+  try {
+    if (options.engine === undefined) drive(context, await show.run(endpoint.pipeline, input, how));
+    else await options.engine.wake((await show.start(endpoint.pipeline, input, how)).id);
+  } catch (error) {
+    if (!(error instanceof QuoteRefusedError)) throw error;
+    const message = `quote: ${inputChanges(error) ?? "it no longer holds"}. Nothing was started; this costs at most ${quote.maximumUsd} dollars now.`;
+    throw new QuoteFirst(409, error.code, message, await quoteView(call, quote));
+  } finally {
+    await keepNamed(call, id).catch((error: unknown) => reported(error, context.report));
+  }
+  const view = await viewOf(context, { runId: id });
+  return Response.json(view, { status: isThere ? 200 : 201, headers: { Location: `${context.prefix}/runs/${id}` } });
+}
+
+/** The run keeps the files that its own input names: one of the same key may have been started with another input, or none may be there. */
+async function keepNamed({ context, files }: Call, run: string): Promise<void> {
+  if (files.paths.size === 0) return;
+  const { journal } = context.show;
+  const isThere = (await journal.run(run)) !== null;
+  const named = isThere ? textsIn((await loadRun(journal, run)).planned.input) : [];
+  await files.keepOnly(run, new Set(named));
+}
+
+/** Refused before the run is written down; that parallel starts pass here together is caught as each reserves its money. */
+async function refuseOverBudget({ context, caller }: Call, { expectedMicros }: Quote): Promise<void> {
+  const left = await leftMicros(context, caller);
+  if (left !== null && expectedMicros > left) throw overBudget(expectedMicros, left);
+}
+
+/** That of the caller over all their runs, else that of the run: what the start names, or what was agreed to. @throws Refusal 400 */
+function budgetOf({ caller }: Call, body: Priced["body"], agreed: string | undefined) {
+  const budget = optionalText(body, "budget", 20);
+  if (caller.budget !== undefined) {
+    if (budget === undefined) return { budget: caller.budget, budgetTag: budgetTag(caller) };
+    throw badRequest("budget: yours is kept over all your runs; leave it out.", "budget");
+  }
+  if (budget === undefined && agreed !== undefined) return {};
+  if (budget === undefined || parseUsd(budget) === null) {
+    throw badRequest('budget: say what the run may cost at most, in dollars, such as "1.50".', "budget");
+  }
+  return { budget };
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) yield* textsIn(inner);
+}
+
+/** Somebody has to agree to this quote first. */
+export class QuoteFirst extends Refusal {
+  readonly quote: QuoteView;
+
+  constructor(status: 409 | 428, code: string, message: string, quote: QuoteView) {
+    super(status, code, message, "quote");
+    this.quote = quote;
+  }
+}

@@ -1,0 +1,48 @@
+import { cleanText } from "../../core/kit/clean-text.ts";
+import type { OpenDecision } from "../../internal.ts";
+import type { Decision } from "./options.ts";
+import type { Person } from "./person.ts";
+import type { AgentSession } from "./session.ts";
+
+const LONGEST_QUESTION = 500;
+
+/** What the person says, whatever the agent proposes; a changed value is the agent's, and they see it. */
+export async function askedOf(
+  person: Person,
+  { runId, step, message: question, takes }: OpenDecision & { readonly runId: string },
+  proposed: Decision | null,
+): Promise<Decision> {
+  const about = question === null ? "" : `: ${cleanText(question, LONGEST_QUESTION)}`;
+  const message = `Run ${runId} waits for your decision on ${step}${proposed === null ? about : `. ${proposalOf(proposed)}`}`;
+  const pick = proposed?.pick;
+  const said = await person.ask(message, {
+    decision: { type: "string", title: "Decision", enum: ["approve", "reject"] },
+    ...(takes !== null && {
+      pick: {
+        ...{ type: "integer", title: "Number of the one chosen", minimum: 1, maximum: takes },
+        ...(pick !== undefined && pick <= takes && { default: pick }),
+      },
+    }),
+    note: { type: "string", title: "Note", maxLength: 500 },
+  });
+  return {
+    decision: said["decision"] === "approve" ? "approve" : "reject",
+    pick: typeof said["pick"] === "number" ? said["pick"] : pick,
+    note: typeof said["note"] === "string" && said["note"] !== "" ? said["note"] : undefined,
+    value: proposed?.value,
+  };
+}
+
+function proposalOf({ decision, pick, value }: Decision): string {
+  const choice = pick === undefined ? "" : `, number ${pick}`;
+  const changed = value === undefined ? "" : `, with this in place of what is shown: ${JSON.stringify(value)}`;
+  return `The agent proposes: ${decision}${choice}${changed}`;
+}
+
+/** Asks the person for every decision that the run waits for, one after the other. @throws ToolError where they do not answer */
+export async function askAll(session: AgentSession, runId: string, person: Person): Promise<void> {
+  for (const open of await session.waiting(runId)) {
+    await session.refuseBeyondLimits(runId);
+    await session.decide(open, await askedOf(person, open, null));
+  }
+}

@@ -1,0 +1,44 @@
+import type { JournalStore, Json, MediaStore, Pipeline, Showrunner } from "../../internal.ts";
+
+/** A pipeline that agents may plan and, under a budget, run. */
+export interface AgentPipeline {
+  /** Unique. */
+  readonly name: string;
+  readonly pipeline: Pipeline;
+  readonly source: { readonly file: string; readonly exportName: string };
+}
+
+/** What is said of a step that waits; a value is what is approved in place of the one that is shown. */
+export interface Decision {
+  readonly decision: "approve" | "reject";
+  /** From 1. */
+  readonly pick?: number | undefined;
+  readonly note?: string | undefined;
+  readonly value?: Json | undefined;
+}
+
+/** What a person has allowed agents to do. */
+export interface McpOptions {
+  readonly show: Showrunner;
+  readonly journal: JournalStore;
+  readonly media: MediaStore;
+  readonly pipelines: readonly AgentPipeline[];
+  /** The folder that files named by an input must lie in. */
+  readonly filesDir: string;
+  /**
+   * The most that runs may cost that agents start while this server runs, micro-dollars; null: none may be started. `show` has it
+   * as a cap on their tag, with what they had cost before.
+   */
+  readonly budgetMicros: number | null;
+  /** What runs of agents had cost before. Default 0. */
+  readonly beforeMicros?: number | undefined;
+  /** The most that one of them may cost; null: its quote. */
+  readonly runBudgetMicros: number | null;
+  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  readonly allowApprove: boolean;
+  /** Whether the agent's program may ask the person at its side for decisions, and for a run above what is set for each. */
+  readonly mayAsk: boolean;
+  /** A line for the person who started the server. */
+  readonly log: (text: string) => void;
+}

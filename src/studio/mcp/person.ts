@@ -1,0 +1,79 @@
+import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import {
+  type ElicitRequestFormParams,
+  ErrorCode,
+  McpError,
+  RELATED_TASK_META_KEY,
+} from "@modelcontextprotocol/sdk/types.js";
+import { cleanText } from "../../core/kit/clean-text.ts";
+import { CallerError } from "../../core/kit/errors.ts";
+import { ToolError } from "./tool-error.ts";
+
+/** The person at the agent's side, whom its program asks in our words; the model answers nothing. */
+export interface Person {
+  /** What they filled in; throws {@link ToolError} where they say no, or nothing. */
+  ask(message: string, fields: Fields): Promise<Readonly<Record<string, unknown>>>;
+}
+
+type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
+
+/** People think, and look at pictures first. */
+const TIMEOUT_MS = 10 * 60_000;
+const LONGEST_MESSAGE = 2_000;
+
+/** What says that a message belongs to a task. */
+export function ofTask(taskId: string) {
+  return { [RELATED_TASK_META_KEY]: { taskId } };
+}
+
+/** Null where the person who started the server did not allow it, or the agent's program cannot ask. */
+export function personAt(
+  server: Server,
+  how: {
+    readonly isAllowed: boolean;
+    readonly signal: AbortSignal;
+    readonly requestId: string | number;
+    /** The task that the question belongs to. */
+    readonly taskId?: string;
+  },
+): Person | null {
+  if (!how.isAllowed || server.getClientCapabilities()?.elicitation?.form === undefined) return null;
+  return {
+    async ask(message, properties) {
+      if (cleanText(message, LONGEST_MESSAGE) !== message)
+        throw new ToolError(
+          `The person would not see all of what they are to agree to: it is longer than ${LONGEST_MESSAGE} characters, or has queries of addresses or control characters in it`,
+          "propose something plain and shorter, or have them decide in the terminal or the dashboard",
+        );
+      const requestedSchema = { type: "object" as const, properties, required: Object.keys(properties).slice(0, 1) };
+      const asked = server.elicitInput(
+        { mode: "form", message, requestedSchema, ...(how.taskId !== undefined && { _meta: ofTask(how.taskId) }) },
+        { signal: how.signal, timeout: TIMEOUT_MS, relatedRequestId: how.requestId },
+      );
+      const answer = await asked.catch((error: unknown) => {
+        const code = error instanceof McpError ? error.code : null;
+        throw code === ErrorCode.RequestTimeout
+          ? notAnswered()
+          : code === ErrorCode.InvalidParams
+            ? notFitting()
+            : error;
+      });
+      if (answer.action === "accept" && answer.content !== undefined) return answer.content;
+      throw new ToolError(
+        "The person was asked and did not agree",
+        "do not ask again for the same; ask them what they want instead",
+      );
+    },
+  };
+}
+
+function notFitting(): CallerError {
+  return new CallerError("The person's answer does not fit the schema that they were asked with");
+}
+
+function notAnswered(): ToolError {
+  return new ToolError(
+    `The person was asked and did not answer within ${TIMEOUT_MS / 60_000} minutes`,
+    "tell them what waits, and ask again once they are there; it can be decided in the terminal or the dashboard too",
+  );
+}

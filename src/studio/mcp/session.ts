@@ -1,0 +1,284 @@
+import {
+  foresee,
+  formatUsd,
+  isPipeline,
+  isRunId,
+  loadRun,
+  openSteps,
+  parseUsd,
+  type Quote,
+  type RunReport,
+  type RunState,
+  type WaitingDecision,
+} from "../../internal.ts";
+import { leftOfBudget } from "../served/index.ts";
+import { checkFiles } from "./check-files.ts";
+import type { AgentPipeline, Decision, McpOptions } from "./options.ts";
+import { ToolError } from "./tool-error.ts";
+
+/** Runs that agents started are distinguished by it: tools neither show nor change any other. */
+const PREFIX = "agent-";
+const POLL_MS = 250;
+/** Runs of every list. */
+const MOST_LISTED = 100;
+const FINAL: ReadonlySet<string> = new Set(["succeeded", "partial", "failed", "cancelled"]);
+
+/** Every run that an agent starts carries it: what they may spend together is a cap on this tag. */
+export const AGENT_TAG = "started-by=agent";
+const tags = { "started-by": "agent" };
+
+/** What agents do with runs while one server lives, whichever connection they come by. */
+export class AgentSession {
+  readonly options: McpOptions;
+  readonly #driven = new Map<string, Promise<unknown>>();
+  /** Runs that a person allowed to cost more than is set for each. */
+  readonly #allowed = new Set<string>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: McpOptions) {
+    this.options = options;
+  }
+
+  /** @throws ToolError */
+  pipeline(name: string): AgentPipeline {
+    const found = this.options.pipelines.find((one) => one.name === name);
+    if (found !== undefined && isPipeline(found.pipeline)) return found;
+    const names = this.options.pipelines.map((one) => one.name).join(", ") || "none";
+    throw new ToolError(`There is no pipeline ${JSON.stringify(name)}`, `choose one of: ${names}`);
+  }
+
+  /** @throws ToolError for an input that names files elsewhere */
+  async quote(name: string, input: unknown, { keep = false } = {}) {
+    const { show, maxUnquoted, filesDir } = this.options;
+    const found = this.pipeline(name);
+    await checkFiles(input, filesDir);
+    return show.quote(found.pipeline, input, { maxUnquoted, filesFrom: [filesDir], keep });
+  }
+
+  async isStarted(runName: string): Promise<boolean> {
+    return (await this.options.journal.run(`${PREFIX}${runName}`)) !== null;
+  }
+
+  /**
+   * Starts a run, or continues with that of the same name and input. Returns as soon as it is under way. `allowedMicros`: what
+   * a person allowed for this run in place of what is set for each; `agreed`: the quote that somebody agreed to.
+   */
+  start(
+    name: string,
+    runName: string,
+    input: unknown,
+    {
+      allowedMicros = null,
+      agreed,
+    }: { readonly allowedMicros?: number | null; readonly agreed?: string | undefined } = {},
+  ): Promise<string> {
+    return this.#inTurn(async () => {
+      const { show, maxUnquoted, filesDir } = this.options;
+      this.#refuseWithoutBudget();
+      const { pipeline, source } = this.pipeline(name);
+      const id = `${PREFIX}${runName}`;
+      if (this.#driven.has(id) || (await this.options.journal.run(id)) !== null)
+        return this.#again(id, pipeline, input);
+      const quote = await this.quote(name, input, { keep: agreed === undefined });
+      const capMicros = await this.#capFor(quote, allowedMicros);
+      if (agreed === undefined && quote.id !== null) throw quoteFirst(quote);
+      const budget = formatUsd(capMicros);
+      const filesFrom = [filesDir];
+      const how = { id, tags, budget, quote: agreed, maxUnquoted, filesFrom, source };
+      const handle = await show.run(pipeline, input, how);
+      if (allowedMicros !== null) this.#allowed.add(id);
+      this.#drive(id, handle.result());
+      return id;
+    });
+  }
+
+  /** Drives a paused or interrupted run on, under the budget that it has. */
+  resume(runId: string): Promise<void> {
+    return this.#inTurn(() => this.#resume(runId));
+  }
+
+  async #resume(runId: string): Promise<void> {
+    this.#refuseWithoutBudget();
+    const state = await this.state(runId);
+    if (this.#driven.has(runId) || FINAL.has(state.status)) return;
+    await this.#refuseToGoOn(runId);
+    const { show, pipelines } = this.options;
+    const code = pipelines.find(({ pipeline }) => pipeline.name === state.planned.plan.pipeline);
+    const handle = await show.resume(runId, { ...(code !== undefined && { pipeline: code.pipeline }) });
+    this.#drive(runId, handle.result());
+  }
+
+  /** Decisions that the run waits for; one that was made, and that nobody has acted on yet, is none. */
+  async waiting(runId: string): Promise<readonly WaitingDecision[]> {
+    await this.state(runId);
+    const found = await this.options.show.waiting({ tags, search: runId });
+    return found.filter((one) => one.runId === runId);
+  }
+
+  /** Decides what was asked, and drives the run on. @throws ToolError where that no longer waits: the answer came late, or second */
+  decide({ runId, step, since }: WaitingDecision, { decision, pick, note, value }: Decision): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.refuseBeyondLimits(runId, decision);
+      const isOpen = (await this.waiting(runId)).some((one) => one.step === step && one.since === since);
+      if (!isOpen)
+        throw new ToolError(`${JSON.stringify(step)} has been decided meanwhile`, "`run_status` has its state");
+      const { show } = this.options;
+      if (decision === "reject") await show.reject(runId, step, { note });
+      else await show.approve(runId, step, { note, value, ...(pick !== undefined && { pick: pick - 1 }) });
+      await this.#resume(runId);
+    });
+  }
+
+  /** Before a decision is asked for and made: what it leads to must be within what a start may cost. @throws ToolError */
+  async refuseBeyondLimits(runId: string, decision: Decision["decision"] = "approve"): Promise<void> {
+    this.#refuseWithoutBudget();
+    const { projected, cost, held } = await this.report(runId);
+    const [whole, committed] = [parseUsd(projected) ?? 0, (parseUsd(cost) ?? 0) + (parseUsd(held) ?? 0)];
+    this.#refuseAboveRunBudget(runId, whole);
+    const left = (await this.remainingMicros()) ?? 0;
+    if (decision === "reject" || whole - committed <= left) return;
+    throw new ToolError(
+      `With this decision the run is expected to cost ${formatUsd(whole - committed)} dollars more; at most ${formatUsd(left)} dollars are left of this server's budget`,
+      "ask the person who started this server for a larger --budget, or to decide in the terminal or the dashboard",
+    );
+  }
+
+  /** The run, with what was decided already. @throws ToolError for a run that no agent started */
+  async state(runId: string): Promise<RunState> {
+    if (!runId.startsWith(PREFIX) || !isRunId(runId)) throw notAnAgents(runId);
+    const { journal } = this.options;
+    const state = await loadRun(journal, runId);
+    if (state.planned.tags?.["started-by"] !== "agent") throw notAnAgents(runId);
+    return foresee(state, await journal.inbox(runId));
+  }
+
+  /** @throws ToolError for a run that no agent started */
+  async report(runId: string): Promise<RunReport> {
+    // The tag is what says whose it is: a person may have named a run like one of an agent.
+    await this.state(runId);
+    return this.options.show.show(runId);
+  }
+
+  /** The newest ones. */
+  async runs() {
+    const rows = await this.options.show.runs({ tags, limit: MOST_LISTED });
+    return rows.filter(({ runId }) => runId.startsWith(PREFIX));
+  }
+
+  /** Settles when the run is idle or ends, when time is up, or when nobody waits any more. */
+  async wait(
+    runId: string,
+    timeoutMs: number,
+    signal: AbortSignal,
+    tell: (report: RunReport) => void,
+  ): Promise<RunReport> {
+    const until = Date.now() + timeoutMs;
+    let lastSeq = -1;
+    for (;;) {
+      const row = await this.options.journal.run(runId);
+      const isDriven = this.#driven.has(runId);
+      if (row?.lastSeq !== lastSeq || !isDriven) {
+        lastSeq = row?.lastSeq ?? -1;
+        const report = await this.report(runId);
+        if ((!isDriven && report.status !== "running") || Date.now() >= until || signal.aborted) return report;
+        tell(report);
+      }
+      if (Date.now() >= until || signal.aborted) return this.report(runId);
+      await new Promise((done) => setTimeout(done, POLL_MS));
+    }
+  }
+
+  /** What is left of the budget over the runs of agents; null without one. */
+  async remainingMicros(): Promise<number | null> {
+    const { show, budgetMicros, beforeMicros = 0 } = this.options;
+    if (budgetMicros === null) return null;
+    return leftOfBudget(show, { tag: AGENT_TAG, budgetMicros: beforeMicros + budgetMicros });
+  }
+
+  /** Runs that are being driven here. */
+  get driven(): readonly string[] {
+    return [...this.#driven.keys()];
+  }
+
+  /** Settles once every run that is driven here is idle or has ended. */
+  async idle(): Promise<void> {
+    while (this.#driven.size > 0) await Promise.allSettled(this.#driven.values());
+  }
+
+  #drive(runId: string, result: Promise<unknown>): void {
+    const over = result
+      .catch((error: unknown) => this.options.log(`run ${runId}: ${String(error)}`))
+      .finally(() => this.#driven.delete(runId));
+    this.#driven.set(runId, over);
+  }
+
+  /** The library compares pipeline and input with those of the run, and refuses others. */
+  async #again(id: string, pipeline: AgentPipeline["pipeline"], input: unknown): Promise<string> {
+    const { status } = await this.state(id);
+    if (!this.#driven.has(id) && !FINAL.has(status)) await this.#refuseToGoOn(id);
+    const handle = await this.options.show.run(pipeline, input, { id, tags });
+    if (!this.#driven.has(id)) this.#drive(id, handle.result());
+    else handle.result().catch(() => {});
+    return id;
+  }
+
+  /** A run's budget: what is set for each, else its quote; at most what is left. */
+  async #capFor({ totalMicros, expectedMicros }: Quote, allowedMicros: number | null): Promise<number> {
+    const runBudgetMicros = allowedMicros ?? this.options.runBudgetMicros;
+    const left = (await this.remainingMicros()) ?? 0;
+    const cap = Math.min(left, runBudgetMicros ?? totalMicros.max ?? left);
+    if (expectedMicros <= cap) return cap;
+    const limits = `at most ${formatUsd(left)} dollars are left of this server's budget${runBudgetMicros === null ? "" : `, and ${formatUsd(runBudgetMicros)} for one run`}`;
+    throw new ToolError(
+      `The run is expected to cost ${formatUsd(expectedMicros)} dollars; ${limits}`,
+      "ask for less, or ask the person who started this server for a larger --budget; it cannot be raised from here",
+    );
+  }
+
+  /** A run that was begun under other limits is continued within those of now. @throws ToolError */
+  async #refuseToGoOn(runId: string): Promise<void> {
+    this.#refuseAboveRunBudget(runId, parseUsd((await this.report(runId)).projected) ?? 0);
+  }
+
+  #refuseAboveRunBudget(runId: string, projectedMicros: number): void {
+    const { runBudgetMicros } = this.options;
+    if (runBudgetMicros === null || projectedMicros <= runBudgetMicros || this.#allowed.has(runId)) return;
+    throw new ToolError(
+      `The run is expected to cost ${formatUsd(projectedMicros)} dollars; one run may cost ${formatUsd(runBudgetMicros)}`,
+      "ask the person who started this server for a larger --run-budget, or to continue it in the terminal",
+    );
+  }
+
+  #refuseWithoutBudget(): void {
+    if (this.options.budgetMicros !== null) return;
+    throw new ToolError(
+      "This server has no budget, so nothing can be run; plans and prices are free",
+      "ask the person who started it to start it with --budget USD",
+    );
+  }
+
+  /** One after the other, so that two calls for one name are one run. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+}
+
+function notAnAgents(runId: string): ToolError {
+  return new ToolError(
+    `Run ${JSON.stringify(runId)} was not started by an agent, so it is not shown or changed here`,
+    "`list_runs` names the runs of agents",
+  );
+}
+
+/** A run is started only with the quote that somebody has seen. */
+function quoteFirst({ id, maximumUsd, prices }: Quote): ToolError {
+  const open = openSteps(prices);
+  const asks =
+    open.length === 0 ? "" : `; at ${open.slice(0, 5).join(", ")}, whose price nobody knows yet, it stops and asks`;
+  return new ToolError(
+    `This costs at most ${maximumUsd} dollars${asks}. Its quote is ${id}; nothing was started`,
+    `show a person this price; once they agree, call \`run_pipeline\` again with the same input and quote: ${id}`,
+  );
+}

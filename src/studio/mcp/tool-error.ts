@@ -1,0 +1,52 @@
+import { cleanText } from "../../core/kit/clean-text.ts";
+import { own } from "../../core/kit/own.ts";
+import { isShowrunnerError } from "../../internal.ts";
+import { refusalFor } from "../served/index.ts";
+import type { McpOptions } from "./options.ts";
+
+/** What an agent reads of a call that failed: what was wrong, and what to do. */
+export class ToolError extends Error {
+  readonly next: string;
+
+  constructor(message: string, next: string) {
+    super(message);
+    this.name = "ToolError";
+    this.next = next;
+  }
+}
+
+const ASK = "ask the person who started this server";
+
+/** What helps with errors of the library. */
+const NEXT: Readonly<Record<string, string>> = {
+  PLAN_PROBLEMS: "correct the input; `describe_pipeline` shows its schema, and `plan_pipeline` checks for free",
+  OVER_BUDGET: `ask for less, or ${ASK} for a larger budget; it cannot be raised from here`,
+  WALLET_SHORT: `${ASK} to add funds`,
+  QUOTE_REFUSED:
+    "show a person what changed and the new price; once they agree, call `run_pipeline` with the new quote",
+  RUN_UNKNOWN: "`list_runs` names the runs",
+  RUN_DIFFERS: "choose another name for the run",
+  RUN_BUSY: "another process drives the run: wait for it with `wait_for_run`",
+  ACCOUNT_MISMATCH: `${ASK}: the run belongs to another account`,
+  NOT_FOUND: "check the id; `list_models` names the models",
+};
+
+const MOST_CHARACTERS = 4_000;
+
+/** Any thrown value as JSON for an agent. What no sentence of ours says of it goes to the log of who started the server. */
+export function errorText(error: unknown, options: Pick<McpOptions, "log">): string {
+  const { message: text, next } = error instanceof ToolError ? error : agentError(error, options);
+  return JSON.stringify({ error: cleanText(text, MOST_CHARACTERS), next });
+}
+
+/** Who answers, and where what is not answered is logged. */
+export function reportTo({ log }: Pick<McpOptions, "log">) {
+  const report = (error: unknown, reference: string) => log(`${reference}: ${String(error)}`);
+  return { audience: "agent", report } as const;
+}
+
+function agentError(error: unknown, options: Pick<McpOptions, "log">): Pick<ToolError, "message" | "next"> {
+  const { message, code } = refusalFor(error, reportTo(options));
+  const next = own(NEXT, isShowrunnerError(error) ? error.code : code) ?? `tell ${ASK.slice(4)} if this persists`;
+  return { message, next };
+}

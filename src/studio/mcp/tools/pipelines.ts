@@ -1,0 +1,188 @@
+import { z } from "zod";
+import { formatUsd, openSteps, type Pipeline, type Quote } from "../../../internal.ts";
+import { problemFor, unplannable } from "../../served/index.ts";
+import type { Person } from "../person.ts";
+import type { AgentSession } from "../session.ts";
+import { reportTo, ToolError } from "../tool-error.ts";
+import { pipelineInput, pipelineList, plannedSteps, quoted, startedRun } from "./output.ts";
+import { summary } from "./runs.ts";
+import { json, tool } from "./tool.ts";
+
+const pipeline = z.string().min(1).max(500).describe("Name of the pipeline, as `list_pipelines` gave it");
+const input = z.record(z.string(), z.unknown()).default({}).describe("The pipeline's input, by its schema");
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/, "use up to 80 letters, digits, dots, dashes and underscores")
+  .describe("Your name for the run. The same name and input never start, or pay for, a second run");
+
+const agreedQuote = z
+  .string()
+  .max(100)
+  .optional()
+  .describe("The quote that a person agreed to, as `quote_pipeline` gave it; a run that is there needs none");
+
+export const pipelineTools = [
+  tool({
+    name: "list_pipelines",
+    title: "List pipelines",
+    description:
+      "Names the pipelines that may be planned here with what each takes, what may still be spent, and whether approvals are allowed.",
+    input: {},
+    output: pipelineList,
+    isReadOnly: true,
+    async run(_input, { session }) {
+      const { pipelines, budgetMicros, runBudgetMicros, allowApprove, show } = session.options;
+      const left = await session.remainingMicros();
+      return json({
+        pipelines: pipelines.map(({ name: called, pipeline: one }) => {
+          const schema = schemaOf(one);
+          return { name: called, description: schema.description ?? null, input: fieldsOf(schema) };
+        }),
+        service: show.service.kind === "local" ? "local: play money" : "hosted: real money",
+        budget_usd: amount(budgetMicros),
+        left_usd: amount(left),
+        most_per_run_usd: amount(runBudgetMicros),
+        approvals: allowApprove ? "allowed" : "a person decides",
+      });
+    },
+  }),
+  tool({
+    name: "describe_pipeline",
+    title: "Describe a pipeline's input",
+    description: "The JSON Schema of a pipeline's input.",
+    input: { pipeline },
+    output: pipelineInput,
+    isReadOnly: true,
+    async run(given, { session }) {
+      const { name: called, pipeline: one } = session.pipeline(given.pipeline);
+      const schema = schemaOf(one);
+      return json({ name: called, description: schema.description ?? null, input_schema: schema });
+    },
+  }),
+  tool({
+    name: "plan_pipeline",
+    title: "Plan a pipeline",
+    description:
+      "Checks an input and lists the steps that it leads to and what each uses. Free; all problems are listed at once.",
+    input: { pipeline, input },
+    output: plannedSteps,
+    isReadOnly: true,
+    async run(given, { session }) {
+      const quote = await session.quote(given.pipeline, given.input);
+      const { plan } = planned(session, quote);
+      const steps = plan.steps.map((step) => ({
+        path: step.path,
+        kind: step.kind,
+        ...("model" in step && { model: step.model }),
+        needs: step.needs,
+      }));
+      return json({ pipeline: plan.pipeline, steps, warnings: quote.warnings.map((one) => problemFor(one)) });
+    },
+  }),
+  tool({
+    name: "quote_pipeline",
+    title: "Price a pipeline",
+    description:
+      "What a run with this input would cost, by step, and the `quote` to start it with. Free. Show a person the price before you run it.",
+    input: { pipeline, input },
+    output: quoted,
+    isReadOnly: true,
+    async run(given, { session }) {
+      const quote = planned(session, await session.quote(given.pipeline, given.input, { keep: true }));
+      const left = await session.remainingMicros();
+      const { min, max } = quote.totalMicros;
+      return json({
+        quote: quote.id,
+        most_usd: quote.maximumUsd,
+        expires_at: quote.expiresAt === null ? null : new Date(quote.expiresAt).toISOString(),
+        total_usd: { min: formatUsd(min), max: amount(max), expected: formatUsd(quote.expectedMicros) },
+        open_ended: max === null ? openSteps(quote.prices) : [],
+        left_usd: amount(left),
+        expected_seconds: quote.forecastMs === null ? null : Math.round(quote.forecastMs / 1000),
+        steps: quote.prices.map(({ step, model, costMicros, mostMicros, basis }) => {
+          return { step, model, usd: amount(costMicros), at_most_usd: amount(mostMicros), basis };
+        }),
+      });
+    },
+  }),
+  tool({
+    name: "run_pipeline",
+    title: "Run a pipeline",
+    description:
+      "Starts a run, which spends money, with the `quote` that a person agreed to, and returns while it continues: follow it with `wait_for_run`. Without one, or where plan or price changed since, it is refused with the quote to agree to. It continues when you disconnect.",
+    input: { pipeline, name, input, quote: agreedQuote },
+    output: startedRun,
+    isReadOnly: false,
+    takesTask: true,
+    async run(given, { session, person }) {
+      const allowedMicros = await allowed(session, person, given);
+      const run = await session.start(given.pipeline, given.name, given.input, { allowedMicros, agreed: given.quote });
+      return json({
+        ...(await summary(session, await session.report(run))),
+        left_usd: amount(await session.remainingMicros()),
+      });
+    },
+  }),
+];
+
+function amount(micros: number | null): string | null {
+  return micros === null ? null : formatUsd(micros);
+}
+
+function planned(session: AgentSession, quote: Quote) {
+  const { plan } = quote;
+  if (plan !== null && quote.problems.length === 0) return { ...quote, plan };
+  const { problems, reference } = unplannable(quote.problems, reportTo(session.options));
+  const lines = problems.map(({ step, field, message }) => {
+    const where = [step, field].filter((part) => part !== null).join(", ");
+    return `- ${where === "" ? "" : `${where}: `}${message}`;
+  });
+  const asks = reference === null ? "" : `; the person who started this server finds the rest under ${reference}`;
+  throw new ToolError(
+    `The plan has problems; nothing was submitted:\n${lines.join("\n")}`,
+    `correct the input; \`describe_pipeline\` shows its schema${asks}`,
+  );
+}
+
+type RunRequest = { readonly pipeline: string; readonly name: string; readonly input: unknown };
+
+/** More for this run than each may cost, where the person at the agent agrees; never more than is left of the budget. */
+async function allowed(session: AgentSession, person: Person | null, given: RunRequest): Promise<number | null> {
+  const { runBudgetMicros } = session.options;
+  if (person === null || runBudgetMicros === null) return null;
+  const left = (await session.remainingMicros()) ?? 0;
+  const { expectedMicros, totalMicros } = planned(session, await session.quote(given.pipeline, given.input));
+  if (expectedMicros <= runBudgetMicros || expectedMicros > left || (await session.isStarted(given.name))) return null;
+  const most = Math.min(left, totalMicros.max ?? left);
+  const message = `${given.pipeline} is expected to cost $${formatUsd(expectedMicros)}, above the $${formatUsd(runBudgetMicros)} that one run may cost. Run ${given.name} for at most $${formatUsd(most)}?`;
+  const said = await person.ask(message, { agree: { type: "boolean", title: "Yes, run it" } });
+  return said["agree"] === true ? most : null;
+}
+
+interface InputSchema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly description?: string }>>;
+  readonly required?: readonly string[];
+}
+
+/** By name: what each field takes, and what its author says of it. */
+function fieldsOf({ properties = {}, required = [] }: InputSchema) {
+  return Object.fromEntries(
+    Object.entries(properties).map(([field, { type, description }]) => [
+      field,
+      {
+        type: typeof type === "string" ? type : "any",
+        required: required.includes(field),
+        description: description ?? null,
+      },
+    ]),
+  );
+}
+
+function schemaOf({ input: schema }: Pipeline): InputSchema {
+  try {
+    return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as InputSchema;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,160 @@
+import { z } from "zod";
+import { openDecisions, type RunReport } from "../../../internal.ts";
+import { isDecided, runText, stepText } from "../../served/index.ts";
+import { askedOf } from "../decisions.ts";
+import type { AgentSession } from "../session.ts";
+import { ToolError } from "../tool-error.ts";
+import { runList, runSummary, stopRequested } from "./output.ts";
+import { json, runId, tool } from "./tool.ts";
+
+const DEFAULT_WAIT_SECONDS = 60;
+const LONGEST_WAIT_SECONDS = 600;
+
+const step = z.string().min(1).max(300).describe("Path of the step that waits, such as `look/pick`");
+
+export const runTools = [
+  tool({
+    name: "list_runs",
+    title: "List runs",
+    description: "Runs that agents started, newest first, with their status.",
+    input: {},
+    output: runList,
+    isReadOnly: true,
+    async run(_input, { session }) {
+      const rows = await session.runs();
+      const runs = rows.map(({ runId: run, pipeline, title, status, createdAt }) => {
+        return { run, pipeline, title, status, created_at: new Date(createdAt).toISOString() };
+      });
+      return json({ runs });
+    },
+  }),
+  tool({
+    name: "run_status",
+    title: "Status of a run",
+    description: "Status, cost, steps and outputs of a run, and what it waits for.",
+    input: { run: runId },
+    output: runSummary,
+    isReadOnly: true,
+    run: async ({ run }, { session }) => json(await summary(session, await session.report(run))),
+  }),
+  tool({
+    name: "wait_for_run",
+    title: "Wait for a run",
+    description:
+      "Waits until a run ends, pauses, or the time is up, then tells its status. Call it again while it is running.",
+    input: {
+      run: runId,
+      timeout_seconds: z.number().int().min(1).max(LONGEST_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
+    },
+    output: runSummary,
+    isReadOnly: true,
+    async run({ run, timeout_seconds: seconds }, { session, signal, progress }) {
+      const report = await session.wait(run, seconds * 1000, signal, ({ steps, cost }) => {
+        const over = steps.filter(({ finished_at: finishedAt }) => finishedAt !== null).length;
+        progress(over, steps.length, `${over} of ${steps.length} steps, ${cost} dollars`);
+      });
+      return json(await summary(session, report));
+    },
+  }),
+  tool({
+    name: "resume_run",
+    title: "Resume a run",
+    description:
+      "Continues with a run that is paused or was interrupted, under the budget that it has. Nothing is paid twice.",
+    input: { run: runId },
+    output: runSummary,
+    isReadOnly: false,
+    async run({ run }, { session }) {
+      await session.resume(run);
+      return json(await summary(session, await session.report(run)));
+    },
+  }),
+  tool({
+    name: "stop_run",
+    title: "Stop a run",
+    description: "No new submits; what is at the service continues, is billed and is collected, then the run pauses.",
+    input: { run: runId },
+    output: stopRequested,
+    isReadOnly: false,
+    async run({ run }, { session }) {
+      await session.state(run);
+      await session.options.show.stop(run);
+      return json({ run, stop: "requested" });
+    },
+  }),
+  tool({
+    name: "approve_step",
+    title: "Decide for a person",
+    description:
+      "Approves or rejects a step that waits for a decision, where the person who started the server allowed that.",
+    input: {
+      run: runId,
+      step,
+      decision: z.enum(["approve", "reject"]),
+      pick: z
+        .number()
+        .int()
+        .min(1)
+        .max(1000)
+        .optional()
+        .describe("Which one, where the step asks for a choice; from 1"),
+      note: z.string().max(500).optional().describe("Why, for whoever reads the run later"),
+      value: z
+        .json()
+        .optional()
+        .describe("What is approved in place of the value that is shown: a text, or JSON of the same schema"),
+    },
+    output: runSummary,
+    isReadOnly: false,
+    async run({ run, step: path, ...proposed }, { session, person }) {
+      await session.state(run);
+      const { allowApprove } = session.options;
+      if (!allowApprove && person === null) {
+        throw new ToolError(
+          "Approvals are a person's: this server was started without --allow-approve",
+          "show a person what waits; they decide in the terminal or the dashboard",
+        );
+      }
+      const open = (await session.waiting(run)).find((one) => one.step === path);
+      if (open === undefined)
+        throw new ToolError(`No step ${JSON.stringify(path)} waits for a decision`, "`run_status` names those that do");
+      await session.refuseBeyondLimits(run, proposed.decision);
+      await session.decide(open, allowApprove ? proposed : await askedOf(person!, open, proposed));
+      return json(await summary(session, await session.report(run)));
+    },
+  }),
+];
+
+/** What an agent needs of a report. */
+export async function summary(session: AgentSession, report: RunReport) {
+  const { id, status, pause, cost, held, budget, quote, out_dir: outDir, steps } = report;
+  const state = await session.state(id);
+  // A decision that was made meanwhile counts: whoever drives the run continues.
+  const isGoingOn = isDecided(state);
+  return {
+    run: id,
+    status: isGoingOn ? "running" : status,
+    message: runText(state, status === "interrupted", { audience: "agent" }),
+    pause: isGoingOn ? null : (pause?.reason ?? null),
+    cost_usd: cost,
+    held_usd: held,
+    budget_usd: budget,
+    quote_usd: quote,
+    out_dir: outDir,
+    waits_for: openDecisions(state).map(({ step: path }) => path),
+    steps: steps.map(({ path, kind, model, status: stepStatus, removed = false, outputs, value }) => ({
+      path,
+      kind,
+      model,
+      status: stepStatus,
+      reason: removed ? null : stepText(state, state.steps[path]!),
+      outputs: outputs.map(({ index, status: is, content_type: type, file }) => ({
+        index,
+        status: is,
+        content_type: type,
+        file,
+      })),
+      ...(value !== null && { value }),
+    })),
+  };
+}

@@ -1,0 +1,87 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { cleanText } from "../../../core/kit/clean-text.ts";
+import type { Person } from "../person.ts";
+import type { AgentSession } from "../session.ts";
+
+/** What a call of a tool brings along. */
+export interface Call {
+  readonly session: AgentSession;
+  /** Aborted when the caller cancels or goes away. */
+  readonly signal: AbortSignal;
+  /** Tells the caller how far it is, where it asked for that. */
+  readonly progress: (done: number, total: number, message: string) => void;
+  /** Null where nobody can be asked. */
+  readonly person: Person | null;
+}
+
+/** What a tool answers: for models as text and pictures, for programs by the tool's schema. */
+export type Outcome = Pick<CallToolResult, "content" | "structuredContent">;
+
+/** One tool: what agents read of it, its input, and what it does. */
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  /** Changes nothing and costs nothing. */
+  readonly isReadOnly: boolean;
+  /** It starts a run, which a client may ask for as a task. */
+  readonly takesTask?: true;
+  run(input: unknown, call: Call): Promise<Outcome>;
+}
+
+/** A tool whose input is checked by its schema before `run` sees it. */
+export function tool<S extends z.ZodRawShape>(
+  given: Omit<Tool, "input" | "run"> & {
+    readonly input: S;
+    run(input: z.output<z.ZodObject<S>>, call: Call): Promise<Outcome>;
+  },
+): Tool {
+  const input = z.strictObject(given.input);
+  // Checked by the server against this very schema.
+  return { ...given, input, run: given.run as Tool["run"] };
+}
+
+export const runId = z.string().min(1).max(120).describe("Id of the run, as `run_pipeline` or `list_runs` gave it");
+
+/** Most items of each list, the first that fits. */
+const MOST_ITEMS = [200, 100, 50, 20, 10, 5, 2, 1];
+const MOST_CHARACTERS = 60_000;
+const LONGEST_TEXT = 2_000;
+/** Of an object: our own answers have fewer. */
+const LEAST_FIELDS = 20;
+
+/** An answer as JSON: texts of others cleaned, long lists cut, all of it of bounded length. */
+export function json(
+  value: Readonly<Record<string, unknown>>,
+): Outcome & { readonly content: [{ type: "text"; text: string }] } {
+  for (const [at, items] of MOST_ITEMS.entries()) {
+    const structuredContent = bounded(value, { items, characters: LONGEST_TEXT >> at }) as Record<string, unknown>;
+    const text = JSON.stringify(structuredContent, null, 1);
+    if (text.length <= MOST_CHARACTERS || at === MOST_ITEMS.length - 1) {
+      return { content: [{ type: "text", text }], structuredContent };
+    }
+  }
+  throw new Error("no list of lengths");
+}
+
+interface Bounds {
+  readonly items: number;
+  readonly characters: number;
+}
+
+function bounded(value: unknown, bounds: Bounds): unknown {
+  if (typeof value === "string") return cleanText(value, bounds.characters);
+  if (Array.isArray(value)) {
+    const items = value.slice(0, bounds.items).map((item) => bounded(item, bounds));
+    return value.length > bounds.items ? [...items, `… and ${value.length - bounds.items} more`] : items;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, Math.max(bounds.items, LEAST_FIELDS))
+      .map(([name, item]) => [cleanText(name, 200), bounded(item, bounds)]),
+  );
+}

@@ -1,0 +1,335 @@
+import { randomBytes } from "node:crypto";
+import { cleanText } from "../../core/kit/clean-text.ts";
+import { isCallerError, isShowrunnerError } from "../../core/kit/errors.ts";
+import { own } from "../../core/kit/own.ts";
+import {
+  FOR_CALLERS,
+  failureOf,
+  formatUsd,
+  isOfService,
+  openDecisions,
+  type Problem,
+  planStep,
+  QuoteRefusedError,
+  type RunEvent,
+  type RunState,
+  type StepState,
+} from "../../internal.ts";
+import { Refusal } from "./refusal.ts";
+
+/**
+ * What callers learn of errors and failures: a code and a sentence of this file, or the words of a `CallerError`. Everything that
+ * the service, the machine or other code says goes to the operator's log. Nothing else turns an error into an answer.
+ */
+export type Audience = "customer" | "agent" | "reviewer";
+
+/** Writes an error into the operator's log, under a reference that callers can quote. */
+export type Report = (error: unknown, reference: string) => void;
+
+type Sentences = { readonly customer: string; readonly agent: string };
+const both = (text: string): Sentences => ({ customer: text, agent: text });
+const said = (sentences: Sentences, audience: Audience) => sentences[audience === "agent" ? "agent" : "customer"];
+
+const MOST_MESSAGE = 1_000;
+const PERSON = "the person who started this server";
+const OPERATOR: Sentences = { customer: "whoever runs this server", agent: PERSON };
+
+/** What our own errors mean for who caused them. `isReported`: the operator has to do something about it. */
+const REFUSALS: Readonly<
+  Record<string, { readonly status: number; readonly is: Sentences; readonly isReported?: true }>
+> = {
+  RUN_UNKNOWN: { status: 404, is: { customer: "This run is not here.", agent: "There is no such run" } },
+  RUN_DIFFERS: {
+    status: 409,
+    is: {
+      customer: "A run of this key was started from something else. Send the same again, or choose another key.",
+      agent: "A run of this name was started from another pipeline or input",
+    },
+  },
+  RUN_BUSY: { status: 409, is: both("The run is worked on elsewhere at the moment. Try again in a minute.") },
+  OVER_BUDGET: {
+    status: 402,
+    is: both("This is expected to cost more than its budget. Ask for less, or give a larger budget."),
+  },
+  WALLET_SHORT: { status: 402, is: both("This server cannot pay for more at the moment."), isReported: true },
+  QUOTE_REFUSED: {
+    status: 409,
+    is: {
+      customer: "What was agreed to is not what this costs now. Ask for a new quote.",
+      agent:
+        "What was agreed to is not what this costs now, or its quote was used or has expired: `quote_pipeline` gives a new one",
+    },
+  },
+  PLAN_PROBLEMS: { status: 422, is: both("This cannot be made with this input.") },
+};
+
+/** What is wrong with the options that a caller gives. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  step: "This step does not wait for a decision, or can no longer be decided on.",
+  pick: "Choose one of those that are shown, by its number.",
+  value: "What is approved in place of what is shown must be of the same form.",
+  note: "A note is a text of up to 2,000 characters.",
+  title: "A title is one line of up to 120 characters.",
+};
+
+interface How {
+  readonly audience: Audience;
+  readonly report: Report;
+}
+
+/** What a caller is answered to an error; what that does not say is reported. */
+export function refusalFor(error: unknown, { audience, report }: How): Refusal {
+  if (error instanceof Refusal) return error;
+  if (isCallerError(error)) return new Refusal(422, "CALLER_ERROR", cleanText(error.message, MOST_MESSAGE));
+  const problems = problemsIn(error);
+  if (problems !== null) return unplannable(problems, { audience, report });
+  const code = isShowrunnerError(error) ? error.code : "";
+  const option = code === "INVALID_OPTION" && "option" in (error as object) ? String((error as Named).option) : "";
+  const wrong = own(OPTIONS, option);
+  if (wrong !== undefined) return new Refusal(400, code, wrong, option);
+  const known = isOfService(error) ? undefined : own(REFUSALS, code);
+  if (known !== undefined && known.isReported === undefined) {
+    const own = error instanceof QuoteRefusedError ? inputChanges(error) : null;
+    return new Refusal(known.status, code, `${said(known.is, audience)}${own === null ? "" : `: ${own}`}`);
+  }
+  const reference = reported(error, report);
+  if (known !== undefined) return new Refusal(known.status, code, said(known.is, audience), null, reference);
+  const quote = `Quote ${reference} to ${said(OPERATOR, audience)}.`;
+  if (!isOfService(error)) return new Refusal(500, "INTERNAL", `Something went wrong here. ${quote}`, null, reference);
+  const message = `The service that this server uses did not do what it was asked for. Try again later. ${quote}`;
+  return new Refusal(503, "SERVICE", message, null, reference);
+}
+
+interface Named {
+  readonly option: unknown;
+}
+
+function problemsIn(error: unknown): readonly Problem[] | null {
+  if (!isShowrunnerError(error) || error.code !== "PLAN_PROBLEMS" || !("problems" in error)) return null;
+  return error.problems as readonly Problem[];
+}
+
+/** What of a quote that no longer holds is the caller's own: the rest is of the plan and the service. */
+export function inputChanges({ changes }: { readonly changes: readonly string[] }): string | null {
+  const own = changes.filter((line) => line.startsWith("input."));
+  return own.length === 0 ? null : cleanText(own.join("; "), MOST_MESSAGE);
+}
+
+/** A short name of what is logged, for a caller to quote. */
+export function reported(error: unknown, report: Report): string {
+  const reference = randomBytes(4).toString("hex");
+  report(error, reference);
+  return reference;
+}
+
+/** One thing that is wrong with an input. */
+export interface CallerProblem {
+  readonly field: string | null;
+  readonly step: string | null;
+  readonly message: string;
+}
+
+const MOST_PROBLEMS = 50;
+const MOST_FIELD = 300;
+
+/** What is wrong with an input, all of it at once. */
+export class Unplannable extends Refusal {
+  readonly problems: readonly CallerProblem[];
+
+  constructor(problems: readonly CallerProblem[], reference: string | null, { audience }: Pick<How, "audience">) {
+    const [first = { field: null, step: null, message: UNPLANNED }] = problems;
+    const where = [first.step, first.field].filter((part) => part !== null).join(" ");
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
+    const quote = reference === null ? "" : ` Quote ${reference} to ${said(OPERATOR, audience)} for the rest.`;
+    const message = `${where === "" ? "" : `${where}: `}${first.message}${more}${quote}`;
+    super(422, "PLAN_PROBLEMS", message, first.field, reference);
+    this.problems = problems.slice(0, MOST_PROBLEMS);
+  }
+}
+
+/** The refusal for an input that cannot be planned; what is not for callers is reported. */
+export function unplannable(problems: readonly Problem[], { audience, report }: How): Unplannable {
+  const isWhole = problems.every(isForCallers);
+  const reference = isWhole ? null : reported(new UnplannedError(problems), report);
+  return new Unplannable(
+    problems.map((one) => problemFor(one)),
+    reference,
+    { audience },
+  );
+}
+
+/** For the operator's log. */
+class UnplannedError extends Error {
+  constructor(problems: readonly Problem[]) {
+    const lines = problems
+      .filter((one) => !isForCallers(one))
+      .map(({ step, field, message }) => {
+        return [step, field, message].filter((part) => part !== null).join("  ");
+      });
+    super(`a caller's input cannot be planned: ${cleanText(lines.join("; "), 2 * MOST_MESSAGE)}`);
+  }
+}
+
+/** What the pipeline's schema says of the input, and what its code says to callers: of neither is there a step. */
+function isForCallers({ code, step }: Pick<Problem, "code" | "step">): boolean {
+  return step === null && (code === "input" || code === FOR_CALLERS);
+}
+
+const UNPLANNED = "This cannot be made with this input.";
+const NO_FILE = "A file that it needs is missing, damaged or of another kind.";
+const PROBLEMS: Readonly<Record<string, string>> = {
+  // One sentence: two would say whether a file of this machine is there, where code of the pipeline makes its path of an input.
+  "missing-file": NO_FILE,
+  "not-media-file": NO_FILE,
+  "media-bounds": "A file that was sent is larger, smaller, longer or shorter than is allowed.",
+  moderated: "The content is refused by moderation.",
+  maxLength: "A text is longer than is allowed.",
+  minLength: "A text is shorter than is needed.",
+  maximum: "A number is larger than is allowed.",
+  minimum: "A number is smaller than is needed.",
+  maxItems: "A list is longer than is allowed.",
+  minItems: "A list is shorter than is needed.",
+  enum: "A value is not one of those that are allowed.",
+};
+
+/** A problem or warning as callers may see it. */
+export function problemFor(problem: Pick<Problem, "code" | "step" | "message"> & Partial<Problem>): CallerProblem {
+  const { code, step, field = null, message } = problem;
+  if (!isForCallers(problem)) return { step, field: null, message: own(PROBLEMS, code) ?? UNPLANNED };
+  return {
+    step,
+    field: field === null ? null : cleanText(field, MOST_FIELD),
+    message: cleanText(message, MOST_MESSAGE),
+  };
+}
+
+const WAITS_FOR_OPERATOR: Sentences = {
+  customer: "It waits for whoever runs this server.",
+  agent: `It waits for ${PERSON}: ask them to look at it in the terminal or the dashboard`,
+};
+
+const PAUSES: Readonly<Record<string, Sentences>> = {
+  approval: {
+    customer: "It waits for a decision.",
+    agent: "It waits for a decision: show a person what waits; `approve_step` is for their answer",
+  },
+  funds: {
+    customer: "This server cannot pay for more at the moment.",
+    agent: `The wallet is short: ask ${PERSON} to add funds, then call \`resume_run\``,
+  },
+  budget: {
+    customer: "What is left of the budget is not enough for the next step.",
+    agent: `What is left of the budget is not enough for the next step: ask ${PERSON} for a larger one; it cannot be raised from here`,
+  },
+  cap: {
+    customer: "What this server may spend at the moment is spent",
+    agent: "What may be spent at the moment is spent: call `resume_run` later",
+  },
+  late: {
+    customer: "It takes longer than usual",
+    agent: "A job takes longer than it is waited for: `resume_run` waits for it again, and nothing is paid twice",
+  },
+  stopped: { customer: "It was stopped.", agent: "It was stopped; `resume_run` continues with it" },
+  files: {
+    customer: "Files that were made could not be fetched yet",
+    agent: "Files that were made could not be fetched yet; `resume_run` tries again, at no cost",
+  },
+  unreachable: {
+    customer: "The service that this server uses is not available at the moment",
+    agent: "The service is not available at the moment: call `resume_run` later",
+  },
+};
+
+/** Whom a run is described to, and whether an engine of the server drives it, whose workers continue what is due. */
+interface RunTextOptions {
+  readonly audience: Audience;
+  readonly hasEngine?: boolean;
+}
+
+type Pause = Pick<NonNullable<RunState["pause"]>, "reason" | "flag" | "asks" | "requiredMicros" | "resumeAt">;
+
+/** Of pauses that no caller can end: whether a worker does, and when. */
+function whoContinues(reason: string, { resumeAt }: Pick<Pause, "resumeAt">, hasEngine: boolean): string {
+  if (hasEngine && reason === "late") return "; it continues once it is there.";
+  if (hasEngine && resumeAt !== null) return "; it continues later.";
+  return "; whoever runs this server can continue it.";
+}
+
+/** Why a run is paused. `flag` is set where what all callers may spend is spent, and not what this one may. */
+function pauseText(pause: Pause, { audience, hasEngine = false }: RunTextOptions): string {
+  const { reason, flag, asks, requiredMicros } = pause;
+  if (asks !== undefined && requiredMicros !== null)
+    return `Prices that nobody knew are known now. It continues once ${formatUsd(requiredMicros)} dollars in all are agreed to.`;
+  const isCap = reason === "budget" && flag != null;
+  const why = isCap ? "cap" : reason;
+  const text = said(own(PAUSES, why) ?? WAITS_FOR_OPERATOR, audience);
+  const isOpen = audience !== "agent" && ["cap", "late", "files", "unreachable"].includes(why);
+  return isOpen ? `${text}${whoContinues(why, pause, hasEngine)}` : text;
+}
+
+const INTERRUPTED: Sentences = {
+  customer: "Nobody works on it at the moment. What was made is kept.",
+  agent: "No process works on it at the moment; `resume_run` continues with it, and nothing is paid twice",
+};
+const PARTIAL = "Some of the results could not be made.";
+
+/** What there is to say of a run beside its status; null: nothing. */
+export function runText(state: RunState, isInterrupted: boolean, how: RunTextOptions): string | null {
+  const { audience } = how;
+  if (isInterrupted) return said(INTERRUPTED, audience);
+  const { runId, status, pause } = state;
+  if (pause !== null) return isDecided(state) ? null : pauseText(pause, how);
+  const authors = Object.values(state.steps).find(({ forCallers }) => forCallers !== undefined)?.forCallers;
+  const quote = `Quote ${runId} to ${said(OPERATOR, audience)}.`;
+  switch (status) {
+    case "failed":
+      return authors ?? `It failed. ${quote}`;
+    case "partial":
+      return authors ?? `${PARTIAL} ${quote}`;
+    case "cancelled":
+      return "It was cancelled.";
+    default:
+      return null;
+  }
+}
+
+/** Whether a run is paused for nothing but a decision that was made meanwhile: whoever drives it next continues. */
+export function isDecided(state: RunState): boolean {
+  return state.pause?.reason === "approval" && openDecisions(state).length === 0;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  moderated: "The content was refused by moderation.",
+  refused: "It could not be made as it was asked for.",
+  retired: "What makes it is no longer available.",
+  "no capacity": "What makes it is not available at the moment. Try again later.",
+  away: "What makes it is not available at the moment. Try again later.",
+};
+
+/** Why a step ended as it did; null: there is nothing to say. */
+export function stepText(state: RunState, step: StepState): string | null {
+  if (step.status !== "failed") return endText({ status: step.status });
+  if (step.approval?.approved === false) return "It was rejected.";
+  const { cause } = failureOf(planStep(state, step.path), step);
+  return step.forCallers ?? own(CAUSES, cause) ?? endText({ status: step.status });
+}
+
+type Ended = Pick<Extract<RunEvent, { readonly type: "step.finished" }>, "forCallers"> & { readonly status: string };
+
+/** As {@link stepText}, where no more is known than the end. */
+export function endText({ status, forCallers }: Ended): string | null {
+  switch (status) {
+    case "failed":
+      return forCallers ?? "It failed.";
+    case "partial":
+      return PARTIAL;
+    case "skipped":
+      return "It was not needed, or what it needs is missing.";
+    case "cancelled":
+      return "It was cancelled.";
+    case "unresolved":
+      return "It is not known yet whether it was made.";
+    default:
+      return null;
+  }
+}

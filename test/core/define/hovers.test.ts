@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { createMemoryJournal, file, pipeline } from "../../../src/index.ts";
+import { hovers } from "../../support/editor.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
+
+/** Places in a pipeline, and what the editor must say there beside the type. */
+const taught: readonly (readonly [needle: string, said: RegExp])[] = [
+  ["pipeline(", /Defines a pipeline\. Throws/],
+  ["job(", /Adds a paid job: a model of the catalog, or its id, with its input/],
+  ["upload(", /Adds a file that is sent to the service, free of charge/],
+  ["chat(", /Asks a chat model\. At least once/],
+  ["task(", /Adds a local function\. At least once/],
+  ["approve(", /A gate: shows a result to a person/],
+  ["choose(", /Chooses one of several results/],
+  ["takes(", /Several takes of one job, of which one is chosen/],
+  ["expand(", /Steps that depend on a value/],
+  ["include(", /Takes in another pipeline/],
+  ["text`", /Text with values of steps in it/],
+  ["maxCost:", /The most that one attempt may cost, a decimal of US dollars/],
+  ["count:", /How many/],
+  ["maxSteps:", /The most steps that a value may lead to/],
+  ["openShowrunner(", /Opens journal, media store and service/],
+  ["plan(whole", /All problems at once, or the plan/],
+  ["quote(whole", /The plan with prices, and the id that a start of just this is agreed to by\. Spends nothing/],
+  ["run(whole", /Plans and prices the pipeline, then drives the run/],
+  ["budget:", /The most that the run may cost/],
+  ["resume(", /Continues with a run where its journal stands/],
+  ['approve("r"', /Lets a step that waits for a decision continue/],
+  ["pick:", /its position among those shown, from 0/],
+  ["result()", /Resolves when the run finishes or pauses/],
+  ["pause.", /./],
+  ["fundingUrl", /Where funds are added/],
+  ["outputs.still", /What exists so far; the rest is null/],
+];
+
+test("the editor says what each word, option and method does, where it is used", async () => {
+  const source = `import { openShowrunner, pipeline, text } from "showrunner";
+import { z } from "zod";
+const part = pipeline("part", { input: z.object({}), build: ({ job }) => ({ a: job("a", "x", {}) }) });
+const whole = pipeline("whole", {
+  input: z.object({}),
+  build({ job, upload, chat, task, approve, choose, takes, expand, include }) {
+    const still = upload("still", "still.png");
+    const idea = chat("idea", "some", { prompt: "an idea" }, { maxCost: "1" });
+    const one = job("one", "x", { prompt: text\`A \${idea}\`, still });
+    const made = task("made", { one }, () => 1);
+    const fine = approve("fine", one);
+    const look = takes("look", "x", {}, { count: 2, choose: "first" });
+    const best = choose("best", [fine, look], { by: "first" });
+    const shots = expand("shots", idea, (value, b) => [b.job("s", "x", { value })], { maxSteps: 3 });
+    const other = include("other", part, {});
+    return { still, made, best, shots, ...other };
+  },
+});
+const show = await openShowrunner();
+await show.plan(whole, {});
+await show.quote(whole, {});
+const handle = await show.run(whole, {}, { budget: "1" });
+await show.resume("r");
+await show.approve("r", "fine", { pick: 1 });
+const result = await handle.result();
+if (result.status === "paused") console.log(result.pause.fundingUrl, result.outputs.still);
+`;
+  const shown = await hovers(source, [...new Set(taught.map(([needle]) => needle))]);
+  for (const [needle, said] of taught) expect(shown.get(needle), needle).toMatch(said);
+});
+
+test("a value in a template without the tag is a problem that names the tag; a file without upload names upload", async () => {
+  const { show } = await openFakeShow({ journal: createMemoryJournal() });
+  const untagged = pipeline("untagged", {
+    input: z.object({}),
+    build({ chat, job }) {
+      const idea = chat("idea", "chat-1", { prompt: "an idea" }, { maxCost: "1" });
+      return { face: job("face", models.image, { prompt: `A ${idea}` }) };
+    },
+  });
+  const planned = await show.plan(untagged, {});
+  expect(planned).toMatchObject({
+    ok: false,
+    problems: [{ message: expect.stringContaining("put the tag text before") }],
+  });
+  const bare = pipeline("bare", {
+    input: z.object({ sample: file("image") }),
+    build({ input, job }) {
+      // @ts-expect-error a file on this machine where media of the service goes
+      return { face: job("face", models.image, { prompt: "x", images: [input.sample] }) };
+    },
+  });
+  const other = await show.plan(bare, { sample: "a.png" });
+  const message = expect.stringContaining('a file on this machine; pass upload("name", file)');
+  expect(other).toMatchObject({ ok: false, problems: [{ step: "face", message }] });
+  const untyped = pipeline("untyped", {
+    input: z.object({ sample: file("image") }),
+    build: ({ input, job }) => ({ face: job("face", "image-1", { prompt: "x", images: [{ ...input.sample }] }) }),
+  });
+  expect(await show.plan(untyped, { sample: "a.png" })).toMatchObject({ problems: [{ step: "face", message }] });
+  await show.close();
+});

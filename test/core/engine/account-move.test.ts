@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import { accountOf } from "../../../src/core/journal/record.ts";
+import { openShowrunner, pipeline, type ResumeOptions, type RunOptions } from "../../../src/index.ts";
+import { CrashInjector } from "../../../src/testing/crash-injector.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const gated = pipeline("gated", {
+  input: z.object({}),
+  build({ job, approve }) {
+    const face = job("face", models.image, { prompt: "a face" });
+    return { poster: job("poster", models.image, { prompt: "a poster", images: [approve("gate", face)] }) };
+  },
+});
+
+/** A client of a service by a key at an address; it says 404 of jobs that the service does not have. */
+function clientOf(paidService: FakePaidService, where: { readonly keyId?: string; readonly baseUrl?: string }): Client {
+  const client = paidService.client();
+  const job: Client["job"] = async (jobId, options) => {
+    if (!paidService.jobs.has(jobId)) throw apiError(404, "NOT_FOUND");
+    return client.job(jobId, options);
+  };
+  return { ...client, job, ...where };
+}
+
+async function retryOrPause(world: FakeShow, options: RunOptions = {}) {
+  const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir, ...options }));
+  return during(world.clock, run.result());
+}
+
+const opened = ({ journal, mediaDir, clock }: FakeShow, client: Client) =>
+  openShowrunner({ client, journal, mediaDir, clock });
+
+async function resumed(world: FakeShow, client: Client, how: ResumeOptions) {
+  const show = await opened(world, client);
+  return during(world.clock, (await during(world.clock, show.resume("x", how))).result());
+}
+
+const refusal = (world: FakeShow, client: Client, how: ResumeOptions): Promise<Error> =>
+  resumed(world, client, how).then(
+    () => Promise.reject(new Error("not refused")),
+    (error: Error) => error,
+  );
+
+describe("A run whose account has moved", () => {
+  test.each([
+    ["another key", { keyId: "paper-2" }],
+    ["another address", { baseUrl: "https://other.test:8787/v3" }],
+  ])(
+    "to %s is refused with the flag that takes it there, and goes on with it, paying nothing twice",
+    async (_, where) => {
+      const world = await openFakeShow();
+      await retryOrPause(world);
+      const client = clientOf(world.paidService, where);
+      const before = await world.journal.read("x");
+      const error = await refusal(world, client, {});
+      expect(error).toMatchObject({
+        code: "ACCOUNT_MISMATCH",
+        message: expect.stringContaining("resume x --account-moved"),
+      });
+      expect(await world.journal.read("x")).toEqual(before);
+
+      expect((await resumed(world, client, { accountMoved: true })).pause?.reason).toBe("approval");
+      const account = { keyId: "paper", baseUrl: "https://paper.test/v3", ...where };
+      expect((await world.journal.read("x")).map(({ event }) => event)).toContainEqual({
+        ...{ type: "run.account.moved", ...account },
+        jobId: "job_1",
+      });
+      expect(await world.journal.accountLedger(accountOf(account))).toMatchObject({ settledMicros: 100_000 });
+      // It belongs there from now on: the flag is asked for once, and the former place is another account.
+      await (await opened(world, client)).approve("x", "gate");
+      expect((await resumed(world, client, {})).status).toBe("succeeded");
+      expect(world.paidService.jobs.size).toBe(2);
+      expect(await refusal(world, world.paidService.client(), {})).toMatchObject({ code: "ACCOUNT_MISMATCH" });
+    },
+  );
+
+  test("is moved also when it is over, so that its steps can be rerun", async () => {
+    const world = await openFakeShow({ varies: true });
+    await retryOrPause(world);
+    await world.show.approve("x", "gate");
+    await during(world.clock, (await world.show.resume("x")).result());
+    const client = clientOf(world.paidService, { keyId: "paper-2" });
+    expect((await resumed(world, client, { accountMoved: true })).status).toBe("succeeded");
+    expect((await resumed(world, client, { rerun: ["poster"] })).status).toBe("succeeded");
+    expect(world.paidService.jobs.size).toBe(3);
+  });
+
+  test("killed at any moment of the move and repeated, it moves once and submits no job twice", async () => {
+    for (let point = 1; point <= 12; point++) {
+      const world = await openFakeShow();
+      await retryOrPause(world);
+      await world.show.approve("x", "gate");
+      const client = clientOf(world.paidService, { keyId: "paper-2" });
+      const crashInjector = new CrashInjector(point);
+      const dying = await opened({ ...world, journal: crashInjector.store(world.journal) }, client);
+      const first = dying.resume("x", { accountMoved: true }).then((handle) => handle.result());
+      first.catch(() => {});
+      await during(world.clock, Promise.race([first, crashInjector.died]));
+      const heir = { ...world, journal: new CrashInjector(Number.POSITIVE_INFINITY).store(world.journal) };
+      expect((await resumed(heir, client, { accountMoved: true })).status).toBe("succeeded");
+      const moves = (await world.journal.read("x")).filter(({ event }) => event.type === "run.account.moved");
+      expect([moves.length, world.paidService.jobs.size], crashInjector.points.at(-1)).toEqual([1, 2]);
+    }
+  });
+});
+
+describe("Another account", () => {
+  test("that does not know the run's job is refused, whatever the options, and nothing is changed", async () => {
+    const world = await openFakeShow();
+    await retryOrPause(world);
+    const before = await world.journal.read("x");
+    const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
+    const error = await refusal(world, stranger, { accountMoved: true });
+    expect(error).toMatchObject({ code: "INVALID_OPTION", option: "accountMoved" });
+    expect(error.message).toContain("knows none of the jobs");
+    expect(await world.journal.read("x")).toEqual(before);
+  });
+
+  test("that has a job of the same id on another model is refused", async () => {
+    const world = await openFakeShow();
+    await retryOrPause(world);
+    const client = clientOf(world.paidService, { keyId: "stranger" });
+    const job: Client["job"] = async (...args) => ({ ...(await client.job(...args)), model: "video-1" });
+    expect(await refusal(world, { ...client, job }, { accountMoved: true })).toMatchObject({ option: "accountMoved" });
+  });
+
+  test("takes a run that sent nothing yet, and none whose submit was never answered", async () => {
+    const world = await openFakeShow();
+    await retryOrPause(world, { signal: AbortSignal.abort() });
+    expect(world.paidService.jobs.size).toBe(0);
+    const moved = await resumed(world, clientOf(world.paidService, { keyId: "paper-2" }), { accountMoved: true });
+    expect(moved.pause?.reason).toBe("approval");
+    expect((await world.journal.read("x")).map(({ event }) => event)).toContainEqual(
+      expect.objectContaining({ type: "run.account.moved", keyId: "paper-2", jobId: null }),
+    );
+
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
+    const submit: Client["submit"] = async ({ model, idempotencyKey = "" }) => {
+      const cause = new ConnectionError("the connection broke", { sent: true });
+      throw new UnknownOutcomeError({ model, idempotencyKey: idempotencyKey ?? "", cause });
+    };
+    paidService.client = () => ({ ...client, submit });
+    const silent = await openFakeShow({ paidService: paidService });
+    const run = await during(silent.clock, silent.show.run(gated, {}, { id: "x", outDir: silent.outDir }));
+    silent.clock.setTimer(30_000, () => void run.stop());
+    await during(silent.clock, run.result());
+    const error = await refusal(silent, clientOf(paidService, { keyId: "paper-2" }), { accountMoved: true });
+    expect(error.message).toContain("face was sent and never answered");
+  });
+});

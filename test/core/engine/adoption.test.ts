@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import { type OpenQuestion, unambiguous } from "../../../src/core/engine/adoption/similarity.ts";
+import type { RunPlanned } from "../../../src/core/journal/events.ts";
+import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const minutes = 60_000;
+
+const pictures = pipeline("pictures", {
+  input: z.object({ count: z.number() }),
+  build({ input, job }) {
+    for (let i = 0; i < input.count; i++)
+      job(`p${i}`, models.image, { prompt: `picture number ${i}` }, { keep: false });
+    return {};
+  },
+});
+
+interface Trouble {
+  /** Whether a send that is not answered makes the job, at so many milliseconds after the first one. */
+  readonly arrives?: (afterMs: number) => boolean;
+  /** How far the service's clock is ahead, milliseconds. */
+  readonly aheadMs?: number;
+  readonly idempotencyWindowMs?: number;
+}
+
+/** A world whose submits are never answered until `answers` is called. */
+async function silent({ arrives = () => true, aheadMs = 0, idempotencyWindowMs = 1000 }: Trouble = {}) {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const base = await openFakeShow({ paidService: paidService });
+  const { clock } = base;
+  paidService.now = () => clock.now() + aheadMs;
+  const client = paidService.client();
+  let silence = true;
+  let firstAt: number | null = null;
+  const submit: Client["submit"] = async (request, options) => {
+    firstAt ??= clock.now();
+    if (!silence) return client.submit(request, options);
+    if (arrives(clock.now() - firstAt)) await client.submit(request, options);
+    const cause = new ConnectionError("the connection broke", { sent: true });
+    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+  };
+  const show = await openShowrunner({
+    client: { ...client, submit, clockOffsetMs: () => aheadMs },
+    ...{ journal: base.journal, mediaDir: base.mediaDir, clock, idempotencyWindowMs },
+  });
+  const answers = () => {
+    silence = false;
+  };
+  return { ...base, show, answers };
+}
+
+/** Drives until nobody knows what became of the submits. */
+async function unresolved(world: FakeShow, count: number) {
+  const run = await during(
+    world.clock,
+    world.show.run(
+      pictures,
+      { count },
+      { id: "x", outDir: world.outDir, concurrency: 50, giveUpAfterMs: 24 * 60 * minutes },
+    ),
+  );
+  expect((await during(world.clock, run.result())).pause?.reason).toBe("unresolved");
+}
+
+const finish = async (world: { readonly clock: FakeShow["clock"] }, show: Showrunner) =>
+  during(world.clock, (await during(world.clock, show.resume("x"))).result());
+
+describe("The job of an unanswered submit", () => {
+  test("is found when a re-send created it 40 minutes after the first send", async () => {
+    const world = await silent({ arrives: (afterMs) => afterMs >= 40 * minutes, idempotencyWindowMs: 45 * minutes });
+    await unresolved(world, 1);
+    const [job] = world.paidService.jobs.values();
+    const [open] = await world.show.unresolved("x");
+    expect(open).toMatchObject({ step: "p0", prompt: "picture number 0", certain: job!.jobId, holdMicros: 100_000 });
+    expect(open!.candidates).toMatchObject([
+      { jobId: job!.jobId, prompt: "picture number 0", match: "prompt", similarity: 1, costMicros: 100_000 },
+    ]);
+  });
+
+  test.each([20, -20])("is found with the service's clock %i minutes ahead", async (ahead) => {
+    const world = await silent({ aheadMs: ahead * minutes });
+    await unresolved(world, 1);
+    const [open] = await world.show.unresolved("x");
+    expect(open!.candidates).toHaveLength(1);
+    expect(Date.parse(open!.sentFrom)).toBeLessThanOrEqual(world.clock.now() + ahead * minutes);
+  });
+
+  test("is told apart from 31 similar jobs, and adopted at once without paying again", async () => {
+    const world = await silent();
+    await unresolved(world, 30);
+    const stray = await world.paidService.client().submit({
+      model: models.image.id,
+      input: { prompt: "picture number 99" },
+      idempotencyKey: "another program's",
+    });
+    const open = await world.show.unresolved("x");
+    for (const { step, certain, candidates } of open) {
+      expect(candidates).toHaveLength(31);
+      expect(JSON.parse(world.paidService.jobs.get(certain!)!.body).prompt).toBe(`picture number ${step.slice(1)}`);
+    }
+    const adopted = await world.show.adoptAll("x");
+    expect(adopted).toHaveLength(30);
+    expect(adopted.map(({ jobId }) => jobId)).not.toContain(stray.jobId);
+    // Said once: whoever looks again sees it.
+    expect((await world.show.unresolved("x")).every(({ decided }) => decided !== null)).toBe(true);
+    world.answers();
+    expect((await finish(world, world.show)).status).toBe("succeeded");
+    expect(world.paidService.jobs.size).toBe(31);
+  });
+
+  test("is null where no job was created, and nothing is adopted then", async () => {
+    const world = await silent({ arrives: () => false });
+    await unresolved(world, 2);
+    expect(await world.show.adoptAll("x")).toEqual([]);
+    expect((await world.show.unresolved("x")).map(({ candidates }) => candidates)).toEqual([[], []]);
+  });
+});
+
+test("18 steps of a journal that was put back are adopted in one go, by their keys", async () => {
+  const world = await openFakeShow();
+  const { clock, paidService } = world;
+  const run = await during(clock, world.show.run(pictures, { count: 18 }, { id: "x", outDir: world.outDir }));
+  await during(clock, run.result());
+  await clock.advance(26 * 60 * minutes);
+  // The copy knows that the run was planned, and nothing of what it made.
+  const [first] = await world.journal.read("x");
+  const journal = createMemoryJournal({ now: () => clock.now() });
+  await journal.createRun("x", first!.event as RunPlanned, first!.at);
+  const show = await openShowrunner({ client: paidService.client(), journal, mediaDir: world.mediaDir, clock });
+  expect((await finish(world, show)).pause?.reason).toBe("unresolved");
+  const open = await show.unresolved("x");
+  expect(open).toHaveLength(18);
+  expect(open.every(({ candidates }) => candidates[0]?.match === "key")).toBe(true);
+  expect(await show.adoptAll("x")).toHaveLength(18);
+  expect((await finish(world, show)).status).toBe("succeeded");
+  expect(paidService.jobs.size).toBe(18);
+});
+
+describe("What nothing else can be meant by", () => {
+  const question = (step: string, prompt: string, jobs: OpenQuestion["candidates"], more = {}): OpenQuestion => {
+    return { step, model: "image-1", input: { prompt, ...more }, candidates: jobs };
+  };
+  const job = (jobId: string, match: "key" | "prompt" | "possible" | "unlike") => ({ jobId, createdAt: jobId, match });
+
+  test("is never one job for two steps, a job with another prompt, or one of two with the same prompt", async () => {
+    const words = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 6 });
+    fc.assert(
+      fc.property(words, words, (asked, made) => {
+        const questions = asked.map((prompt, at) =>
+          question(
+            `s${at}`,
+            prompt,
+            made.map((one, index) => job(`j${index}`, one === prompt ? "prompt" : "unlike")),
+          ),
+        );
+        const found = unambiguous(questions);
+        expect(new Set(found.values()).size).toBe(found.size);
+        for (const [step, jobId] of found) expect(made[Number(jobId.slice(1))]).toBe(asked[Number(step.slice(1))]);
+        for (const [at, prompt] of asked.entries()) {
+          const steps = asked.filter((one) => one === prompt).length;
+          const jobs = made.filter((one) => one === prompt).length;
+          expect(found.has(`s${at}`)).toBe(steps === jobs);
+        }
+      }),
+    );
+  });
+
+  test("is, among jobs with the same prompt, only one of the identical request", () => {
+    const jobs = [job("j1", "prompt"), job("j2", "prompt")];
+    expect(unambiguous([question("a", "x", jobs), question("b", "x", jobs)]).size).toBe(2);
+    expect(unambiguous([question("a", "x", jobs, { seed: 1 }), question("b", "x", jobs, { seed: 2 })]).size).toBe(0);
+  });
+
+  test("is a job under the step's own key before one with its prompt", () => {
+    const found = unambiguous([question("a", "x", [job("j1", "key"), job("j2", "prompt")])]);
+    expect([...found]).toEqual([["a", "j1"]]);
+    expect(unambiguous([question("a", "", [job("j1", "possible")])]).size).toBe(0);
+  });
+});

@@ -1,0 +1,317 @@
+import { writeFile } from "node:fs/promises";
+import type { ImageModelV4, SpeechModelV4, Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
+import fc from "fast-check";
+import { z } from "zod";
+import { models } from "../../../../recipes/models.ts";
+import { greyPng } from "../../../../src/core/kit/placeholder-media.ts";
+import type { Plan } from "../../../../src/core/plan/plan.ts";
+import { file, type Pipeline, pipeline, text } from "../../../../src/index.ts";
+import { openFakeShow } from "../../../support/fake-showrunner.ts";
+
+const input = z.object({});
+
+const single = pipeline("single", {
+  input,
+  build({ job }) {
+    return { cat: job("cat", models.image, { prompt: "a cat" }) };
+  },
+});
+
+const chain = pipeline("chain", {
+  input,
+  build({ job, approve }) {
+    const look = job("look", models.image, { prompt: "a look", num_outputs: 2 });
+    const go = approve("go", look.output(0), { message: "go on?" });
+    return {
+      film: job("film", models.video, { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 }),
+    };
+  },
+});
+
+const takes = pipeline("takes", {
+  input,
+  build({ job, takes: take, choose }) {
+    const faces = take("face", models.image, { prompt: "a face" }, { count: 2, choose: "first" });
+    const lead = choose("lead", faces.outputs(), { by: "person", message: "who is it?" });
+    return { poster: job("poster", models.image, { prompt: "a poster", images: [lead] }) };
+  },
+});
+
+const fan = pipeline("fan", {
+  input,
+  build({ job }) {
+    const drawn = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+    return { drawn, again: job("again", models.image, { prompt: "again" }, { attempts: 2 }) };
+  },
+});
+
+const second = pipeline("second", {
+  input,
+  build({ firstOf, job }) {
+    const look = firstOf("look", [
+      (b) =>
+        b.job("a", models.image, { prompt: "a look", images: [b.job("mood", models.image, { prompt: "a mood" })] }),
+      (b) =>
+        b.firstOf("other", [
+          (c) => c.job("b", models.image, { prompt: "another look" }),
+          (c) => c.job("c", models.image, { prompt: "any look" }),
+        ]),
+    ]);
+    return { poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
+  },
+});
+
+/** Slow jobs that are waited for ten minutes: one that all else needs, and two options. */
+const patient = pipeline("patient", {
+  input,
+  build({ firstOf, job }) {
+    const within = "10m";
+    const still = job("still", models.image, { prompt: "a slow still" }, { within });
+    const look = firstOf("look", [
+      (b) => b.job("a", models.image, { prompt: "a slow look" }, { within }),
+      (b) => b.job("b", models.image, { prompt: "a slow one too", images: [still] }, { within }),
+      (b) => b.job("c", models.image, { prompt: "any look" }),
+    ]);
+    return { still, poster: job("poster", models.image, { prompt: "a poster", images: [look] }) };
+  },
+});
+
+/** The same before a person, whose word may come at any time. */
+const hurried = pipeline("hurried", {
+  input,
+  build({ firstOf, job, approve }) {
+    const look = firstOf("look", [
+      (b) => {
+        const mood = b.job("mood", models.image, { prompt: "a slow mood" }, { within: "2m" });
+        return b.job("a", models.image, { prompt: "a look", images: [mood] });
+      },
+      (b) => b.job("b", models.image, { prompt: "another look" }),
+    ]);
+    const go = approve("go", look, { message: "go on?" });
+    const film = { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 } as const;
+    return { film: job("film", models.video, film) };
+  },
+});
+
+const told = pipeline("told", {
+  input,
+  build({ job, chat }) {
+    const story = chat("story", "chat-1", { prompt: "a story" }, { maxCost: "0.01" });
+    return { story, scene: job("scene", models.image, { prompt: text`a scene of ${story}` }) };
+  },
+});
+
+/** Models as the pipelines' code has them; the processes of a life have others in their place. */
+const asked = { specificationVersion: "v4", doGenerate: async () => Promise.reject(new Error("not here")) } as const;
+const painter = (modelId: string, provider = "once"): ImageModelV4 => {
+  return { ...asked, provider: `${provider}.image`, modelId, maxImagesPerCall: 4 };
+};
+const speaker: SpeechModelV4 = { ...asked, provider: "once.speech", modelId: "speaker" };
+const filmer = (provider: string): VideoModelV4 => {
+  const started = { doStart: asked.doGenerate, doStatus: asked.doGenerate };
+  return {
+    specificationVersion: "v4",
+    provider: `${provider}.video`,
+    modelId: "filmer",
+    maxVideosPerCall: 1,
+    ...started,
+  };
+};
+
+/** One request that is answered once, by what may be sent again as well; and what is made of it here. */
+const painted = pipeline("painted", {
+  input,
+  build({ generate, job }) {
+    const still = generate("still", painter("still"), { prompt: "a still", n: 2 }, { maxCost: "0.05" });
+    const voice = generate("voice", speaker, { text: "a voice" }, { maxCost: "0.02", repeatable: true });
+    const edit = generate(
+      "edit",
+      painter("edit", "gateway"),
+      { prompt: "an edit", files: [still.output(0)] },
+      { maxCost: "0.05", price: () => "0.04", attempts: 2 },
+    );
+    return { voice, edit, big: job("big", models.image, { prompt: "bigger", images: [still.output(1)] }) };
+  },
+});
+
+/** Operations that are asked for: found again, and under a key. */
+const filmed = pipeline("filmed", {
+  input,
+  build({ generate, job }) {
+    const look = job("look", models.image, { prompt: "a look" });
+    const found = generate("found", filmer("queue"), { prompt: "it walks", image: look }, { maxCost: "0.10" });
+    const keyed = generate("keyed", filmer("gateway"), { prompt: "it runs" }, { maxCost: "0.10", attempts: 2 });
+    const again = generate("again", filmer("queue"), { prompt: "it flies" }, { maxCost: "0.03", repeatable: true });
+    return { found, keyed, again };
+  },
+});
+
+/** Second choices over several services. */
+const either = pipeline("either", {
+  input,
+  build({ firstOf, approve }) {
+    const look = firstOf("look", [
+      (b) => b.generate("a", painter("a"), { prompt: "a look" }, { maxCost: "0.05" }),
+      (b) =>
+        b.firstOf("other", [
+          (c) => c.job("b", models.image, { prompt: "another look" }),
+          (c) => c.generate("c", painter("c"), { prompt: "any look" }, { maxCost: "0.03", repeatable: true }),
+        ]),
+    ]);
+    const go = approve("go", look, { message: "go on?" });
+    const film = firstOf(
+      "film",
+      [
+        (b) => b.generate("d", filmer("queue"), { prompt: "it walks", image: go }, { maxCost: "0.10" }),
+        (b) => b.generate("e", filmer("gateway"), { prompt: "it walks", image: go }, { maxCost: "0.20" }),
+      ],
+      { onModerated: "next" },
+    );
+    return { film };
+  },
+});
+
+const milder = { onModerated: "rewrite", rewrite: { model: "chat-1", maxCost: "0.01" } } as const;
+
+/** Prompts that are rewritten once, in a run that the first failure stops. */
+const rewritten = pipeline("rewritten", {
+  input,
+  onFailure: "failFast",
+  build({ generate, job, approve }) {
+    const look = job("look", models.image, { prompt: "a duel" }, milder);
+    const go = approve("go", look, { message: "go on?" });
+    const film = generate("film", filmer("queue"), { prompt: "a storm", image: go }, { maxCost: "0.10", ...milder });
+    const still = generate("still", painter("still"), { prompt: "a fight" }, { maxCost: "0.05", ...milder });
+    return { film, still };
+  },
+});
+
+/** The same of the service alone, and before another choice. */
+const reworded = pipeline("reworded", {
+  input,
+  onFailure: "failFast",
+  build({ job, firstOf }) {
+    const look = firstOf("look", [
+      (b) => b.job("a", models.image, { prompt: "a duel" }, milder),
+      (b) => b.job("b", models.image, { prompt: "a dance" }),
+    ]);
+    const film = { prompt: "a storm", start_image: look, aspect_ratio: "1:1", duration_ms: 3000 } as const;
+    return { film: job("film", models.video, film, { ...milder, attempts: 2 }) };
+  },
+});
+
+/** Side by side. */
+const compared = pipeline("compared", {
+  input,
+  build({ compare, job }) {
+    const face = compare("face", {
+      a: (b) => b.job("a", models.image, { prompt: "a face" }),
+      b: (b) => b.generate("b", painter("b"), { prompt: "a face" }, { maxCost: "0.05" }),
+    });
+    return { card: job("card", models.image, { prompt: "a card", images: [face] }) };
+  },
+});
+
+const sent = pipeline("sent", {
+  input: z.object({ sample: file("image") }),
+  build({ input: { sample }, job, upload }) {
+    const look = job("look", models.image, { prompt: "alike", images: [upload("sample", sample)] });
+    return {
+      film: job("film", models.video, {
+        prompt: "it walks",
+        start_image: look,
+        aspect_ratio: "1:1",
+        duration_ms: 3000,
+      }),
+    };
+  },
+});
+
+/** One of its jobs has another name; what is bought on a decision keeps its own. */
+function renamedJob(of: Pipeline): Pipeline {
+  return {
+    ...of,
+    build(builder) {
+      let isDone = false;
+      const job = (name: string, ...rest: readonly unknown[]) => {
+        const isOther = !isDone && !(name in decides);
+        isDone ||= isOther;
+        return (builder.job as (...given: readonly unknown[]) => unknown)(isOther ? `${name}-renamed` : name, ...rest);
+      };
+      return of.build({ ...builder, job } as unknown as typeof builder);
+    },
+  };
+}
+
+export function promptOf(input: unknown): unknown {
+  return (input as { readonly prompt?: unknown } | null)?.prompt;
+}
+
+/** What a run of `sent` uploads. */
+export const SAMPLE = greyPng(512);
+
+export interface SimPlan {
+  readonly plan: Plan;
+  /** Its code, where a process needs it. */
+  readonly pipeline: Pipeline | null;
+  /** Its code, and the same with another name for one of its jobs. */
+  readonly code: Pipeline;
+  readonly renamed: Pipeline;
+  /** Steps whose requests say a text. */
+  readonly prompted: readonly string[];
+  readonly paidSteps: readonly string[];
+  readonly approvals: readonly string[];
+  /** Approvals, by the steps that are bought on them. */
+  readonly decides: Readonly<Record<string, string>>;
+}
+
+const decides = { film: "go", poster: "lead" };
+
+/** Small pipelines with every way in which money and people come into a run, planned once. */
+export async function simPlans(): Promise<readonly SimPlan[]> {
+  const { show, outDir } = await openFakeShow();
+  const sample = `${outDir}-sample`;
+  await writeFile(sample, SAMPLE);
+  const plans: SimPlan[] = [];
+  for (const one of [
+    single,
+    chain,
+    takes,
+    fan,
+    second,
+    patient,
+    hurried,
+    told,
+    sent,
+    painted,
+    filmed,
+    either,
+    compared,
+    rewritten,
+    reworded,
+  ] as readonly Pipeline[]) {
+    const planned = await show.plan(one, one === sent ? { sample } : {});
+    if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
+    const { plan } = planned;
+    const pathsOf = (kinds: readonly string[]) =>
+      plan.steps.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);
+    const approvals = pathsOf(["approve"]);
+    const pipeline = plan.steps.some(({ kind }) => kind === "generate") ? one : null;
+    const own = Object.entries(decides).filter(([, step]) => approvals.includes(step));
+    const found = {
+      plan,
+      decides: Object.fromEntries(own),
+      paidSteps: pathsOf(["job", "chat", "generate"]),
+      approvals,
+      pipeline,
+      code: one,
+      renamed: renamedJob(one),
+      prompted: plan.steps.flatMap((step) =>
+        "input" in step && typeof promptOf(step.input) === "string" ? [step.path] : [],
+      ),
+    };
+    plans.push(Object.assign(found, { [fc.toStringMethod]: () => plan.pipeline }));
+  }
+  await show.close();
+  return plans;
+}

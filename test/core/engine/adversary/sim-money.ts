@@ -1,0 +1,79 @@
+import type { RunEvent } from "../../../../src/core/journal/events.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+/** What somebody charges. */
+interface Charge {
+  readonly key: string | null;
+  readonly costMicros: number;
+  readonly excessMicros: number;
+  readonly netMicros: number;
+  /** Nobody tells what it cost, or not for a while. */
+  readonly isBilledLate: boolean;
+}
+
+const UNKNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.unresolved", "job.bill.impossible"]);
+const KNOWN_COST: ReadonlySet<RunEvent["type"]> = new Set(["job.submitted", "job.adopted", "job.found", "job.settled"]);
+
+/** What a world's service and providers charge, and what of it a run could know. */
+export class SimMoney {
+  readonly holdOf = new Map<string, number>();
+  /** Keys of which nobody can tell what became of them, or what that costs. */
+  readonly #unbilled = new Set<string>();
+  readonly #world: SimWorld;
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  /** `key`: of the attempt that the event is of. */
+  committed(event: RunEvent, key: string | null): void {
+    if (event.type === "job.submit.intended") this.holdOf.set(event.key, event.holdMicros);
+    if (key === null) return;
+    if (UNKNOWN_COST.has(event.type)) this.#unbilled.add(key);
+    if (KNOWN_COST.has(event.type)) this.#unbilled.delete(key);
+  }
+
+  /** Nothing is charged beyond budget, cap and floor but what nobody could know of. */
+  check(): void {
+    const world = this.#world;
+    const { floorMicros, billsLateMs, concurrency } = world.options;
+    const { balanceMicros } = world.service;
+    const ofService = [...world.service.jobs.values()].map((job) => ({
+      ...job,
+      netMicros: world.service.netMicros(job),
+      isBilledLate: billsLateMs > 0,
+    }));
+    const ofProviders = [...world.providers.works.values()].map((work) => ({
+      ...work,
+      netMicros: work.costMicros,
+      isBilledLate: !work.isCostTold,
+    }));
+    const jobs: readonly Charge[] = [...ofService, ...ofProviders];
+    // What a person gave up is no reservation any more, whatever it really cost.
+    const counting = jobs.filter((job) => job.key === null || !world.givenUp.has(job.key));
+    const chargedMicros = counting.reduce((sum, { netMicros }) => sum + netMicros, 0);
+    const reserved = ({ key, costMicros, excessMicros }: Charge) =>
+      key === null ? costMicros - excessMicros : (this.holdOf.get(key) ?? costMicros);
+    const isUnbilled = ({ key, isBilledLate }: Charge) => isBilledLate || (key !== null && this.#unbilled.has(key));
+    const excesses = jobs
+      .map((job) => ({ micros: Math.max(0, job.costMicros - reserved(job)), isUnbilled: isUnbilled(job) }))
+      .sort((a, b) => b.micros - a.micros);
+    // What was at the service when the first charge above its quote became known; a bill that is late, or of a job that
+    // nobody can tell for the step's own, tells nobody.
+    const unawares = concurrency * (1 + world.priceMoves.length);
+    const billed = excesses.filter((one) => !one.isUnbilled).slice(0, unawares);
+    const excess = [...excesses.filter((one) => one.isUnbilled), ...billed].reduce(
+      (sum, { micros }) => sum + micros,
+      0,
+    );
+    for (const [name, most] of [
+      ["budget", world.budgetMicros],
+      ["cap", world.capMicros],
+    ] as const) {
+      if (most !== null && chargedMicros - excess > most)
+        world.fail(`${chargedMicros} charged beyond the ${name} of ${most}`);
+    }
+    if (floorMicros !== null && balanceMicros + excess < floorMicros)
+      world.fail(`the wallet holds ${balanceMicros}, below its floor of ${floorMicros}`);
+  }
+}

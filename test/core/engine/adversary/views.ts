@@ -1,0 +1,55 @@
+import { isRunFinal, lastAttempt, type RunState, type StepState } from "../../../../src/core/journal/state.ts";
+import type { RunReport } from "../../../../src/index.ts";
+import { runHead } from "../../../../src/studio/dashboard/views/run-head.ts";
+import { PaidService } from "./paid-service.ts";
+import { SimProcess } from "./sim-process.ts";
+import { RUN, type SimWorld } from "./sim-world.ts";
+
+/** What `show` and the dashboard say of a run at rest is what the answer to `resume` said, and nothing is left out. */
+export async function checkViews(world: SimWorld, answer: RunReport): Promise<void> {
+  let shown: RunReport | null = null;
+  const thrown = await new SimProcess(world).perform(async (show) => {
+    shown = await show.show(RUN);
+  });
+  if (thrown !== null) return world.fail(`show throws ${String(thrown)}`);
+  const row = (await world.journal.run(RUN))!;
+  const state = await world.state();
+  const head = runHead(state, { row, driveError: null, drivenHere: false });
+  const said = (view: Pick<RunReport, "missing" | "next"> & { readonly status: string }) =>
+    JSON.stringify([view.status, view.missing, view.next]);
+  if (said(shown!) !== said(answer)) world.fail(`show says ${said(shown!)}, the answer was ${said(answer)}`);
+  if (said(head) !== said(answer)) world.fail(`the dashboard says ${said(head)}, the answer was ${said(answer)}`);
+  if (answer.next === null && (answer.missing.length > 0 || answer.status !== "succeeded"))
+    world.fail(`${answer.status} lacks ${JSON.stringify(answer.missing)}, and no command is named`);
+  checkNamed(world, state, answer);
+}
+
+/** Whatever of this run is paid for at the service and not here is named, and so is whatever waits for a person. */
+function checkNamed(world: SimWorld, state: RunState, { missing }: RunReport): void {
+  const named = new Set(missing.map(({ step }) => step));
+  for (const step of Object.values(state.steps)) {
+    const why = whyLacking(world, state, step);
+    if (why !== null && !named.has(step.path)) world.fail(`${step.path} ${why}, which nobody says`);
+  }
+  for (const { text, what, until } of missing) {
+    if (what === "file" && until === null) world.fail(`until when is not said: ${text}`);
+  }
+}
+
+function whyLacking(world: SimWorld, state: RunState, step: StepState): string | null {
+  if (step.status === "failed" && state.status !== "succeeded") return "failed";
+  if (step.status === "unresolved") return "is unresolved";
+  const isAsked = step.status === "running" && world.options.plan.approvals.includes(step.path);
+  if (isAsked && step.approval === null && !isRunFinal(state.status)) return "waits for a decision";
+  for (const attempt of step.attempts) {
+    const job = attempt.key === null ? null : world.service.jobOfKey(attempt.key);
+    if (job === null || world.givenUp.has(attempt.key!)) continue;
+    if (attempt.costMicros === null) return `has no bill for ${job.jobId}`;
+    if (attempt !== lastAttempt(step) || job.failure !== null || world.service.isGone(job)) continue;
+    for (let index = 0; index < job.outputs; index++) {
+      if (attempt.outputs[index]?.copy?.sha256 !== PaidService.hashOf(job.jobId, index))
+        return `has no file of output ${index} of ${job.jobId}`;
+    }
+  }
+  return null;
+}

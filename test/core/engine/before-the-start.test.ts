@@ -1,0 +1,166 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, pipeline } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const two = pipeline("two", {
+  input: z.object({}),
+  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }), b: job("b", models.image, { prompt: "b" }) }),
+});
+
+test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so", async () => {
+  const { show, clock, paidService } = await openFakeShow({ balanceMicros: 100_000 });
+  const quote = await show.quote(two, {}, { budget: "1" });
+  expect(quote).toMatchObject({ ok: true, balanceMicros: 100_000, budgetMicros: 1_000_000 });
+  expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
+  await expect(show.run(two, {}, { id: "x" })).rejects.toMatchObject({
+    code: "WALLET_SHORT",
+    leastMicros: 200_000,
+    balanceMicros: 100_000,
+    message: expect.stringContaining("0.20 USD and the wallet holds 0.10 USD: 0.10 USD short. Nothing was submitted."),
+  });
+  expect(await show.runs()).toEqual([]);
+  expect(paidService.submits).toBe(0);
+  const run = await during(clock, show.run(two, {}, { id: "x", startAnyway: true }));
+  expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "funds" } });
+  // Where funds are added is known from then on.
+  const again = show.run(two, {}, { id: "y" });
+  await expect(again).rejects.toMatchObject({ code: "WALLET_SHORT", fundingUrl: expect.stringMatching(/^https:/) });
+  await show.close();
+});
+
+test("a service that does not tell what the wallet holds stops no run", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const balance = async () => {
+    throw apiError(403, "PERMISSION_DENIED", {});
+  };
+  const { show, clock } = await openFakeShow({
+    paidService: Object.assign(paidService, { client: wrapped(paidService, { balance }) }),
+  });
+  expect((await show.quote(two, {})).balanceMicros).toBeNull();
+  const run = await during(clock, show.run(two, {}, { id: "x" }));
+  expect((await during(clock, run.result())).status).toBe("succeeded");
+  await show.close();
+});
+
+function wrapped(paidService: FakePaidService, other: object): FakePaidService["client"] {
+  const original = paidService.client.bind(paidService);
+  return (boundary) => Object.assign(original(boundary), other) as Client;
+}
+
+test("a paid step that nothing uses and nothing returns is a warning of the plan, and no problem", async () => {
+  const loose = pipeline("loose", {
+    input: z.object({}),
+    build: ({ job }) => {
+      job("forgotten", models.image, { prompt: "x" });
+      return { a: job("a", models.image, { prompt: "a" }) };
+    },
+  });
+  const { show } = await openFakeShow();
+  const quote = await show.quote(loose, {});
+  expect(quote.ok).toBe(true);
+  expect(quote.warnings).toEqual([
+    {
+      code: "unused",
+      step: "forgotten",
+      message: "is paid for, and nothing uses or returns it; return it, use it, or leave it out",
+    },
+  ]);
+  await show.close();
+});
+
+test.each([
+  [422, "MODERATION_FAILED"],
+  [404, "NOT_FOUND"],
+  [413, "PAYLOAD_TOO_LARGE"],
+])("a price that is refused with %i is a problem with its step, beside all others", async (status, code) => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const estimate = async ({ input }: { readonly input: { readonly prompt: string } }) => {
+    throw apiError(status, code, { param: `input.prompt: ${input.prompt}` });
+  };
+  const { show } = await openFakeShow({
+    paidService: Object.assign(paidService, { client: wrapped(paidService, { estimate }) }),
+  });
+  const quote = await show.quote(two, {});
+  expect(quote.ok).toBe(false);
+  expect(quote.problems.map(({ step }) => step)).toEqual(["a", "b"]);
+  await expect(show.run(two, {})).rejects.toMatchObject({
+    code: "PLAN_PROBLEMS",
+    problems: [{ step: "a" }, { step: "b" }],
+  });
+  await show.close();
+});
+
+test("a voice that the model does not have is found by the plan, with the nearest names, also where the price waits for others", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const voices = () =>
+    (async function* () {
+      yield* [
+        { id: "voice_ada", name: "Ada" },
+        { id: "voice_ben", name: "Ben" },
+      ];
+    })();
+  const { show } = await openFakeShow({
+    paidService: Object.assign(paidService, { client: wrapped(paidService, { voices }) }),
+  });
+  const spoken = (voice_id: string) =>
+    pipeline("spoken", {
+      input: z.object({}),
+      build: ({ task, job }) => {
+        const text = task("text", {}, () => "hello");
+        return { speech: job("speech", models.speech, { text, voice_id }) };
+      },
+    });
+  expect((await show.quote(spoken("voice_ben"), {})).problems).toEqual([]);
+  const { problems } = await show.quote(spoken("ava"), {});
+  expect(problems).toEqual([
+    {
+      code: "unknown-voice",
+      step: "speech",
+      field: "input.voice_id",
+      message: expect.stringMatching(
+        /has no voice "ava"; did you mean voice_ada\? its voices: voice_ada \(Ada\), voice_ben \(Ben\)$/,
+      ),
+      allowed: ["voice_ada"],
+    },
+  ]);
+  await show.close();
+});
+
+test("a run is called by what its pipeline or its caller says, is found by it, and by its id where neither does", async () => {
+  const { show, clock } = await openFakeShow();
+  const titled = pipeline("titled", {
+    input: z.object({ product: z.string().transform((name) => name.toUpperCase()) }),
+    title: ({ product }) => (product === "NONE" ? (undefined as unknown as string) : ` Ad for\n${product}\u001b `),
+    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+  });
+  await expect(show.plan(titled, { product: "none" })).resolves.toMatchObject({
+    problems: [{ code: "title", message: "title returned no text; return a string" }],
+  });
+  const throwing = pipeline("throwing", {
+    input: z.object({}),
+    title: () => {
+      throw new Error("no name");
+    },
+    build: two.build,
+  });
+  await expect(show.plan(throwing, {})).resolves.toMatchObject({
+    problems: [{ message: expect.stringContaining("title threw: no name") }],
+  });
+  for (const id of ["x", "y", "z"]) {
+    const run = show.run(titled, { product: `scarf ${id}` }, { id, ...(id === "y" && { title: "é".repeat(200) }) });
+    await during(clock, (await during(clock, run)).result());
+  }
+  const titles = (await show.runs({ search: "scarf" })).map(({ runId, title }) => [runId, title]);
+  expect(titles).toEqual([
+    ["z", "Ad for SCARF Z\ufffd"],
+    ["y", `${"é".repeat(119)}…`],
+    ["x", "Ad for SCARF X\ufffd"],
+  ]);
+  expect((await show.runs({ search: "ad x" })).map(({ runId }) => runId)).toEqual(["x"]);
+  expect((await show.show("x")).title).toBe("Ad for SCARF X\ufffd");
+  await show.close();
+});

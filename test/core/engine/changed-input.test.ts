@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Pipeline, pipeline } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const before = z.object({ words: z.string(), seed: z.string().transform(Number) });
+const given = { words: "two", seed: "7" };
+
+/** One picture of its words, and of a tone where the code has come to that. */
+const picture = (input: z.ZodType, withTone = true): Pipeline =>
+  pipeline("picture", {
+    input,
+    build({ input: given, job }) {
+      const { words, tone } = given as { words: string; tone?: string };
+      return { picture: job("picture", models.image, { prompt: withTone ? `${words} ${tone}` : words }) };
+    },
+  });
+
+async function madeBefore() {
+  const world = await openFakeShow();
+  const { clock, show, outDir } = world;
+  await during(clock, (await during(clock, show.run(picture(before, false), given, { id: "x", outDir }))).result());
+  const resume = (changed: Pipeline, input?: { readonly tone: string }) => {
+    const how = { pipeline: changed, acceptChanges: true, ...(input !== undefined && { input }) };
+    return during(
+      clock,
+      show.resume("x", how).then((run) => run.result()),
+    );
+  };
+  return { ...world, resume };
+}
+
+describe("accepting changed code whose input is another", () => {
+  test.each([
+    ["a new required field", before.extend({ tone: z.string() }), "input.tone", "is not given"],
+    ["a field of another type", before.extend({ words: z.number() }), "input.words", "expected number"],
+    ["a stricter field", before.extend({ words: z.string().min(9) }), "input.words", "Too small"],
+  ])("is refused for %s, which it names with how to give it", async (_, changed, field, message) => {
+    const { resume, paidService } = await madeBefore();
+    const name = field.slice(6);
+    await expect(resume(picture(changed))).rejects.toMatchObject({
+      code: "PLAN_PROBLEMS",
+      problems: [{ step: null, field, message: expect.stringMatching(`${message}.*give it with: -i ${name}=VALUE`) }],
+    });
+    expect(paidService.jobs.size).toBe(1);
+  });
+
+  test("goes on with the field given, with a default, and with what a transform made", async () => {
+    const { resume, paidService } = await madeBefore();
+    expect((await resume(picture(before.extend({ tone: z.string() })), { tone: "warm" })).status).toBe("succeeded");
+    expect((await resume(picture(before.extend({ tone: z.string(), mood: z.string().default("") })))).status).toBe(
+      "succeeded",
+    );
+    const prompts = [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt);
+    expect(prompts).toEqual(["two", "two warm"]);
+  });
+});

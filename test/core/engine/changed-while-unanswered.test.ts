@@ -1,0 +1,169 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { createMemoryJournal, type Pipeline, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import { CrashInjector } from "../../../src/testing/crash-injector.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { isFull } from "../../support/sample.ts";
+
+const catalog = builtInCatalog();
+let folder: string;
+let worlds = 0;
+beforeAll(async () => {
+  folder = await fastFolder("changed-while-unanswered-");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A still, and a poster of it, whose words the code changes. */
+function film(words: string): Pipeline {
+  return pipeline("film", {
+    input: z.object({}),
+    build({ job }) {
+      const still = job("still", models.image, { prompt: "a lighthouse" });
+      return { poster: job("poster", models.image, { prompt: words, images: [still] }) };
+    },
+  });
+}
+
+const change: ResumeOptions & { readonly pipeline: Pipeline } = { pipeline: film("by day"), acceptChanges: true };
+
+function newWorld(): CrashWorld {
+  const paidService = new FakePaidService({ catalog, varies: true });
+  return { paidService, journal: createMemoryJournal(), dir: join(folder, String(worlds++)) };
+}
+
+async function firstLife(world: CrashWorld, dieAt: number): Promise<CrashInjector> {
+  const injector = new CrashInjector(dieAt);
+  await inProcess(world, injector, async (show) => (await show.run(film("by night"), {}, { id: "x" })).result());
+  return injector;
+}
+
+/** The boundary with that name, from 1, of an undisturbed first life: the last of several. */
+async function pointOf(name: string): Promise<number> {
+  const { points } = await firstLife(newWorld(), Number.POSITIVE_INFINITY);
+  return points.lastIndexOf(name) + 1;
+}
+
+/** Killed at this boundary, and continued with the changed code. */
+async function changedAfter(point: string, meanwhile: (world: CrashWorld) => void = () => {}) {
+  const world = newWorld();
+  await firstLife(world, await pointOf(point));
+  meanwhile(world);
+  const result = await inProcess(world, new CrashInjector(Number.POSITIVE_INFINITY), async (show) =>
+    (await show.resume("x", change)).result(),
+  );
+  return { world, result: result!, ...(await outcome(world)) };
+}
+
+async function outcome({ paidService, journal }: CrashWorld) {
+  const prompts = [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt as string);
+  const events = (await journal.read("x")).map(({ event }) => event);
+  const reasons = events.flatMap((event) => (event.type === "job.submit.withdrawn" ? [event.reason] : []));
+  const { heldMicros, settledMicros } = await journal.ledger("x");
+  return { prompts, reasons, heldMicros, settledMicros };
+}
+
+/** Somebody else's job of the same model, which no step knows. */
+function foreign({ paidService }: CrashWorld, id: string, prompt: string | null): void {
+  const [known] = paidService.jobs.values();
+  const createdAt = paidService.now();
+  paidService.jobs.set(id, { ...known!, jobId: id, key: id, body: JSON.stringify({ prompt }), createdAt });
+}
+
+const BEFORE = "submit: before sending";
+const AFTER = "submit: accepted";
+
+test("A request that was never sent is not made once its step has changed: the changed one is", async () => {
+  const { result, prompts, reasons, heldMicros, settledMicros, world } = await changedAfter(BEFORE);
+  expect(result.status).toBe("succeeded");
+  expect(prompts).toEqual(["a lighthouse", "by day"]);
+  expect(reasons).toEqual(["changed"]);
+  expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
+});
+
+test("A job of a changed step that the service lists is collected, and not asked for again", async () => {
+  const { result, prompts, reasons, heldMicros, settledMicros, world } = await changedAfter(AFTER);
+  expect(result.status).toBe("succeeded");
+  expect(prompts).toEqual(["a lighthouse", "by night", "by day"]);
+  expect(reasons).toEqual([]);
+  expect(world.paidService.submits).toBe(3);
+  expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
+});
+
+test("A job with another prompt is none that the request made", async () => {
+  const { prompts, reasons } = await changedAfter(BEFORE, (world) => foreign(world, "job_other", "a cat"));
+  expect(prompts).toEqual(["a lighthouse", "a cat", "by day"]);
+  expect(reasons).toEqual(["changed"]);
+});
+
+test("Where several jobs may be what a request made, it is sent again under its key", async () => {
+  const { result, world, reasons } = await changedAfter(AFTER, (one) => foreign(one, "job_a", "by night"));
+  expect(result.status).toBe("succeeded");
+  expect(reasons).toEqual([]);
+  expect(world.paidService.byKey.size).toBe(3);
+  expect(world.paidService.submits).toBe(4);
+});
+
+test("Where a job without a prompt may be what a request made, it is sent again under its key", async () => {
+  const { result, world, reasons } = await changedAfter(BEFORE, (one) => foreign(one, "job_a", null));
+  expect(result.status).toBe("succeeded");
+  expect(reasons).toEqual([]);
+  expect(world.paidService.byKey.size).toBe(3);
+});
+
+test("Where the service does not list its jobs, the request is sent again under its key", async () => {
+  const { result, prompts, reasons } = await changedAfter(AFTER, ({ paidService }) => {
+    const client = paidService.client.bind(paidService);
+    paidService.client = (boundary) =>
+      Object.assign(client(boundary), {
+        modelJobs: () => {
+          throw new Error("no list today");
+        },
+      });
+  });
+  expect(result.status).toBe("succeeded");
+  expect(prompts).toEqual(["a lighthouse", "by night", "by day"]);
+  expect(reasons).toEqual([]);
+});
+
+test("Without an accepted change the request is sent again, as it was", async () => {
+  const world = newWorld();
+  await firstLife(world, await pointOf(BEFORE));
+  await inProcess(world, new CrashInjector(Number.POSITIVE_INFINITY), async (show) =>
+    (await show.resume("x")).result(),
+  );
+  expect((await outcome(world)).prompts).toEqual(["a lighthouse", "by night"]);
+});
+
+test("Killed at any two boundaries, no request is paid for twice, and none of a changed step is bought that was not sent before", async () => {
+  const calm = await firstLife(newWorld(), Number.POSITIVE_INFINITY);
+  const last = calm.points.length;
+  const sent = calm.points.lastIndexOf(AFTER) + 1;
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 8, max: last }), fc.integer({ min: 1, max: 60 }), async (first, second) => {
+      const world = newWorld();
+      await firstLife(world, first);
+      if ((await world.journal.read("x").catch(() => [])).length === 0) return;
+      const again = async (dieAt: number, how: ResumeOptions) =>
+        inProcess(world, new CrashInjector(dieAt), async (show) => (await show.resume("x", how)).result());
+      let result = await again(second, change);
+      while (result === null) {
+        const isTaken = (await world.journal.read("x")).some(({ event }) => event.type === "run.replanned");
+        result = await again(Number.POSITIVE_INFINITY, isTaken ? { pipeline: change.pipeline } : change);
+      }
+      const { prompts, heldMicros, settledMicros } = await outcome(world);
+      expect(result.status).toBe("succeeded");
+      expect(prompts.toSorted()).toEqual(
+        first < sent ? ["a lighthouse", "by day"] : ["a lighthouse", "by day", "by night"],
+      );
+      expect({ heldMicros, settledMicros }).toEqual({ heldMicros: 0, settledMicros: world.paidService.chargedMicros });
+    }),
+    { numRuns: isFull ? 400 : 8 },
+  );
+}, 120_000);

@@ -1,0 +1,150 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Pipeline, pipeline, type RunOptions } from "../../../src/index.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+/** voice → three lines; a picture beside them. */
+const lines = pipeline("lines", {
+  input: z.object({ voice: z.string().default("narrator"), more: z.boolean().default(false) }),
+  build({ input, job }) {
+    const sample = job("sample", models.speech, { text: "hello", voice_id: "voice_stock" });
+    const voice = job("voice", models.voiceClone, { audio: sample, name: input.voice });
+    const spoken = ["one", "two", "three"].map((text) => job(text, models.speech, { text, voice_id: voice }));
+    const picture = job("picture", models.image, { prompt: "a lighthouse" });
+    const extra = input.more ? [job("extra", models.image, { prompt: "more" })] : [];
+    return { spoken, picture, extra };
+  },
+});
+
+async function run(world: FakeShow, what: Pipeline, input: unknown, options: RunOptions) {
+  const outDir = join(world.outDir, options.id ?? "x");
+  const handle = await during(world.clock, world.show.run(what, input as never, { outDir, ...options }));
+  return during(world.clock, handle.result());
+}
+
+describe("compared with an earlier run, a plan", () => {
+  test("names what changed, what that makes stale, why, and for how much", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one" });
+    expect(held.ok).toBe(true);
+    expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.40 USD");
+    expect(held.stale.map(({ path, cause }) => [path, cause])).toEqual([
+      ["voice", "changed"],
+      ["one", "uses"],
+      ["two", "uses"],
+      ["three", "uses"],
+    ]);
+    expect(held.stale[0]?.why).toBe('voice changed: input.name was "narrator", is "aunt"');
+    expect(held.prices.map(({ step }) => step)).toEqual(["voice", "one", "two", "three"]);
+    expect(held.totalMicros).toEqual({ min: 400_000, max: 400_000 });
+    expect(world.paidService.jobs.size).toBe(6);
+  });
+
+  test("that asks for the same has nothing stale", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    const held = await world.show.compare(lines, {}, { against: "one" });
+    expect(held).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
+    expect(held.summary).toBe("nothing changed: 0 of 6 steps stale, 0.00 USD");
+  });
+
+  test("counts new steps, steps that failed there, and removed steps", async () => {
+    const fails = (_: string, body: string) =>
+      body.includes("two") ? { code: "INVALID_ARGUMENT", retryable: false } : null;
+    const world = await openFakeShow({ fails });
+    await run(world, lines, {}, { id: "one" });
+    const more = await world.show.compare(lines, { more: true }, { against: "one" });
+    expect(more.summary).toBe("extra new, two not made: 2 of 7 steps stale, 0.20 USD");
+    expect(more.stale.find(({ path }) => path === "two")?.why).toBe("two was failed in run one");
+    await run(world, lines, { more: true }, { id: "two" });
+    const less = await world.show.compare(lines, {}, { against: "two" });
+    expect(less.summary).toBe("two not made, extra gone: 1 of 6 steps stale, 0.10 USD");
+  });
+
+  test("prices reusable results of later runs at zero", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    await run(world, lines, { voice: "aunt" }, { id: "two" });
+    const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one", reuse: true });
+    expect(held.summary).toBe("voice changed: 4 of 6 steps stale, 0.00 USD");
+  });
+
+  test("with problems is not compared, and an unknown run is an error", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    const held = await world.show.compare(lines, { voice: 5 } as never, { against: "one" });
+    expect(held).toMatchObject({ ok: false, plan: null, stale: [] });
+    expect(held.problems).toHaveLength(1);
+    await expect(world.show.compare(lines, {}, { against: "nope" })).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
+  });
+});
+
+describe("explained, a step of a run", () => {
+  test("names the run that it was reused from", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    await run(world, lines, {}, { id: "two", reuse: true });
+    expect(await world.show.explain("two", "voice")).toEqual({
+      ...{ step: "voice", verdict: "reused", from: { runId: "one", step: "voice" } },
+      why: "voice of run one is identical, and its result still exists",
+    });
+  });
+
+  test("says that reuse was off, and that no identical request was made", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    const first = await world.show.explain("one", "picture");
+    expect(first.why).toBe("no earlier run of this account has an identical request");
+    await run(world, lines, {}, { id: "two" });
+    const second = await world.show.explain("two", "picture");
+    expect(second.why).toBe("picture of run one has an identical request, and this run was started without reuse");
+  });
+
+  test("has to be one of the plan", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    const error = await world.show.explain("one", "vocie").catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "INVALID_OPTION" });
+    expect(error.message).toContain("did you mean voice?");
+  });
+});
+
+describe("explained before anything is run, a step", () => {
+  async function explain(world: FakeShow, input: { readonly voice?: string }, step: string) {
+    const made = await world.show.plan(lines, input);
+    if (!made.ok) throw new Error("no plan");
+    return world.show.explain(made.plan, step);
+  }
+
+  test("would be reused, would be submitted, or depends on results that do not exist yet", async () => {
+    const world = await openFakeShow();
+    await run(world, lines, {}, { id: "one" });
+    expect(await explain(world, {}, "three")).toMatchObject({
+      verdict: "reused",
+      from: { runId: "one", step: "three" },
+    });
+    expect((await explain(world, { voice: "aunt" }, "voice")).why).toBe(
+      "no earlier run of this account has an identical request",
+    );
+    expect(await explain(world, { voice: "aunt" }, "three")).toMatchObject({
+      ...{ verdict: "unknown", why: "three uses voice, which has not been produced yet" },
+    });
+  });
+
+  test("says that the same result expired", async () => {
+    const world = await openFakeShow();
+    const once = pipeline("once", {
+      input: z.object({}),
+      build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }, { keep: false }) }),
+    });
+    await run(world, once, {}, { id: "one" });
+    await world.clock.advance(48 * 3_600_000);
+    const made = await world.show.plan(once, {});
+    if (!made.ok) throw new Error("no plan");
+    const { why } = await world.show.explain(made.plan, "a");
+    expect(why).toBe("an earlier run has an identical result, but it expired at the service and no copy is left");
+  });
+});

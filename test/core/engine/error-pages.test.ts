@@ -1,0 +1,176 @@
+/** A download that answers 200 with something else than the output, or with its bytes coded: only the output itself is kept. */
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, createClient } from "../../../src/core/api/index.ts";
+import { damageOf } from "../../../src/core/engine/media/measure-media.ts";
+import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { pipeline } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { type FakeService, fakeService } from "../../support/fake-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { MockProvider } from "../../support/mock-models.ts";
+import { PIXEL, TINY_MP4 } from "../../support/tiny-media.ts";
+
+const XML = '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>';
+/** What came in place of files, with what a message calls it. */
+const documents: Readonly<Record<string, readonly [body: string | Buffer, words: RegExp]>> = {
+  "an XML error": [XML, /it is XML/],
+  "an XML error without its declaration": [XML.replace(/^<\?.*?\?>/, "\n"), /it is XML/],
+  "a JSON error": ['{"error":{"code":503,"message":"upstream"}}', /it is JSON/],
+  "an HTML page": ["<!DOCTYPE html><html><body>Sign in</body></html>", /it is an HTML page/],
+  "a sentence": ["upstream connect error or disconnect/reset before headers", /it is plain text/],
+  "a sentence in letters that are cut": [
+    Buffer.from("Überlastet, später nochmal – ü").subarray(0, -1),
+    /it is plain text/,
+  ],
+  nothing: ["", /it is empty/],
+  "the first bytes of a file": [PIXEL.subarray(0, 3), /its bytes are of no known format/],
+  "random bytes": [Buffer.from(Array.from({ length: 900 }, (_, at) => (at * at * 31 + 7) & 127)), /of no known format/],
+  "an archive": [Buffer.from("504b0304140000000000", "hex"), /its bytes are application\/zip/],
+  "a document": ["%PDF-1.7\n1 0 obj\n", /its bytes are application\/pdf/],
+};
+
+const folder = mkdtempSync(join(tmpdir(), "error-pages-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function damage(bytes: Uint8Array | string, contentType: string | null): Promise<string | null> {
+  const path = join(folder, "output");
+  writeFileSync(path, bytes);
+  return damageOf(path, { contentType, width: null, height: null, durationMs: null });
+}
+
+describe.each(Object.entries(documents))("In place of a file, %s", (_name, [body, words]) => {
+  test.each(["image/png", "image/jpeg", "video/mp4", "audio/wav", "audio/mpeg", "Audio/MPEG; x=1"])(
+    "is damage where %s is stated",
+    async (type) => {
+      expect(await damage(body, type)).toMatch(words);
+    },
+  );
+});
+
+test("what may be no more than it says is no damage: drawings, texts, samples without a header, formats that nobody knows", async () => {
+  const samples = Buffer.from(Array.from({ length: 900 }, (_, at) => (at * 37) & 255));
+  const fine: readonly (readonly [Buffer | string, string | null])[] = [
+    ['<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', "image/svg+xml"],
+    ["<svg/>", "image/svg+xml"],
+    ['{"words":[]}', "application/json"],
+    ["1\n00:00:01,000 --> 00:00:02,000\nHello\n", "application/x-subrip"],
+    [samples, "audio/pcm"],
+    [samples, "model/gltf-binary"],
+    [samples, null],
+    [PIXEL, null],
+    [TINY_MP4, "video/quicktime"],
+    [Buffer.from(plainWav(200)), "audio/x-wav"],
+  ];
+  for (const [bytes, type] of fine) expect(await damage(bytes, type), type ?? "unstated").toBeNull();
+  expect(await damage(XML, "audio/pcm")).toMatch(/XML/);
+  expect(await damage("<html>", "application/json")).toMatch(/HTML/);
+  expect(await damage(Buffer.from(plainWav(200)), "video/mp4")).toBe("its bytes are audio/wav, not video/mp4");
+});
+
+let send: (answer: ServerResponse) => void;
+let server: FakeService;
+let client: Client;
+beforeAll(async () => {
+  server = await fakeService((_request, answer) => send(answer));
+  client = createClient({ baseUrl: server.baseUrl, apiKey: "key:secret" });
+});
+afterAll(async () => {
+  await client.close();
+  await server.close();
+});
+
+const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const onePicture = pipeline("one", {
+  input: z.object({}),
+  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+});
+
+/** A run whose outputs come from the server above. */
+async function world() {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const paid = paidService.client();
+  let reads = 0;
+  const download: Client["download"] = (source, path, options) => {
+    if (typeof source !== "string" && source.url == null) reads += 1;
+    return client.download(`${server.origin}/output`, path, options);
+  };
+  paidService.client = () => ({ ...paid, download });
+  return { ...(await openFakeShow({ paidService })), urlReads: () => reads };
+}
+
+test("an error document in place of a picture is fetched again, by an address that is read again", async () => {
+  const { show, clock, outDir, urlReads, paidService } = await world();
+  let times = 0;
+  send = (answer) => {
+    times += 1;
+    answer.writeHead(200, { "content-type": "image/png" }).end(times < 3 ? XML : PIXEL);
+  };
+  const done = await during(
+    clock,
+    show.run(onePicture, {}, { id: "x", outDir }).then((run) => run.result()),
+  );
+  expect([done.status, done.report.steps[0]!.outputs[0]!.sha256]).toEqual(["succeeded", hashOf(PIXEL)]);
+  expect(times).toBe(3);
+  expect(urlReads()).toBeGreaterThanOrEqual(2);
+  expect(paidService.submits).toBe(1);
+});
+
+test("an error document each time leaves the step unfinished, says what is not here, and a resume fetches it", async () => {
+  const { show, clock, outDir, paidService } = await world();
+  send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(XML);
+  const paused = await during(
+    clock,
+    show.run(onePicture, {}, { id: "x", outDir }).then((run) => run.result()),
+  );
+  expect(paused).toMatchObject({ status: "paused", pause: { reason: "files" } });
+  expect(paused.pause?.message).toContain("what came is damaged: it is XML, not image/png");
+  const { steps, next } = await show.show("x");
+  expect(steps[0]).toMatchObject({ status: "running", outputs: [{ sha256: null, file: null }] });
+  expect(next?.command).toBe("showrunner resume x");
+  send = (answer) => void answer.writeHead(200, { "content-type": "image/png" }).end(PIXEL);
+  const done = await during(
+    clock,
+    show.resume("x").then((run) => run.result()),
+  );
+  expect(done.status).toBe("succeeded");
+  expect(paidService.submits).toBe(1);
+});
+
+test("an error document at the address that a provider gave is fetched again, and then left to a person", async () => {
+  for (const [bad, status] of [
+    [2, "succeeded"],
+    [Number.POSITIVE_INFINITY, "paused"],
+  ] as const) {
+    let times = 0;
+    send = (answer) => {
+      times += 1;
+      answer.writeHead(200, { "content-type": "video/mp4" }).end(times <= bad ? XML : TINY_MP4);
+    };
+    const show = await openFakeShow({ inside: [server.origin] });
+    const films = [{ type: "url", url: `${server.origin}/film.mp4`, mediaType: "video/mp4" }];
+    const model = {
+      ...new MockProvider().video(),
+      doGenerate: async () => ({ videos: films, warnings: [], response: {} }),
+    };
+    const film = pipeline("film", {
+      input: z.object({}),
+      build: ({ generate }) => ({
+        made: generate("made", model as never, { prompt: "x" } as never, { maxCost: "0.5" }),
+      }),
+    });
+    const result = await during(
+      show.clock,
+      show.show.run(film, {}, { id: "x", outDir: show.outDir }).then((run) => run.result()),
+    );
+    expect(result.status).toBe(status);
+    if (status === "paused") expect(result.report.steps[0]!.reason).toMatch(/it was made: what came from its address/);
+  }
+});

@@ -1,0 +1,260 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { ConnectionError, DownloadError, type Priority } from "../../../src/core/api/index.ts";
+import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../../src/index.ts";
+import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { during } from "../../support/fake-showrunner.ts";
+import { SimulatedClock } from "../../support/simulated-clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "expiry-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const faceMicros = 20_000;
+
+/** A picture that a person looks at before two more are made from it. */
+function gated(keep: boolean) {
+  return pipeline(keep ? "gated" : "gated-without-copy", {
+    input: z.object({}),
+    build({ job, approve }) {
+      const face = job("face", models.image, { prompt: "a face" }, { keep });
+      const chosen = approve("look", face);
+      const poster = job("poster", models.image, { prompt: "a poster", images: [chosen] });
+      const card = job("card", models.image, { prompt: "a card", images: [face] });
+      return { poster, card };
+    },
+  });
+}
+
+describe("An approval that takes longer than the service keeps what it shows", () => {
+  let service: LocalService;
+
+  beforeEach(async () => {
+    service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
+  });
+  afterEach(() => service.close());
+
+  const open = (name: string) =>
+    openShowrunner({ baseUrl: service.baseUrl, apiKey: service.apiKey, journal: join(folder, name, "journal.db") });
+
+  /** Up to the approval, then more than 48 hours. */
+  async function waitTooLong(name: string, keep: boolean): Promise<RunResult> {
+    const show = await open(name);
+    const run = await show.run(gated(keep), {}, { id: "x", outDir: join(folder, name, "out"), concurrency: 1 });
+    const paused = await run.result();
+    await show.close();
+    expect(paused.pause?.reason).toBe("approval");
+    await service.clock.advance(49 * hourMs);
+    return paused;
+  }
+
+  test("is healed from the copy: uploaded again for free, once, and nothing is paid again", async () => {
+    const paused = await waitTooLong("copied", true);
+    const completedAt = Date.parse(paused.report.steps[0]?.finished_at ?? "");
+    expect(paused.report.expiring).toMatchObject([
+      { step: "face", index: 0, needed_by: ["look", "poster"], copied: true },
+    ]);
+    const { expires_at } = paused.report.expiring[0]!;
+    expect(Math.abs(Date.parse(expires_at) - completedAt - 48 * hourMs)).toBeLessThan(hourMs);
+    const before = service.stats();
+
+    const show = await open("copied");
+    await show.approve("x", "look");
+    const done = await (await show.resume("x")).result();
+    const uploads = before.requests["POST /files"]?.["201"] ?? 0;
+    expect(done.status).toBe("succeeded");
+    expect(service.stats().jobs_created).toBe(3);
+    // The poster costs what the card did, and is all that is charged after the wait.
+    expect(service.stats().charged_micros).toBe(2 * before.charged_micros - faceMicros);
+    expect(service.stats().requests["POST /files"]?.["201"]).toBe(uploads + 1);
+    expect(done.report.steps.map(({ attempts }) => attempts.length)).toEqual([1, 0, 1, 1]);
+    expect(done.report.expiring).toEqual([]);
+    const events: string[] = [];
+    for await (const { event } of show.events("x")) events.push(event.type);
+    expect(events).toContain("output.expired");
+    await show.close();
+  });
+
+  test("skips its dependents when there is no copy, as announced; nothing is paid again", async () => {
+    const paused = await waitTooLong("uncopied", false);
+    expect(paused.report.expiring).toMatchObject([{ step: "face", needed_by: ["look", "poster"], copied: false }]);
+    const charged = service.stats().charged_micros;
+    const show = await open("uncopied");
+    await show.approve("x", "look");
+    const done = await (await show.resume("x")).result();
+    expect(done.status).toBe("partial");
+    const poster = done.report.steps.find(({ path }) => path === "poster");
+    expect(poster).toMatchObject({ status: "skipped", attempts: [] });
+    expect(poster?.reason).toContain("expired");
+    expect(service.stats().charged_micros).toBe(charged);
+    await show.close();
+  });
+});
+
+describe("Outputs that are not here yet", () => {
+  const three = pipeline("three", {
+    input: z.object({}),
+    build({ job }) {
+      const all = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+      return { next: job("next", models.image, { prompt: "next", images: all }), all };
+    },
+  });
+
+  test("are downloaded before any new submit, the oldest first", async () => {
+    const clock = new SimulatedClock();
+    let made = 0;
+    // Each takes ten minutes longer than the one before, so that their outputs have different ages.
+    const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
+    const paidService = new FakePaidService({ catalog: builtInCatalog(), sleep });
+    paidService.now = () => clock.now();
+    const journal = createMemoryJournal({ now: () => clock.now() });
+    const client = paidService.client();
+    let full = true;
+    const priorities: { readonly what: string; readonly priority: number }[] = [];
+    const levelOf = (priority: Priority = 0) => (typeof priority === "number" ? priority : priority.level);
+    const download: Client["download"] = (source, path, options) => {
+      if (full) return Promise.reject(new ConnectionError("the network is down", { sent: false }));
+      priorities.push({ what: JSON.stringify(source), priority: levelOf(options?.priority) });
+      return client.download(source, path, options);
+    };
+    const submit: Client["submit"] = (request, options) => {
+      priorities.push({ what: "submit", priority: levelOf(options?.priority) });
+      return client.submit(request, options);
+    };
+    const show = await openShowrunner({
+      client: { ...client, download, submit },
+      ...{ journal, clock, mediaDir: join(folder, "three") },
+    });
+    const patient = { concurrency: 3, giveUpAfterMs: Number.POSITIVE_INFINITY };
+    const run = await show.run(three, {}, { id: "x", outDir: join(folder, "three-out"), ...patient });
+    clock.setTimer(25 * minuteMs, () => void run.stop());
+    const stopped = await during(clock, run.result());
+    expect(stopped.pause?.reason).toBe("stopped");
+    // A stop fetches nothing: what is only at the service is listed, the first to go first.
+    const waiting = stopped.report.expiring.filter(({ copied }) => !copied);
+    expect(waiting.length).toBe(2);
+    expect([...waiting].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))).toEqual(waiting);
+
+    full = false;
+    priorities.length = 0;
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    const submits = priorities.filter(({ what }) => what === "submit").map(({ priority }) => priority);
+    const downloads = priorities.filter(({ what }) => what !== "submit").map(({ priority }) => priority);
+    expect(downloads.length).toBe(4);
+    expect(Math.min(...downloads)).toBeGreaterThan(Math.max(...submits));
+    expect(downloads[0]).not.toBe(downloads[1]);
+  });
+});
+
+describe("An output that the service says it does not have", () => {
+  const refusals = {
+    "a job that nobody knows": () => apiError(404, "NOT_FOUND"),
+    "an output without a URL": () => new DownloadError("there is nothing to download", { reason: "no-url" }),
+    "bytes that are refused": () => new DownloadError("answered 400", { reason: "refused", status: 400 }),
+  };
+
+  /** Every download is refused while `refusal` says so. */
+  async function openRefusing(refusal: () => Error | null) {
+    const clock = new SimulatedClock();
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
+    const at: number[] = [];
+    const download: Client["download"] = (source, path, options) => {
+      at.push(clock.now());
+      const refused = refusal();
+      return refused === null ? client.download(source, path, options) : Promise.reject(refused);
+    };
+    const journal = createMemoryJournal({ now: () => clock.now() });
+    const mediaDir = mkdtempSync(join(folder, "refusing-"));
+    const show = await openShowrunner({ client: { ...client, download }, journal, clock, mediaDir });
+    return { show, clock, at, paper: paidService, outDir: join(mediaDir, "out") };
+  }
+
+  const one = pipeline("one", {
+    input: z.object({}),
+    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+  });
+
+  test.each(Object.entries(refusals))(
+    "%s: is missing everywhere until a plain resume fetches it",
+    async (_, refuse) => {
+      let refusal: Error | null = refuse();
+      const { show, clock, at, paper, outDir } = await openRefusing(() => refusal);
+      const paused = await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+      const isCertain = refusal instanceof DownloadError && refusal.reason === "refused";
+      const askedForMs = at.at(-1)! - at[0]!;
+      if (isCertain) expect(at.length).toBe(1);
+      else expect([askedForMs >= 2 * minuteMs, askedForMs < 3 * minuteMs, at.length > 4]).toEqual([true, true, true]);
+      expect(paused.pause?.reason).toBe("files");
+      const { status, steps, expiring, message, next } = await show.show("x");
+      const until = new Date(clock.now() + 48 * hourMs).toISOString().slice(0, 10);
+      expect(status).toBe("paused");
+      expect(message).toMatch(new RegExp(`^a: output 0 is not here.*until ${until}.*at no cost: showrunner resume x$`));
+      expect(next?.command).toBe("showrunner resume x");
+      expect(expiring).toMatchObject([{ step: "a", index: 0, copied: false }]);
+      expect(steps[0]).toMatchObject({ status: "running", finished_at: null });
+      refusal = null;
+      const done = await during(clock, (await show.resume("x")).result());
+      expect([done.status, paper.jobs.size]).toEqual(["succeeded", 1]);
+      expect((await show.show("x")).steps[0]).toMatchObject({ status: "succeeded", reason: null });
+    },
+  );
+
+  test("has expired once the service need not keep it any more, which has words and a command of its own", async () => {
+    const { show, clock, outDir } = await openRefusing(() => apiError(404, "NOT_FOUND"));
+    await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+    await clock.advance(48 * hourMs);
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("failed");
+    const { message, next, expiring } = await show.show("x");
+    expect(message).toBe("a: output 0 expired at the service before its file was here");
+    expect(next).toEqual({
+      command: "showrunner resume x --rerun a",
+      note: "makes again, at its price, what expired at the service before its file was here",
+    });
+    expect(expiring).toEqual([]);
+  });
+
+  test("still feeds its dependents, and is downloaded when the run is resumed", async () => {
+    let refusal: Error | null = apiError(404, "NOT_FOUND");
+    const { show, clock, paper: paidService, outDir } = await openRefusing(() => refusal);
+    const paused = await during(clock, (await show.run(gated(true), {}, { id: "x", outDir })).result());
+    expect(paused.pause?.reason).toBe("approval");
+    expect(paidService.jobs.size).toBe(2);
+    refusal = null;
+    await show.approve("x", "look");
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    const downloaded: string[] = [];
+    for await (const { event } of show.events("x")) {
+      if (event.type === "output.downloaded") downloaded.push(event.step);
+      expect(event.type).not.toBe("output.expired");
+    }
+    expect(downloaded.sort()).toEqual(["card", "face", "poster"]);
+  });
+
+  test("is waited for by the pipeline's own code that reads it", async () => {
+    const read = pipeline("read", {
+      input: z.object({}),
+      build({ job, task }) {
+        const a = job("a", models.image, { prompt: "a" });
+        return { seen: task("look", { a }, () => "seen").value };
+      },
+    });
+    let refusal: Error | null = apiError(404, "NOT_FOUND");
+    const { show, clock, paper, outDir } = await openRefusing(() => refusal);
+    const paused = await during(clock, (await show.run(read, {}, { id: "x", outDir })).result());
+    expect(paused.pause?.reason).toBe("files");
+    refusal = null;
+    const done = await during(clock, (await show.resume("x", { pipeline: read })).result());
+    expect([done.status, done.outputs, paper.jobs.size]).toEqual(["succeeded", { seen: "seen" }, 1]);
+  });
+});

@@ -1,0 +1,55 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { reasonLines } from "../../../src/cli/commands/follow.ts";
+import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { refuse } from "./fixtures/isolated-tasks.ts";
+
+const here = import.meta.filename;
+
+async function failed(build: Parameters<typeof pipeline>[1]["build"]) {
+  const world = await openFakeShow();
+  const of: Pipeline = pipeline("fails", { input: z.object({}), build });
+  const run = await during(world.clock, world.show.run(of, {}, { id: "x", outDir: world.outDir }));
+  return { ...world, result: await during<RunResult>(world.clock, run.result()) };
+}
+
+const broken = () => {
+  throw new Error("no such layer");
+};
+
+test("a local function that throws is named by file and line in journal, report and terminal; its reason is the sentence alone", async () => {
+  const { result, journal } = await failed(({ task }) => ({ made: task("make", {}, broken) }));
+  const [step] = result.report.steps;
+  expect(step).toMatchObject({ status: "failed", reason: "no such layer" });
+  const site = step!.attempts.at(-1)!.site!;
+  expect(site).toMatch(new RegExp(`^${here.replaceAll(".", "\\.")}:\\d+:\\d+$`));
+  expect(reasonLines(result.report.steps)).toEqual([`make failed: no such layer (at ${site})`]);
+  const error = (await journal.read("x")).flatMap(({ event }) => (event.type === "task.failed" ? [event.error] : []));
+  expect(error).toEqual([{ code: "TASK_FAILED", message: "no such layer", retryable: true, site }]);
+});
+
+test("so is one that throws in a thread of its own, and one that scores", async () => {
+  const module = pathToFileURL(join(import.meta.dirname, "fixtures/isolated-tasks.ts"));
+  const thread = await failed(({ task }) => ({ made: task("make", {}, refuse, { isolate: { module } }) }));
+  expect(thread.result.report.steps[0]!.attempts.at(-1)!.site).toMatch(/fixtures\/isolated-tasks\.ts:\d+:\d+$/);
+  const scored = await failed(({ job, choose }) => ({
+    best: choose("best", [job("a", models.image, { prompt: "a" })], { by: broken as () => number }),
+  }));
+  const best = scored.result.report.steps.find(({ path }) => path === "best")!;
+  expect(best.attempts.at(-1)!.site?.startsWith(`${here}:`)).toBe(true);
+});
+
+test("what throws a text, or fails without any code of the author, names no place", async () => {
+  const { result } = await failed(({ task }) => ({
+    made: task("make", {}, () => {
+      throw "a text";
+    }),
+  }));
+  const [attempt] = result.report.steps[0]!.attempts;
+  expect(attempt).toMatchObject({ error: "a text" });
+  expect(attempt).not.toHaveProperty("site");
+});

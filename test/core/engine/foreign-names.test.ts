@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { explainError } from "../../../src/cli/explain-error.ts";
+import { parseConcurrency } from "../../../src/cli/input/quote-options.ts";
+import { kindOfPath } from "../../../src/core/define/file.ts";
+import { isShowrunnerError, pipeline } from "../../../src/index.ts";
+import { errorText } from "../../../src/studio/mcp/tool-error.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+/** Names that every object seems to have. */
+const NAMES = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
+
+const plain = pipeline("plain", {
+  input: z.object({}),
+  build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "x" }) }),
+});
+
+async function ran() {
+  const world = await openFakeShow();
+  const handle = await world.show.run(plain, {}, { id: "x", outDir: world.outDir });
+  await during(world.clock, handle.result());
+  return world.show;
+}
+
+describe.each(NAMES)("%s where a name is asked for", (name) => {
+  test("is unknown, and said to be: in every option of a run that exists", async () => {
+    const show = await ran();
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      rerun: () => show.resume("x", { rerun: [name] }),
+      rerunQuote: () => show.rerunQuote("x", [name]),
+      rerunPattern: () => show.rerunQuote("x", [`${name}*`]),
+      explain: () => show.explain("x", name),
+      approve: () => show.approve("x", name),
+      reject: () => show.reject("x", name),
+      adopt: () => show.adopt("x", name, null),
+      candidates: () => show.candidates("x", name),
+      concurrency: () => show.quote(plain, {}, { concurrency: { ...(parseConcurrency(`${name}=2`) as object) } }),
+      show: () => show.show(name),
+    };
+    for (const [call, perform] of Object.entries(calls)) {
+      const error = await perform().then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      expect(isShowrunnerError(error), `${call}: ${error}`).toBe(true);
+    }
+    const { problems } = await show.quote(plain, {}, { profile: name });
+    expect(problems).toMatchObject([{ code: "unknown-profile" }]);
+  });
+
+  test("as a code, or an ending of a file, means nothing", () => {
+    const error = Object.assign(new Error("said"), { code: name });
+    expect(explainError(error)).toMatchObject({ message: expect.any(String), next: expect.any(String) });
+    expect(JSON.parse(errorText(error, { log: () => {} })).next).toEqual(
+      expect.stringContaining("ask the person".slice(4)),
+    );
+    expect(kindOfPath(`file.${name}`)).toBeNull();
+  });
+});
+
+test("a step may be called so, and is made, shown and made again like any other", async () => {
+  const named = pipeline("named", {
+    input: z.object({}),
+    build: ({ job }) => ({
+      pictures: NAMES.slice(1).map((name) => job(name, models.image, { prompt: name })),
+    }),
+  });
+  const world = await openFakeShow();
+  const handle = await world.show.run(named, {}, { id: "x", outDir: world.outDir });
+  expect(await during(world.clock, handle.result())).toMatchObject({ status: "succeeded" });
+  const again = await world.show.resume("x", { rerun: ["constructor"], pipeline: named });
+  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(world.paidService.jobs.size).toBe(NAMES.length);
+});
+
+test.each(["con", "AUX", "nul.txt", "com1", "a.", "lpt1.log"])("%s names no run", async (id) => {
+  const { show } = await openFakeShow();
+  await expect(show.run(plain, {}, { id })).rejects.toMatchObject({ code: "INVALID_OPTION" });
+});

@@ -1,0 +1,162 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
+import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { file, pipeline, type Showrunner } from "../../../src/index.ts";
+import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const picture = pipeline("picture", {
+  input: z.object({ of: z.string() }),
+  build: ({ input, job }) => ({ picture: job("picture", models.image, { prompt: input.of }) }),
+});
+const clone = pipeline("clone", {
+  input: z.object({ sample: file("audio"), of: z.string() }),
+  build: ({ input, job, upload }) => ({
+    picture: job("picture", models.image, { prompt: input.of }),
+    voice: job("voice", models.voiceClone, { audio: upload("sample", input.sample), name: "keeper" }),
+  }),
+});
+
+async function finish({ show, clock, outDir }: FakeShow, id: string, of: string) {
+  const run = await during(clock, show.run(picture, { of }, { id, outDir: join(outDir, id) }));
+  return during(clock, run.result());
+}
+
+/** The world's media folder, with every file in it written long ago. */
+async function agedMedia({ outDir }: FakeShow) {
+  const media = await openMediaStore(join(outDir, "../media"));
+  for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
+  const hashes = async () => {
+    const all: string[] = [];
+    for await (const sha256 of media.hashes()) all.push(sha256);
+    return all.toSorted();
+  };
+  return { ...media, hashes };
+}
+
+/** One upload handle that lapsed long ago, and one that did not. */
+async function keepHandles({ journal, clock }: FakeShow): Promise<void> {
+  const handle = { account: "a", url: "https://paper.test/files/x", contentType: "image/png" };
+  await journal.putHandle({ ...handle, sha256: "lapsed", expiresAt: clock.now() + 1 });
+  await journal.putHandle({ ...handle, sha256: "lasting", expiresAt: clock.now() + DAY_MS });
+  await clock.advance(1);
+}
+
+async function namesOf(show: Showrunner): Promise<readonly string[]> {
+  return (await show.runs()).map(({ runId }) => runId);
+}
+
+describe("collecting garbage", () => {
+  test("removes runs that ended long ago with their media; what younger runs name and what was returned stays", async () => {
+    const world = await openFakeShow();
+    const { show, clock, outDir } = world;
+    const old = await finish(world, "old", "a lamp");
+    await finish(world, "twin", "a bell");
+    await clock.advance(31 * DAY_MS);
+    const young = await finish(world, "young", "a bell");
+    const media = await agedMedia(world);
+    const [gone, shared] = [old, young].map(({ report }) => report.steps[0]!.outputs[0]!.sha256!);
+    expect(await media.hashes()).toEqual([gone, shared].toSorted());
+    // The bell is still to be had from the young run.
+    const expected = {
+      runs: ["old", "twin"],
+      skipped: [],
+      reusable: 1,
+      media: { count: 1, sizeBytes: OUTPUT_BYTES },
+      handles: 1,
+    };
+    await keepHandles(world);
+    expect(await show.gc({ dryRun: true })).toMatchObject({ dryRun: true, ...expected });
+    expect(await namesOf(show)).toHaveLength(3);
+    expect(await media.hashes()).toHaveLength(2);
+    expect(await show.gc()).toMatchObject({ dryRun: false, ...expected });
+    expect(await namesOf(show)).toEqual(["young"]);
+    expect(await media.hashes()).toEqual([shared]);
+    expect(existsSync(join(outDir, "old", old.report.steps[0]!.outputs[0]!.file!))).toBe(true);
+    expect(await show.gc()).toMatchObject({
+      dryRun: false,
+      runs: [],
+      skipped: [],
+      reusable: 0,
+      media: { count: 0, sizeBytes: 0 },
+      handles: 0,
+    });
+    expect(await world.journal.handle("lasting", "a")).not.toBeNull();
+  });
+
+  test("keeps what a younger run reused from an older one, and that run can be reused in turn", async () => {
+    const world = await openFakeShow();
+    const { show, clock, outDir } = world;
+    await finish(world, "old", "a lamp");
+    await clock.advance(31 * DAY_MS);
+    const again = (id: string) => show.run(picture, { of: "a lamp" }, { id, outDir: join(outDir, id), reuse: true });
+    await during(clock, (await during(clock, again("young"))).result());
+    const media = await agedMedia(world);
+    expect(await show.gc()).toMatchObject({ runs: ["old"], reusable: 0, media: { count: 0 } });
+    expect(await media.hashes()).toHaveLength(1);
+    const third = await during(clock, (await during(clock, again("third"))).result());
+    expect(third.cost.micros).toBe(0);
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
+  test("goes by the requested age, and by the end of a run", async () => {
+    const world = await openFakeShow();
+    await finish(world, "x", "a lamp");
+    await world.clock.advance(2 * DAY_MS);
+    expect((await world.show.gc({ olderThanMs: 3 * DAY_MS })).runs).toEqual([]);
+    expect((await world.show.gc({ olderThanMs: DAY_MS })).runs).toEqual(["x"]);
+  });
+
+  test("leaves a run that can go on, with the file that it has yet to upload", async () => {
+    const world = await openFakeShow({ balanceMicros: 0 });
+    const { show, clock, outDir, paidService } = world;
+    const sample = join(mkdtempSync(join(tmpdir(), "gc-")), "sample.wav");
+    writeFileSync(sample, plainWav(1000));
+    const started = await during(
+      clock,
+      show.run(clone, { sample, of: "a lamp" }, { id: "poor", outDir, concurrency: 1, startAnyway: true }),
+    );
+    expect((await during(clock, started.result())).pause?.reason).toBe("funds");
+    await clock.advance(90 * DAY_MS);
+    const media = await agedMedia(world);
+    const before = await media.hashes();
+    expect(before.length).toBeGreaterThan(0);
+    expect((await show.gc()).runs).toEqual([]);
+    const upload = createHash("sha256").update(plainWav(1000)).digest("hex");
+    expect(await media.hashes()).toContain(upload);
+    paidService.balanceMicros = 1_000_000;
+    expect((await during(clock, (await show.resume("poor")).result())).status).toBe("succeeded");
+  });
+
+  test("leaves a finished run for which money is held, and says so", async () => {
+    const world = await openFakeShow();
+    await finish(world, "x", "a lamp");
+    const { journal, show, clock } = world;
+    const held = { ...(await journal.ledger("x")), heldMicros: 20_000 };
+    journal.ledger = async () => held;
+    journal.removeRun = async () => ({ removed: false, reason: "holds" });
+    await clock.advance(31 * DAY_MS);
+    const skipped = [{ runId: "x", reason: "holds" }];
+    expect(await show.gc({ dryRun: true })).toMatchObject({ runs: [], skipped });
+    expect(await show.gc()).toMatchObject({ runs: [], skipped, media: { count: 0 } });
+    expect(await namesOf(show)).toEqual(["x"]);
+  });
+
+  test("leaves young media alone: the event that names them may be on its way", async () => {
+    const world = await openFakeShow();
+    await finish(world, "x", "a lamp");
+    await world.clock.advance(31 * DAY_MS);
+    expect(await world.show.gc()).toMatchObject({ runs: ["x"], media: { count: 0 } });
+    const media = await agedMedia(world);
+    expect(await world.show.gc()).toMatchObject({ runs: [], media: { count: 1 } });
+    expect(await media.hashes()).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const nothing = z.object({});
+
+/** A still that is looked at before its film is made; the first ones that are looked at are not accepted. */
+function film({ refused = 0, acceptAttempts = 3 } = {}) {
+  const seen: string[] = [];
+  const of = pipeline("film", {
+    input: nothing,
+    build({ job }) {
+      const accept = ({ sha256 }: { sha256: string }) => {
+        seen.push(sha256);
+        return seen.length > refused ? null : ["it is black", `it is number ${seen.length}`];
+      };
+      const still = job("still", models.image, { prompt: "a boat", seed: 7 }, { accept, acceptAttempts });
+      return { film: job("film", models.image, { prompt: "closer", images: [still] }) };
+    },
+  });
+  return { of, seen };
+}
+
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
+  const handle = await during(world.clock, world.show.run(of, {}, { id: "x", outDir: world.outDir }));
+  return during(world.clock, handle.result());
+}
+
+const statuses = ({ report }: RunResult) => Object.fromEntries(report.steps.map(({ path, status }) => [path, status]));
+const prompts = (world: FakeShow) =>
+  [...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body) as { prompt: string; seed?: number });
+
+test("what is accepted is used as it is, and nothing else is made", async () => {
+  const world = await openFakeShow();
+  const { of, seen } = film();
+  const result = await ran(world, of);
+  expect(result.status).toBe("succeeded");
+  expect(world.paidService.jobs.size).toBe(2);
+  expect(seen).toHaveLength(1);
+  expect(statuses(result)).toMatchObject({ "still/1-ok": "succeeded", "still/2": "skipped", "still/3-ok": "skipped" });
+});
+
+test("what is not accepted causes another attempt, with the next seed; its user waits for one that is", async () => {
+  const world = await openFakeShow();
+  const { of } = film({ refused: 2 });
+  const result = await ran(world, of);
+  expect(result.status).toBe("succeeded");
+  expect(prompts(world).map(({ prompt, seed }) => [prompt, seed])).toEqual([
+    ["a boat", 7],
+    ["a boat", 8],
+    ["a boat", 9],
+    ["closer", undefined],
+  ]);
+  expect(result.report.steps.find(({ path }) => path === "still/pick")).toMatchObject({ chosen: { step: "still/3" } });
+  expect(result.report.steps.find(({ path }) => path === "still/1-ok")?.reason).toBe("it is black; it is number 1");
+});
+
+test("once the attempts are used up nothing that uses it is paid", async () => {
+  const world = await openFakeShow();
+  const { of } = film({ refused: 9, acceptAttempts: 2 });
+  const result = await ran(world, of);
+  expect(result.status).toBe("failed");
+  expect(prompts(world).map(({ prompt }) => prompt)).toEqual(["a boat", "a boat"]);
+  expect(statuses(result)).toMatchObject({ film: "skipped", "still/2-ok": "failed" });
+  expect(result.report.message ?? JSON.stringify(result)).toContain("it is black");
+});
+
+test("a check that throws has not looked, and causes no other attempt", async () => {
+  const world = await openFakeShow();
+  const of = pipeline("thrown", {
+    input: nothing,
+    build({ job }) {
+      const accept = () => {
+        throw new Error("the model that looks is busy");
+      };
+      return { still: job("still", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 3 }) };
+    },
+  });
+  const result = await ran(world, of);
+  expect(result.status).toBe("failed");
+  expect(world.paidService.jobs.size).toBe(1);
+  expect(statuses(result)).toMatchObject({ "still/1-ok": "failed", "still/2": "skipped" });
+});
+
+test("what the machine lacks for a check is a problem of the plan", async () => {
+  const world = await openFakeShow();
+  const accept = Object.assign(() => null, { requires: () => "no ffmpeg is here. Install it" });
+  const of = pipeline("lacking", {
+    input: nothing,
+    build: ({ job }) => ({ still: job("still", models.image, { prompt: "a boat" }, { accept }) }),
+  });
+  const quote = await during(world.clock, world.show.quote(of, {}));
+  expect(quote).toMatchObject({ ok: false, problems: [{ code: "missing-requirement", step: "still/1-ok" }] });
+});
+
+test("options that are none are found while the pipeline is planned", async () => {
+  const world = await openFakeShow();
+  const of = pipeline("wrong", {
+    input: nothing,
+    build({ job }) {
+      const accept = "not black" as never;
+      job("one", models.image, { prompt: "a boat" }, { accept, acceptAttempts: 0 });
+      return { two: job("two", models.image, { prompt: "a boat" }, { acceptAttempts: 2 } as never) };
+    },
+  });
+  const quote = await during(world.clock, world.show.quote(of, {}));
+  const problems = quote.ok ? [] : quote.problems.map(({ step, field }) => [step, field]);
+  expect(problems).toEqual([
+    ["one", "acceptAttempts"],
+    ["one", "accept"],
+    ["two", "acceptAttempts"],
+  ]);
+});

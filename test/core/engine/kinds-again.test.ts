@@ -1,0 +1,129 @@
+import { writeFileSync } from "node:fs";
+import { rm, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
+import { measureMedia } from "../../../src/core/engine/media/measure-media.ts";
+import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { pipeline, type ResumeOptions, type RunResult } from "../../../src/index.ts";
+import { FILM } from "../../../src/local-service/stub.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const told = z.object({ scenes: z.array(z.string()) });
+
+/** A chat's scenes, a picture of each, a sheet of all, and a poster of the sheet. */
+const scenes = pipeline("scenes", {
+  input: z.object({}),
+  build({ chat, expand, task, job }) {
+    const story = chat("story", "chat-1", { prompt: "tell" }, { schema: told, maxCost: "0.01" });
+    const shots = expand(
+      "shots",
+      story.at("scenes"),
+      (all, words) => all.map((prompt, index) => words.job(`shot-${index}`, models.image, { prompt })),
+      { maxSteps: 5 },
+    );
+    const sheet = task(
+      "sheet",
+      { shots },
+      (given, { file }) => {
+        writeFileSync(file("sheet"), greyPng(512));
+        return given.shots.length;
+      },
+      { files: { sheet: "image" } },
+    );
+    return { shots, count: sheet.value, poster: job("poster", models.image, { prompt: "poster", images: [sheet] }) };
+  },
+});
+
+async function ran(world: FakeShow): Promise<RunResult> {
+  const handle = await during(world.clock, world.show.run(scenes, {}, { id: "x", outDir: world.outDir }));
+  return during(world.clock, handle.result());
+}
+
+async function resumed(world: FakeShow, options: ResumeOptions): Promise<RunResult> {
+  const handle = await during(world.clock, world.show.resume("x", { pipeline: scenes, ...options }));
+  return during(world.clock, handle.result());
+}
+
+function attemptsOf({ report }: RunResult) {
+  return Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
+}
+
+const growing = (_: unknown, nth: number) => JSON.stringify({ scenes: ["boats", "gulls", "nets"].slice(0, 2 + nth) });
+
+describe("rerun", () => {
+  test("a chat that answers otherwise leads to other steps; those that were paid for stay listed", async () => {
+    const world = await openFakeShow({ says: growing });
+    expect(attemptsOf(await ran(world))).toEqual({
+      ...{ story: 1, shots: 0, sheet: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 },
+    });
+    const again = await resumed(world, { rerun: ["story"] });
+    expect(again).toMatchObject({ status: "succeeded", outputs: { count: 3 } });
+    // The sheet came out the same, so that what takes it in is not paid for again.
+    expect(attemptsOf(again)).toMatchObject({ story: 2, "shots/shot-2": 1, poster: 1 });
+    const paths = again.report.steps.map(({ path }) => path);
+    expect(new Set(paths).size).toBe(paths.length);
+    expect((await world.journal.ledger("x")).settledMicros).toBe(
+      world.paidService.chargedMicros + world.paidService.chatChargedMicros,
+    );
+  });
+
+  test("one step of an expansion leaves the others as they are", async () => {
+    const world = await openFakeShow({ says: growing });
+    await ran(world);
+    const again = await resumed(world, { rerun: ["shots/shot-1"] });
+    expect(again.status).toBe("succeeded");
+    expect(attemptsOf(again)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 2, poster: 1 });
+    expect(world.paidService.chats.size).toBe(1);
+  });
+});
+
+test("garbage collection keeps files of tasks as long as their run", async () => {
+  const world = await openFakeShow({ says: growing });
+  const result = await ran(world);
+  const media = await openMediaStore(join(world.outDir, "../media"));
+  for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
+  const { sha256 } = result.report.steps.find(({ path }) => path === "sheet")!.outputs[0]!;
+  await world.show.gc();
+  expect(await media.has(sha256!)).toBe(true);
+  await world.clock.advance(60 * 24 * 3_600_000);
+  expect((await world.show.gc()).runs).toEqual(["x"]);
+  expect(await media.has(sha256!)).toBe(false);
+});
+
+test("a run that waits for a decision is never old enough to be collected", async () => {
+  const world = await openFakeShow({ says: growing });
+  const gated = pipeline("gated", {
+    input: z.object({}),
+    build: ({ job, approve }) => ({ face: approve("go", job("face", models.image, { prompt: "a face" })) }),
+  });
+  const handle = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir }));
+  expect((await during(world.clock, handle.result())).pause?.reason).toBe("approval");
+  await world.clock.advance(400 * 24 * 3_600_000);
+  expect((await world.show.gc()).runs).toEqual([]);
+});
+
+test("films, sound and pictures are measured by their bytes, and one kind is not taken for another", async () => {
+  const folder = await fastFolder("measure-");
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const written = (name: string, bytes: Uint8Array) => {
+    writeFileSync(join(folder, name), bytes);
+    return join(folder, name);
+  };
+  const film = written("film", FILM.bytes);
+  const sound = written("sound", plainWav(400));
+  const picture = written("picture", greyPng(512));
+  expect(await measureMedia(film, "video")).toEqual({
+    ...{ contentType: "video/mp4", width: 64, height: 64, durationMs: 1000, fps: 5 },
+  });
+  expect(await measureMedia(sound, "audio")).toMatchObject({ contentType: "audio/wav", durationMs: 400, width: null });
+  expect(await measureMedia(picture, "image")).toMatchObject({ contentType: "image/png", width: 512, height: 512 });
+  expect(await measureMedia(film, "audio")).toEqual({ fault: "it holds moving pictures, not only sound" });
+  expect(await measureMedia(sound, "video")).toEqual({ fault: "it holds audio/wav without moving pictures" });
+  expect(await measureMedia(film, "image")).toEqual({ fault: "it holds video/mp4, which is no image" });
+  const half = written("half", FILM.bytes.slice(0, 300));
+  expect(await measureMedia(half, "video")).toHaveProperty("fault");
+});

@@ -1,0 +1,366 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type ChatRequest, ConnectionError } from "../../../src/core/api/index.ts";
+import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
+import type { Reference } from "../../../src/core/plan/plan.ts";
+import { pipeline } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { isFull } from "../../support/sample.ts";
+import { chatStep, runPlan } from "./fixtures/planned-run.ts";
+
+const value: Reference = { $ref: { step: "story", as: "value", output: 0 } };
+const returns = { story: value };
+const titled = { type: "object", properties: { title: { type: "string" } }, required: ["title"] };
+
+async function asked(world: FakeShow, step = chatStep(), budgetMicros?: number) {
+  const more = budgetMicros === undefined ? { returns } : { returns, budgetMicros };
+  const handle = await runPlan(world, [step], more);
+  return during(world.clock, handle.result());
+}
+
+async function typesOf({ show }: FakeShow): Promise<readonly string[]> {
+  const types: string[] = [];
+  for await (const { event } of show.events("x")) types.push(event.type);
+  return types.filter((type) => type.startsWith("chat."));
+}
+
+test("an answer is the step's value, its cost is what its job was charged", async () => {
+  const world = await openFakeShow({ says: () => "once upon a time", chatMicros: 1_234 });
+  const result = await asked(world);
+  expect(result).toMatchObject({
+    status: "succeeded",
+    outputs: { story: "once upon a time" },
+    cost: { micros: 1_234 },
+  });
+  const [step] = result.report.steps;
+  expect(step).toMatchObject({ kind: "chat", model: "chat-1", value: "once upon a time" });
+  expect(step!.attempts).toMatchObject([{ n: 1, job_id: "job_chat_1", status: "answered", cost: "0.001234" }]);
+  expect(await world.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_234 });
+});
+
+test("an answer whose job cannot be read is had within seconds, and its maximum is booked as not confirmed", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "once upon a time" });
+  const client = paidService.client();
+  paidService.client = () => ({ ...client, job: async () => Promise.reject(apiError(404, "NOT_FOUND")) });
+  const world = await openFakeShow({ paidService });
+  const before = world.clock.now();
+  const result = await asked(world, chatStep(), 100_000);
+  expect(world.clock.now() - before).toBeLessThan(15_000);
+  expect(result).toMatchObject({ status: "succeeded", outputs: { story: "once upon a time" } });
+  const { cost, unconfirmed, steps } = result.report;
+  expect(steps[0]!.attempts).toMatchObject([{ status: "answered", cost, unconfirmed: true }]);
+  expect(Number(cost)).toBeGreaterThan(0);
+  expect(unconfirmed).toBe(cost);
+});
+
+test("an answer that does not meet the schema goes back with what is wrong with it, and both are paid for", async () => {
+  const world = await openFakeShow({ says: (_, nth) => (nth === 0 ? '{"name": 1}' : '```json\n{"title": "T"}\n```') });
+  const result = await asked(world, chatStep({ schema: titled }));
+  expect(result).toMatchObject({ status: "succeeded", outputs: { story: { title: "T" } }, cost: { micros: 2_000 } });
+  const [first, second] = [...world.paidService.chats.values()].map(({ request }) => request);
+  expect(first).toMatchObject({
+    response_format: { type: "json_schema", json_schema: { name: "story", schema: titled } },
+  });
+  expect(second!.messages.slice(1)).toEqual([
+    { role: "assistant", content: '{"name": 1}' },
+    { role: "user", content: expect.stringContaining("must have required property 'title'") },
+  ]);
+  expect(result.report.steps[0]!.attempts.map(({ status }) => status)).toEqual(["failed", "answered"]);
+});
+
+test("an answer that goes back for repair is stored without terminal controls and URL queries", async () => {
+  const world = await openFakeShow({
+    says: (_, nth) => (nth === 0 ? "\u001b[2Jsee https://s3.test/a?sig=hidden" : '{"title": "T"}'),
+  });
+  expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
+  const answers: unknown[] = [];
+  for await (const { event } of world.show.events("x")) if (event.type === "chat.failed") answers.push(event.answer);
+  expect(answers).toEqual(["\ufffd[2Jsee https://s3.test/a"]);
+});
+
+test("repairs are bounded in number and by what is left of the maximum", async () => {
+  const world = await openFakeShow({ says: () => "no JSON at all" });
+  const result = await asked(world, chatStep({ schema: titled, repairs: 2 }));
+  expect(result.status).toBe("failed");
+  expect(result.report.steps[0]!.reason).toMatch(/ANSWER_INVALID: The answer is no JSON/);
+  expect(world.paidService.chats.size).toBe(3);
+
+  const poor = await openFakeShow({ says: () => "no JSON at all", chatMicros: 5_000 });
+  const spent = await asked(poor, chatStep({ schema: titled, repairs: 2 }));
+  expect(spent.report.steps[0]!.reason).toMatch(/nothing is left of its maxCost/);
+  expect(poor.paidService.chats.size).toBe(1);
+});
+
+test("an empty answer is repaired where there is a schema, and else paid no oftener than allowed", async () => {
+  const world = await openFakeShow({ says: (_, nth) => (nth === 0 ? "" : '{"title": "T"}') });
+  expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
+  const [, second] = [...world.paidService.chats.values()].map(({ request }) => request);
+  expect(second!.messages.map(({ role }) => role)).toEqual(["user", "user"]);
+
+  const mute = await openFakeShow({ says: () => "" });
+  const policy = { attempts: 2, maxCostMicros: 5_000, keep: true };
+  const result = await asked(mute, chatStep({ policy }));
+  expect(result.report.steps[0]!.reason).toBe("ANSWER_INVALID: The answer is empty.");
+  expect(mute.paidService.chats.size).toBe(2);
+});
+
+test("a charge above the maximum counts in full and is told", async () => {
+  const world = await openFakeShow({ says: () => "dear words", chatMicros: 9_000 });
+  const result = await asked(world);
+  expect(result).toMatchObject({ status: "succeeded", cost: { micros: 9_000 } });
+  expect(result.report.steps[0]!.reason).toBe("cost 0.009 USD, although at most 0.005 USD were allowed");
+});
+
+test("the maximum is held before the request: over the budget, nothing is sent", async () => {
+  const world = await openFakeShow();
+  const result = await asked(world, chatStep(), 4_999);
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
+  expect(world.paidService.chats.size).toBe(0);
+});
+
+test("a refusal that may pass is waited out, one that is for good fails the step", async () => {
+  const troubles = [apiError(503, "UNAVAILABLE", { retryable: true }), new ConnectionError("down", { sent: false })];
+  const world = await openFakeShow({
+    says: () => {
+      const trouble = troubles.shift();
+      if (trouble !== undefined) throw trouble;
+      return "at last";
+    },
+  });
+  expect(await asked(world)).toMatchObject({ status: "succeeded", outputs: { story: "at last" } });
+  // One hold for all of it: nothing is told of each try.
+  expect(await typesOf(world)).toEqual(["chat.intended", "chat.answered"]);
+
+  const strict = await openFakeShow({
+    says: () => {
+      throw apiError(422, "MODERATION_FAILED");
+    },
+  });
+  const refused = await asked(strict);
+  expect(refused.report.steps[0]).toMatchObject({
+    status: "failed",
+    reason: expect.stringMatching(/^MODERATION_FAILED/),
+  });
+  expect(refused.cost.micros).toBe(0);
+});
+
+test("a request that was sent and never answered may have been charged: its maximum counts, and it is sent again", async () => {
+  let lost = true;
+  const world = await openFakeShow({
+    says: () => {
+      if (!lost) return "heard";
+      lost = false;
+      throw new ConnectionError("cut", { sent: true });
+    },
+  });
+  const result = await asked(world);
+  expect(result).toMatchObject({ status: "succeeded", report: { unconfirmed: "0.005", cost: "0.001" } });
+  expect(await typesOf(world)).toEqual(["chat.intended", "chat.abandoned", "chat.intended", "chat.answered"]);
+});
+
+test("sent twice and never answered, it pauses for consent before it may be charged again: each resume allows one more, five in all", async () => {
+  const world = await openFakeShow({
+    says: () => {
+      throw new ConnectionError("cut", { sent: true });
+    },
+  });
+  const sends = async () => (await typesOf(world)).filter((type) => type === "chat.intended").length;
+  const first = await asked(world);
+  expect(first).toMatchObject({ status: "paused", pause: { reason: "unanswered" } });
+  expect(first.pause?.message).toMatch(/asked 2 times and never answered.*To ask once more, resume the run/);
+  for (const most of [3, 4]) {
+    expect(await sends()).toBe(most - 1);
+    const again = await during(world.clock, (await world.show.resume(first.id)).result());
+    expect(again).toMatchObject({ status: "paused", pause: { reason: "unanswered" } });
+  }
+  const last = await during(world.clock, (await world.show.resume(first.id)).result());
+  expect(await sends()).toBe(5);
+  expect(last.report.steps[0]!.reason).toMatch(/^5 requests were sent and never answered/);
+});
+
+test("an empty wallet pauses the run; with funds it asks again, once", async () => {
+  let funded = false;
+  const billing = {
+    balanceMicros: 0,
+    requiredMicros: 1_000,
+    currency: "USD",
+    fundingUrl: "https://f.test/",
+    reason: null,
+  };
+  const world = await openFakeShow({
+    says: () => {
+      if (!funded) throw apiError(402, "INSUFFICIENT_BALANCE", { billing });
+      return "paid";
+    },
+  });
+  const paused = await asked(world);
+  expect(paused).toMatchObject({ status: "paused", pause: { reason: "funds", fundingUrl: "https://f.test/" } });
+  funded = true;
+  const result = await during(world.clock, (await world.show.resume("x")).result());
+  expect(result).toMatchObject({ status: "succeeded", outputs: { story: "paid" }, cost: { micros: 1_000 } });
+});
+
+test("a stop waits for the answer that is under way, and asks nothing more", async () => {
+  let answer: () => void = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const world = await openFakeShow({ says: () => "in time" });
+  const { chat } = world.show.client;
+  let asking: () => void = () => {};
+  const isAsking = new Promise<void>((resolve) => {
+    asking = resolve;
+  });
+  Object.assign(world.show.client, {
+    chat: async (...args: Parameters<typeof chat>) => {
+      asking();
+      await waiting;
+      return chat(...args);
+    },
+  });
+  const next = chatStep({
+    path: "next",
+    fingerprint: "f1_next",
+    needs: ["story"],
+    input: { messages: [{ role: "user", content: value }] },
+  });
+  const handle = await runPlan(world, [chatStep(), next], { returns });
+  await isAsking;
+  const stopped = handle.stop();
+  answer();
+  await during(world.clock, stopped);
+  const result = await handle.result();
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "stopped" }, outputs: { story: "in time" } });
+  expect(await typesOf(world)).toEqual(["chat.intended", "chat.answered"]);
+});
+
+test("a late charge is waited for; one that never comes counts as the maximum", async () => {
+  const world = await openFakeShow({ says: () => "said" });
+  const { job } = world.show.client;
+  let polls = 0;
+  Object.assign(world.show.client, {
+    job: async (id: string) => ({ ...(await job(id)), ...(++polls < 4 && { costMicros: null }) }),
+  });
+  expect(await asked(world)).toMatchObject({ status: "succeeded", cost: { micros: 1_000 } });
+
+  const silent = await openFakeShow({ says: () => "said" });
+  Object.assign(silent.show.client, { job: async () => ({ costMicros: null }) });
+  expect(await asked(silent)).toMatchObject({ status: "succeeded", cost: { micros: 5_000 } });
+});
+
+/** Everything that can become of one request. */
+const fates = {
+  good: () => '{"title": "T"}',
+  bad: () => "no JSON",
+  mute: () => "",
+  busy: () => raise(apiError(503, "UNAVAILABLE", { retryable: true })),
+  broken: () => raise(apiError(500, "INTERNAL", { retryable: true })),
+  proxy: () => raise(apiError(502, "UNKNOWN", {}, false)),
+  unsent: () => raise(new ConnectionError("down", { sent: false })),
+  lost: () => raise(new ConnectionError("cut", { sent: true })),
+  refused: () => raise(apiError(400, "INVALID_ARGUMENT")),
+  unfunded: () => raise(apiError(402, "INSUFFICIENT_BALANCE")),
+};
+
+function raise(error: Error): never {
+  throw error;
+}
+
+test("whatever becomes of each request, the question ends, every answer is on the books, and no other", async () => {
+  const names = Object.keys(fates) as (keyof typeof fates)[];
+  const sequences = fc.array(fc.constantFrom(...names), { maxLength: 12 });
+  const few = fc.integer({ min: 1, max: 3 });
+  await fc.assert(
+    fc.asyncProperty(sequences, few, fc.nat({ max: 2 }), async (sequence, attempts, repairs) => {
+      const left = [...sequence];
+      const happened: (keyof typeof fates)[] = [];
+      const world = await openFakeShow({
+        says: () => {
+          const fate = left.shift() ?? "good";
+          happened.push(fate);
+          return fates[fate]();
+        },
+      });
+      const policy = { attempts, maxCostMicros: 2_500, keep: true };
+      let result = await asked(world, chatStep({ schema: titled, repairs, policy }));
+      const restsFor = ["funds", "unanswered"];
+      for (let times = 0; restsFor.includes(result.pause?.reason ?? "") && times < 20; times++) {
+        result = await during(world.clock, (await world.show.resume("x")).result());
+      }
+      expect(["succeeded", "failed"]).toContain(result.status);
+      const answers = happened.filter((fate) => fate === "good" || fate === "bad" || fate === "mute").length;
+      const unknown = happened.filter((fate) => ["lost", "proxy", "broken"].includes(fate)).length;
+      expect(world.paidService.chats.size).toBe(answers);
+      expect(result.cost.micros).toBe(world.paidService.chatChargedMicros);
+      const ledger = await world.journal.ledger("x");
+      expect(ledger.heldMicros).toBe(0);
+      const unconfirmed = ledger.settledMicros - result.cost.micros;
+      expect(Number(result.report.unconfirmed) * 1e6).toBeCloseTo(unconfirmed);
+      expect(unconfirmed).toBeLessThanOrEqual(unknown * 2_500);
+      expect(unknown === 0).toBe(unconfirmed === 0);
+      // Each try costs no more than the maximum, but for the answer that used it up.
+      expect(result.cost.micros).toBeLessThanOrEqual(attempts * (2_500 + 1_000));
+      expect(result.status === "succeeded").toBe(happened.at(-1) === "good");
+    }),
+    { numRuns: isFull ? 500 : 20 },
+  );
+});
+
+/** A chat that looks at what two jobs make. */
+const looks = (num_outputs: 1 | 2 = 1) =>
+  pipeline("looks", {
+    input: z.object({}),
+    build({ job, chat }) {
+      const picture = job("picture", models.image, { prompt: "x", num_outputs });
+      return {
+        said: chat("said", "chat-1", { prompt: "What is it?", images: [picture.outputs()] }, { maxCost: "0.01" }),
+      };
+    },
+  });
+
+const urlsOf = (request: ChatRequest) =>
+  (request.messages[0]!.content as { image_url?: { url: string } }[]).flatMap(({ image_url }) => image_url?.url ?? []);
+
+async function looked(world: FakeShow, num_outputs?: 1 | 2, id = "x") {
+  const handle = await during(
+    world.clock,
+    world.show.run(looks(num_outputs), {}, { id, outDir: world.outDir, reuse: true }),
+  );
+  return during(world.clock, handle.result());
+}
+
+test("pictures are sent with the question, and the journal holds their hashes only", async () => {
+  const world = await openFakeShow({ says: () => "a boat" });
+  const bytes: Uint8Array[] = [];
+  world.paidService.picture = () => {
+    bytes.push(greyPng(8 * (bytes.length + 1)));
+    return bytes.at(-1)!;
+  };
+  expect(await looked(world, 2)).toMatchObject({ status: "succeeded", outputs: { said: "a boat" } });
+  const { request } = [...world.paidService.chats.values()][0]!;
+  expect(request).not.toHaveProperty("images");
+  const urls = bytes.map((one) => `data:image/png;base64,${Buffer.from(one).toString("base64")}`);
+  expect(new Set(urlsOf(request))).toEqual(new Set(urls));
+  const events: string[] = [];
+  for await (const { event } of world.show.events("x")) events.push(JSON.stringify(event));
+  expect(events.some((event) => event.includes("base64"))).toBe(false);
+  // The same pictures and question are not asked again.
+  await looked(world, 2, "y");
+  expect(world.paidService.chats.size).toBe(1);
+});
+
+test("a picture that is too large, or too many of them, are refused before anything is sent, and cost nothing", async () => {
+  const world = await openFakeShow({ says: () => "a boat" });
+  world.paidService.picture = () => Buffer.concat([greyPng(8), Buffer.alloc(4 * 1024 * 1024)]);
+  const result = await looked(world);
+  expect(result.status).toBe("failed");
+  expect(result.report.steps.find(({ path }) => path === "said")).toMatchObject({
+    status: "failed",
+    reason: expect.stringMatching(/^PICTURES_UNFIT: images has one of 4194\d+ bytes/),
+  });
+  expect([world.paidService.chats.size, (await world.journal.ledger("x")).heldMicros]).toEqual([0, 0]);
+});

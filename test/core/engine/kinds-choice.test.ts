@@ -1,0 +1,253 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const nothing = z.object({});
+const prompt = "a face";
+
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
+  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result());
+}
+
+async function resumed(world: FakeShow, of?: Pipeline): Promise<RunResult> {
+  const handle = await world.show.resume("x", of === undefined ? {} : { pipeline: of });
+  return during(world.clock, handle.result());
+}
+
+function statuses({ report }: RunResult) {
+  return Object.fromEntries(report.steps.map(({ path, status }) => [path, status]));
+}
+
+describe("takes of which the first good one counts", () => {
+  const first = pipeline("first", {
+    input: nothing,
+    build: ({ takes }) => ({ face: takes("face", models.image, { prompt }, { count: 3, choose: "first" }) }),
+  });
+  const fatal = { code: "INVALID_ARGUMENT", retryable: false };
+
+  test("make no further one once there is one", async () => {
+    const world = await openFakeShow();
+    expect(statuses(await ran(world, first))).toMatchObject({
+      "face/1": "succeeded",
+      "face/2": "skipped",
+      "face/3": "skipped",
+    });
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
+  test("go on after a failure, until one is good", async () => {
+    const world = await openFakeShow({ fails: (_, body) => (JSON.parse(body).seed === 7 ? fatal : null) });
+    const seeded = pipeline("seeded", {
+      input: nothing,
+      build: ({ takes }) => ({ face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "first" }) }),
+    });
+    const result = await ran(world, seeded);
+    expect(result.status).toBe("succeeded");
+    expect(statuses(result)).toMatchObject({ "face/1": "failed", "face/2": "succeeded", "face/3": "skipped" });
+    expect(result.report.steps.at(-1)).toMatchObject({ path: "face/pick", chosen: { step: "face/2", index: 0 } });
+  });
+
+  test("fail when none is good", async () => {
+    const world = await openFakeShow({ fails: () => fatal });
+    const result = await ran(world, first);
+    expect(result.status).toBe("failed");
+    expect(result.report.steps.at(-1)!.reason).toBe("none of its candidates has a result");
+  });
+});
+
+describe("a scoring function", () => {
+  const scored = (choose: (candidate: { readonly index: number; readonly path: string }) => number | Promise<number>) =>
+    pipeline("scored", {
+      input: nothing,
+      build: ({ takes }) => ({ face: takes("face", models.image, { prompt }, { count: 3, choose }) }),
+    });
+  const pickOf = ({ report }: RunResult) => report.steps.find(({ path }) => path === "face/pick")!;
+
+  test("chooses the highest, the first of equals", async () => {
+    const world = await openFakeShow();
+    const result = await ran(
+      world,
+      scored(async ({ index }) => [1, 5, 5][index]!),
+    );
+    expect(pickOf(result)).toMatchObject({ status: "succeeded", chosen: { step: "face/2", index: 0 } });
+    for await (const { event } of world.show.events("x"))
+      if (event.type === "pick.decided") expect(event.scores).toEqual([1, 5, 5]);
+  });
+
+  test("offers the remaining takes when one failed", async () => {
+    const fails = (_model: string, body: string) =>
+      JSON.parse(body).seed === 1 ? { code: "INVALID_ARGUMENT", retryable: false } : null;
+    const world = await openFakeShow({ fails });
+    const two = pipeline("two", {
+      input: nothing,
+      build: ({ takes }) => ({
+        face: takes("face", models.image, { prompt, seed: 1 }, { count: 2, choose: () => 1 }),
+      }),
+    });
+    expect(pickOf(await ran(world, two))).toMatchObject({ chosen: { step: "face/2", index: 0 } });
+  });
+
+  test("that never ends does not keep a stop waiting", async () => {
+    const world = await openFakeShow();
+    let start: () => void = () => {};
+    const scoring = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    const endless = scored(() => {
+      start();
+      return new Promise(() => {});
+    });
+    const handle = await world.show.run(endless, {}, { id: "x", outDir: world.outDir });
+    const going = during(world.clock, handle.result());
+    await scoring;
+    await handle.stop();
+    expect((await going).pause?.reason).toBe("stopped");
+    expect(
+      pickOf(
+        await resumed(
+          world,
+          scored(() => 1),
+        ),
+      ),
+    ).toMatchObject({ status: "succeeded" });
+  });
+
+  test.each([
+    ["no number", () => Number.NaN, /must be a finite number, and the function gave NaN/],
+    ["an error", () => Promise.reject(new Error("no eyes")), /^no eyes$/],
+  ])("that gives %s fails the choice; what was made stays", async (_name, choose, reason) => {
+    const world = await openFakeShow();
+    const result = await ran(world, scored(choose));
+    expect(pickOf(result)).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
+    expect(result.report.steps.filter(({ status }) => status === "succeeded")).toHaveLength(3);
+  });
+});
+
+describe("a person's decision", () => {
+  const gated = pipeline("gated", {
+    input: nothing,
+    build({ job, approve, choose }) {
+      const faces = job("faces", models.image, { prompt, num_outputs: 3 });
+      const one = choose("one", faces.outputs(), { by: "person", message: "which face?" });
+      const go = approve("go", one);
+      return { film: job("film", models.image, { prompt: "with it", images: [go] }) };
+    },
+  });
+
+  test("pauses the run with what to do, and is applied on resume", async () => {
+    const world = await openFakeShow();
+    const paused = await ran(world, gated);
+    expect(paused.pause).toMatchObject({
+      reason: "approval",
+      message: expect.stringMatching(/^one waits for a decision.*which face\?.*showrunner approve x$/),
+    });
+    await expect(world.show.approve("x", "one")).rejects.toThrow(/one asks for a choice; pick one from 0 to 2/);
+    await expect(world.show.approve("x", "one", { pick: 3 })).rejects.toThrow(/there is no number 3/);
+    await expect(world.show.approve("x", "go")).rejects.toThrow(/go is waiting/);
+    await expect(world.show.approve("x", "film")).rejects.toThrow(/film is no approval/);
+    await world.show.approve("x", "one", { pick: 2 });
+    expect((await resumed(world)).pause?.message).toMatch(/^go waits/);
+    await world.show.approve("x", "go", { note: "nice" });
+    const result = await resumed(world);
+    expect(result.status).toBe("succeeded");
+    const film = [...world.paidService.jobs.values()].at(-1)!;
+    const third = [...world.paidService.jobs.values()][0]!.outputs[2]!;
+    expect(JSON.parse(film.body).images).toEqual([{ source: "asset", asset_id: third.assetId }]);
+    const [, one, go] = result.report.steps;
+    expect(one).toMatchObject({ chosen: { step: "faces", index: 2 }, approval: { approved: true, note: null } });
+    expect(go).toMatchObject({ approval: { approved: true, note: "nice" } });
+    await expect(world.show.approve("x", "go")).rejects.toThrow(/go was approved already/);
+  });
+
+  test("names a take by its position or by its step, and nothing else", async () => {
+    const world = await openFakeShow({
+      fails: (_, body) => (JSON.parse(body).seed === 7 ? { code: "INVALID_ARGUMENT", retryable: false } : null),
+    });
+    const cast = pipeline("cast", {
+      input: nothing,
+      build: ({ takes }) => ({
+        face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "person" }),
+      }),
+    });
+    expect((await ran(world, cast)).pause?.reason).toBe("approval");
+    const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
+    await expect(pick("face/4")).rejects.toThrow(
+      'face/pick offers nothing from "face/4"; pick one from 0 to 1, or by the step that produced it: face/2, face/3.',
+    );
+    // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
+    for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);
+    await pick("face/3");
+    expect((await resumed(world)).report.steps.at(-1)).toMatchObject({ chosen: { step: "face/3", index: 0 } });
+  });
+
+  test("of a step with several outputs needs the output's index", async () => {
+    const world = await openFakeShow();
+    await ran(world, gated);
+    await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
+      "pick: faces produced several; give the position of one of them, from 0 to 2.",
+    );
+  });
+
+  test("against it fails the step with the note, and what uses it is skipped unpaid", async () => {
+    const world = await openFakeShow();
+    await ran(world, gated);
+    await world.show.reject("x", "one", { note: "all too grim" });
+    const result = await resumed(world);
+    expect(statuses(result)).toEqual({ faces: "succeeded", one: "failed", go: "skipped", film: "skipped" });
+    expect(result.report.steps[1]).toMatchObject({ reason: "rejected: all too grim", approval: { approved: false } });
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
+  test("takes effect at once while other steps are still under way", async () => {
+    let release: () => void = () => {};
+    const slow = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const busy = pipeline("busy", {
+      input: nothing,
+      build({ job, task, approve }) {
+        const face = approve("go", job("face", models.image, { prompt }));
+        const waits = task("waits", {}, () => slow);
+        return { film: job("film", models.image, { prompt: "with it", images: [face] }), waited: waits.value };
+      },
+    });
+    const world = await openFakeShow();
+    const handle = await world.show.run(busy, {}, { id: "x", outDir: world.outDir });
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const update of handle.events()) {
+        if ("type" in update) continue;
+        const { event } = update;
+        if (event.type === "step.started" && event.step === "go") await world.show.approve("x", "go");
+        if (event.type === "job.completed") seen.push(event.step);
+        if (event.type === "job.completed" && event.step === "film") release();
+      }
+    })();
+    const result = await during(world.clock, handle.result());
+    await watching;
+    expect(seen).toEqual(["face", "film"]);
+    expect(result.status).toBe("succeeded");
+  });
+
+  test("about a value lets just that value pass", async () => {
+    const world = await openFakeShow({ says: () => '{"lines":["one","two"]}' });
+    const told = pipeline("told", {
+      input: nothing,
+      build({ chat, approve, task }) {
+        const story = chat(
+          "story",
+          "chat-1",
+          { prompt },
+          { schema: z.object({ lines: z.array(z.string()) }), maxCost: "1" },
+        );
+        const line = approve("line", story.at("lines").at(1));
+        return { loud: task("loud", { line }, (given) => given.line.toUpperCase()).value };
+      },
+    });
+    expect((await ran(world, told)).pause?.reason).toBe("approval");
+    await world.show.approve("x", "line");
+    expect(await resumed(world, told)).toMatchObject({ status: "succeeded", outputs: { loud: "TWO" } });
+  });
+});

@@ -1,0 +1,345 @@
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
+import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { apiCallError, MockProvider } from "../../support/mock-models.ts";
+
+const nothing = z.object({});
+
+async function ran(world: FakeShow, of: Pipeline, more: object = {}): Promise<RunResult> {
+  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir, ...more })).result());
+}
+
+/** A pipeline of one picture by a provider. */
+function still(provider: MockProvider, more: object = {}): Pipeline {
+  return pipeline("still", {
+    input: nothing,
+    build: ({ generate }) => ({
+      still: generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05", ...more }),
+    }),
+  });
+}
+
+function film(provider: MockProvider, more: object = {}): Pipeline {
+  return pipeline("film", {
+    input: nothing,
+    build: ({ generate }) => ({
+      film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50", ...more }),
+    }),
+  });
+}
+
+const pauseOf = (result: RunResult) => (result.status === "paused" ? result.pause?.message : undefined);
+const attemptsOf = (result: RunResult, path: string) =>
+  result.report.steps.find((step) => step.path === path)!.attempts;
+
+test("a picture of a provider goes into a job of the service and a film of the service's picture into a local task", async () => {
+  const provider = new MockProvider();
+  const seen: string[] = [];
+  const show = pipeline("both", {
+    input: nothing,
+    build({ generate, job, task }) {
+      const still = generate("still", provider.image(), { prompt: "a red boat", size: "64x64" }, { maxCost: "0.05" });
+      const big = job("big", models.image, { prompt: "bigger", images: [still] });
+      const edit = generate("edit", provider.image("editor"), { prompt: "blue", files: [big] }, { maxCost: "0.05" });
+      const voice = generate("voice", provider.speech(), { text: "The boat leaves at nine." }, { maxCost: "0.01" });
+      const look = task("look", { edit, voice }, ({ edit: picture, voice: sound }) => {
+        seen.push(picture.contentType, sound.contentType);
+        return { size: picture.sizeBytes };
+      });
+      return { still, edit, voice, look: look.value };
+    },
+  });
+  const world = await openFakeShow();
+  const result = await ran(world, show);
+  expect(result).toMatchObject({ status: "succeeded" });
+  if (result.status !== "succeeded") throw new Error(result.status);
+  expect(seen).toEqual(["image/png", "audio/wav"]);
+  expect([...world.paidService.uploads.values()]).toContain(Buffer.from(greyPng(64)).toString("hex"));
+  const [first, second, third] = provider.requests;
+  expect(first).toMatchObject({
+    prompt: "a red boat",
+    n: 1,
+    size: "64x64",
+    aspectRatio: undefined,
+    providerOptions: {},
+  });
+  expect(first).not.toHaveProperty("headers");
+  const edited = [second, third].find((request) => request !== undefined && "files" in request);
+  expect(edited).toMatchObject({ files: [{ type: "file", mediaType: "image/png" }] });
+  expect(provider.requests).toHaveLength(3);
+  expect(await readFile((result.outputs as { still: { path: string } }).still.path)).toEqual(Buffer.from(greyPng(64)));
+  expect(attemptsOf(result, "still")).toMatchObject([{ cost: "0.05", unconfirmed: true, status: "completed" }]);
+  const costs = result.report.steps.flatMap(({ attempts }) =>
+    attempts.filter(({ unconfirmed }) => unconfirmed === true),
+  );
+  expect(costs.map(({ cost }) => cost)).toEqual(["0.05", "0.05", "0.01"]);
+  expect(result.report.unconfirmed).toBe("0.11");
+  expect(result.report.steps.find(({ path }) => path === "still")).toMatchObject({
+    promise: "once",
+    outputs: [{ status: "COMPLETED", asset_id: null, width: 64, file: "still.png" }],
+  });
+});
+
+test("a film is started, then asked for until it is done; what a gateway says of the cost counts", async () => {
+  const provider = new MockProvider("gateway");
+  provider.pending = 3;
+  const world = await openFakeShow();
+  const result = await ran(world, film(provider));
+  expect(result.status).toBe("succeeded");
+  expect([provider.requests.length, provider.asked]).toEqual([1, 4]);
+  expect(provider.requests[0]).toMatchObject({ headers: { "idempotency-key": expect.stringMatching(/^sr1_/) } });
+  expect(result.report.steps[0]).toMatchObject({ promise: "keyed" });
+
+  const painter = new MockProvider("gateway");
+  painter.metadata = { gateway: { cost: "0.0213" } };
+  const other = await openFakeShow();
+  const painted = await ran(other, still(painter));
+  expect(attemptsOf(painted, "still")[0]).toMatchObject({ cost: "0.0213" });
+  expect(attemptsOf(painted, "still")[0]).not.toHaveProperty("unconfirmed");
+});
+
+describe("what an error proves", () => {
+  const never = [
+    ["a refusal", apiCallError(422, "the prompt is not allowed")],
+    ["a key that is refused", apiCallError(401, "no access")],
+    ["a missing key", Object.assign(new Error("set FAL_API_KEY"), { name: "AI_LoadAPIKeyError" })],
+  ] as const;
+  test.each(never)("after %s nothing is held, and the step fails", async (_, throws) => {
+    const provider = new MockProvider("mock", [{ throws }]);
+    const world = await openFakeShow();
+    const result = await ran(world, still(provider));
+    expect(result.status).toBe("failed");
+    expect(provider.requests).toHaveLength(1);
+    expect(result.report).toMatchObject({ cost: "0.00", held: "0.00" });
+    expect(result.report.steps[0]!.reason).toContain((throws as Error).message);
+  });
+
+  test("a provider that is busy or away for a moment is asked again, a few times", async () => {
+    const refused = Object.assign(apiCallError(undefined, "Cannot connect to API"), {
+      cause: { code: "ECONNREFUSED" },
+    });
+    const provider = new MockProvider("mock", [
+      { throws: apiCallError(429, "slow down") },
+      { throws: refused },
+      "made",
+    ]);
+    const world = await openFakeShow();
+    expect((await ran(world, still(provider))).status).toBe("succeeded");
+    expect([provider.requests.length, provider.made]).toEqual([3, 1]);
+
+    const away = new MockProvider("mock", [{ throws: refused }]);
+    const result = await ran(await openFakeShow(), still(away));
+    expect(result).toMatchObject({ status: "failed", report: { held: "0.00", cost: "0.00" } });
+    expect(away.requests).toHaveLength(6);
+  });
+
+  const unknown = [
+    ["a lost connection", Object.assign(new Error("socket hang up"), { code: "ECONNRESET" })],
+    ["an error of the provider's own", apiCallError(500, "internal error")],
+    ["a refusal of a later request, such as a download", apiCallError(404, "not found", {})],
+    ["a key that is refused to a later request", apiCallError(401, "no access", {})],
+    ["a key that is refused to nobody knows which request", Object.assign(new Error("no access"), { statusCode: 401 })],
+    ["a poll that is refused, and has a body", apiCallError(429, "slow down", { operationName: "operations/1" })],
+  ] as const;
+  test.each(unknown)("after %s it is unresolved, its hold stays, and nothing is sent again", async (_, throws) => {
+    const provider = new MockProvider("mock", [{ throws, made: true }]);
+    const world = await openFakeShow();
+    const result = await ran(world, still(provider));
+    expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.05" } });
+    const said = pauseOf(result);
+    expect(said).toMatch(/^still: sent once to mock \(.*\), and whether it was made and charged is not known: /);
+    expect(said).toContain("; up to $0.05 stays reserved. Look at your account at mock, then give the file");
+    expect(said).toMatch(/: showrunner adopt x still <file\|none>$/);
+    expect(result.report.missing).toMatchObject([{ what: "job", text: said }]);
+    expect(result.report.next).toEqual({
+      command: "showrunner adopt x still",
+      note: "says what to look for; then with the file that it made, or none",
+    });
+    const again = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
+    expect(again.status).toBe("paused");
+    expect([provider.requests.length, provider.made]).toEqual([1, 1]);
+  });
+
+  test("where the author allows it, a lost answer counts as spent and the request is sent again", async () => {
+    const throws = new Error("socket hang up");
+    const provider = new MockProvider("mock", [{ throws, made: true }, "made"]);
+    const result = await ran(await openFakeShow(), still(provider, { repeatable: true }));
+    expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.10", held: "0.00" } });
+    expect(provider.made).toBe(2);
+    const always = new MockProvider("mock", [{ throws }]);
+    expect((await ran(await openFakeShow(), still(always, { repeatable: true }))).status).toBe("failed");
+    expect(always.requests).toHaveLength(3);
+  });
+
+  test("under a documented key a start without an answer is sent again and made once", async () => {
+    const provider = new MockProvider("gateway", [{ throws: new Error("socket hang up"), made: true }, "made"]);
+    const result = await ran(await openFakeShow(), film(provider));
+    expect(result.status).toBe("succeeded");
+    const keys = provider.requests.map(({ headers }) => (headers as Record<string, string>)["idempotency-key"]);
+    expect([provider.requests.length, provider.made, new Set(keys).size]).toEqual([2, 1, 1]);
+  });
+
+  test("without one it is unresolved", async () => {
+    const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
+    const result = await ran(await openFakeShow(), film(provider));
+    expect(result).toMatchObject({ status: "paused", report: { held: "0.50" } });
+    expect(provider.requests[0]).toMatchObject({ headers: {} });
+  });
+
+  test("an operation that is called an error for a moment is asked again; for good it fails, and its hold counts", async () => {
+    const provider = new MockProvider();
+    const error = () => ({ status: "error", error: "Cannot connect to API", response: {} });
+    provider.status = () => {
+      if (provider.asked === 2) provider.status = null;
+      return error();
+    };
+    expect((await ran(await openFakeShow(), film(provider))).status).toBe("succeeded");
+
+    const failing = new MockProvider();
+    failing.status = error;
+    const result = await ran(await openFakeShow(), film(failing));
+    expect(result).toMatchObject({ status: "failed", report: { cost: "0.50" } });
+    expect(attemptsOf(result, "film")).toMatchObject([{ unconfirmed: true, error: "Cannot connect to API" }]);
+  });
+});
+
+test.each([
+  ["is under way", () => ({ status: "pending", response: {} })],
+  [
+    "cannot be asked",
+    () => {
+      throw new Error("socket hang up");
+    },
+  ],
+])("errors of a moment with minutes between in which it %s are not taken for one that lasts", async (_, between) => {
+  const provider = new MockProvider();
+  const error = () => ({ status: "error", error: "Cannot connect to API", response: {} });
+  let startedAt: number | null = null;
+  const world = await openFakeShow();
+  let isSaidAgain = false;
+  provider.status = () => {
+    startedAt ??= world.clock.now();
+    if (provider.asked === 1) return error();
+    if (world.clock.now() - startedAt < 20 * 60_000) return between();
+    if (isSaidAgain) provider.status = null;
+    isSaidAgain = true;
+    return error();
+  };
+  const result = await ran(world, film(provider));
+  expect(result).toMatchObject({ status: "succeeded" });
+  expect(provider.made).toBe(1);
+});
+
+test("a worker without the code sends nothing, and leaves the request to one that has it", async () => {
+  const provider = new MockProvider();
+  const world = await openFakeShow();
+  await world.show.start(still(provider), {}, { id: "x", outDir: world.outDir });
+  const slice = (of: Pipeline | null) =>
+    during(world.clock, world.show.engine.slice("x", { findPipeline: async () => of, anew: true }));
+  expect(await slice(null)).toMatchObject({ status: "left" });
+  const other = pipeline("still", {
+    input: nothing,
+    build: ({ generate }) => ({
+      still: generate("still", provider.image("another"), { prompt: "a red boat" }, { maxCost: "0.05" }),
+    }),
+  });
+  const said = "still was planned with mock.image:painter, and the code has mock.image:another";
+  expect(await slice(other)).toMatchObject({ status: "left", message: expect.stringContaining(said) });
+  let ended = await slice(still(provider));
+  while (ended.status === "running") ended = await slice(still(provider));
+  expect(ended).toMatchObject({ status: "succeeded" });
+  expect(provider.requests).toHaveLength(1);
+});
+
+test("a person gives the file that a provider made, or says that it made nothing", async () => {
+  const throws = new Error("socket hang up");
+  const provider = new MockProvider("mock", [{ throws, made: true }]);
+  const world = await openFakeShow();
+  await ran(world, still(provider));
+  await expect(world.show.unresolved("x")).resolves.toMatchObject([
+    { step: "still", provider: "mock", candidates: [] },
+  ]);
+  const [asked] = await world.show.unresolved("x");
+  expect(asked!.sentFrom).toBe(asked!.sentTo);
+  await expect(world.show.adopt("x", "still", "/nowhere.png")).rejects.toThrow("is no file");
+  const file = join(world.outDir, "given.png");
+  await mkdir(world.outDir, { recursive: true });
+  await writeFile(file, greyPng(32));
+  await world.show.adopt("x", "still", file);
+  await expect(world.show.unresolved("x")).resolves.toMatchObject([{ decided: { jobId: null, isFile: true } }]);
+  const resume = async (from: FakeShow) =>
+    during(from.clock, (await from.show.resume("x", { pipeline: still(provider) })).result());
+  const result = await resume(world);
+  expect(result).toMatchObject({ status: "succeeded", report: { cost: "0.05", held: "0.00" } });
+  expect(result.report.steps[0]).toMatchObject({ outputs: [{ width: 32, file: "still.png" }] });
+
+  const other = await openFakeShow();
+  await ran(other, still(provider));
+  await other.show.adopt("x", "still", null);
+  expect(await resume(other)).toMatchObject({ status: "failed", report: { cost: "0.00", held: "0.00" } });
+  expect(provider.requests).toHaveLength(2);
+});
+
+test("a file that a person gave stays until the run takes it in", async () => {
+  const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }]);
+  const world = await openFakeShow();
+  await ran(world, still(provider));
+  const file = join(world.outDir, "given.png");
+  await mkdir(world.outDir, { recursive: true });
+  await writeFile(file, greyPng(32));
+  await world.show.adopt("x", "still", file);
+  for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
+  expect((await world.show.gc()).media.count).toBe(0);
+  const result = await during(world.clock, (await world.show.resume("x", { pipeline: still(provider) })).result());
+  expect(result).toMatchObject({ status: "succeeded" });
+});
+
+test("a budget holds it like any other", async () => {
+  const provider = new MockProvider();
+  const world = await openFakeShow();
+  await expect(ran(world, still(provider), { budget: "0.04" })).rejects.toThrow("The plan costs 0.05 USD");
+  const two = pipeline("two", {
+    input: nothing,
+    build: ({ generate }) => ({
+      a: generate("a", provider.image(), { prompt: "a" }, { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` }),
+      b: generate(
+        "b",
+        provider.image(),
+        { prompt: "b", n: 3 },
+        { maxCost: "0.05", price: ({ n = 1 }) => `0.0${n}` },
+      ).outputs(),
+    }),
+  });
+  expect(await ran(world, two, { budget: "0.04" })).toMatchObject({ status: "succeeded", report: { cost: "0.04" } });
+});
+
+test("the key of an account that a provider quotes in its answer is not kept", async () => {
+  const said = "Incorrect key sk-proj-abcdefghijklmnop0123 for https://api.example.com/v1?token=abc";
+  const provider = new MockProvider("mock", [{ throws: apiCallError(401, said) }]);
+  const world = await openFakeShow();
+  const result = await ran(world, still(provider));
+  const journal = JSON.stringify(await world.journal.read("x"));
+  expect(result.status).toBe("failed");
+  expect(journal).not.toMatch(/sk-proj|token=abc/);
+  expect(journal).toContain("Incorrect [redacted]");
+});
+
+test("what is no media is no result, although it was paid for", async () => {
+  const provider = new MockProvider();
+  const model = {
+    ...provider.image(),
+    doGenerate: async () => ({ images: ["bm90IGFuIGltYWdl"], warnings: [], response: {} }) as never,
+  };
+  const show = pipeline("no-media", {
+    input: nothing,
+    build: ({ generate }) => ({ still: generate("still", model, { prompt: "x" }, { maxCost: "0.05" }) }),
+  });
+  const result = await ran(await openFakeShow(), show);
+  expect(result).toMatchObject({ status: "failed", report: { cost: "0.05" } });
+  expect(result.report.steps[0]!.reason).toMatch(/should be image/);
+});

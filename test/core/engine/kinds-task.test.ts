@@ -1,0 +1,195 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { type LocalFile, type Pipeline, pipeline, type RunResult, type TaskContext } from "../../../src/index.ts";
+import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const nothing = z.object({});
+const picture = greyPng(512);
+
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
+  const options = { id: "x", outDir: world.outDir };
+  return during(world.clock, (await world.show.run(of, {}, options)).result());
+}
+
+/** A pipeline of one task that declares one picture. */
+function taskOf(run: (context: TaskContext) => unknown, more: { attempts?: number; version?: string } = {}): Pipeline {
+  return pipeline("one-task", {
+    input: nothing,
+    build: ({ task }) => ({
+      made: task("make", {}, (_, context) => run(context), { files: { sheet: "image" }, ...more }).file("sheet"),
+    }),
+  });
+}
+
+test("a task reads outputs of jobs, writes declared files, and a job consumes those", async () => {
+  const seen: { readonly faces: readonly LocalFile[]; readonly note: string }[] = [];
+  const folders: string[] = [];
+  const show = pipeline("joins", {
+    input: nothing,
+    build({ job, task }) {
+      const faces = job("faces", models.image, { prompt: "two faces", num_outputs: 2 });
+      const joined = task(
+        "join",
+        { faces: faces.outputs(), note: "side by side" },
+        async (input, { file, folder, progress }) => {
+          seen.push(input);
+          folders.push(folder, ...(await readdir(folder)));
+          progress(7);
+          await writeFile(file("sheet"), picture);
+          return { count: input.faces.length };
+        },
+        { files: { sheet: "image" } },
+      );
+      const big = job("big", models.image, { prompt: "bigger", images: [joined] });
+      return { sheet: joined, big, facts: joined.value };
+    },
+  });
+  const world = await openFakeShow();
+  const handle = await world.show.run(show, {}, { id: "x", outDir: world.outDir });
+  const fractions: (number | null)[] = [];
+  const watching = (async () => {
+    for await (const update of handle.events())
+      if ("type" in update && update.step === "join") fractions.push(update.fraction);
+  })();
+  const result = await during(world.clock, handle.result());
+  await watching;
+  expect(result).toMatchObject({ status: "succeeded", outputs: { facts: { count: 2 } } });
+  if (result.status !== "succeeded") throw new Error(result.status);
+  expect(result.outputs.sheet).toMatchObject({ width: 512, height: 512, contentType: "image/png" });
+  expect(await readFile(result.outputs.sheet.path)).toEqual(Buffer.from(picture));
+  expect(seen[0]).toMatchObject({
+    note: "side by side",
+    faces: [{ contentType: "image/png", sizeBytes: OUTPUT_BYTES }, {}],
+  });
+  expect([...world.paidService.uploads.values()]).toContain(Buffer.from(picture).toString("hex"));
+  expect(folders).toHaveLength(1);
+  expect(existsSync(folders[0]!)).toBe(false);
+  expect(fractions).toEqual([1]);
+  expect(result.report.steps.find(({ path }) => path === "join")!.outputs[0]).toMatchObject({
+    ...{ status: "COMPLETED", asset_id: null, width: 512, file: "sheet.png" },
+  });
+});
+
+describe("a task that does not do what it declares fails, and says which", () => {
+  const write =
+    (bytes: Uint8Array | string) =>
+    async ({ file }: TaskContext) =>
+      writeFile(file("sheet"), bytes);
+  const circle: { self?: unknown } = {};
+  circle.self = circle;
+  const cases: readonly [string, (context: TaskContext) => unknown, RegExp][] = [
+    ["no file", () => {}, /did not write its file "sheet"/],
+    ["an empty file", write(""), /"sheet" is empty/],
+    ["no media", write("hello there"), /"sheet" should be image, and its bytes are of no known media format/],
+    ["another kind", write(plainWav(20)), /should be image, and it holds audio\/wav/],
+    ["half a picture", write(picture.slice(0, 60)), /should be image, and it holds image\/png that is cut short/],
+    ["a link", ({ file }) => symlink("/etc/hostname", file("sheet")), /"sheet" is no plain file/],
+    ["an undeclared file", ({ file }) => file("film"), /file\("film"\) was not declared by make; it declares sheet/],
+    ["no number", () => ({ score: Number.NaN }), /is no JSON: it holds NaN/],
+    ["a function", () => ({ later: () => 1 }), /is no JSON: it holds a function/],
+    ["a circle", () => circle, /is no JSON: /],
+    ["too much", () => "x".repeat(1024 * 1024), /more than 1048576 bytes; write large results to a file/],
+    ["its own words", () => Promise.reject(new Error("the moon is down")), /^the moon is down$/],
+    [
+      "a secret in its words",
+      () => Promise.reject(new Error("GET https://x.test/file.png?sig=s3cret failed")),
+      /^GET https:\/\/x\.test\/file\.png failed$/,
+    ],
+    ["no error at all", () => Promise.reject("just text"), /^just text$/],
+  ];
+  test.each(cases)("%s", async (_name, run, reason) => {
+    const world = await openFakeShow();
+    const result = await ran(world, taskOf(run));
+    expect(result.status).toBe("failed");
+    expect(result.report.steps[0]).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
+  });
+});
+
+test("a failed try is repeated as often as the step allows, each in an empty folder", async () => {
+  let tries = 0;
+  const found: string[] = [];
+  const world = await openFakeShow();
+  const flaky = taskOf(
+    async ({ file, folder }) => {
+      found.push(...(await readdir(folder)));
+      await writeFile(file("sheet"), picture);
+      if (++tries < 3) throw new Error(`try ${tries}`);
+    },
+    { attempts: 3 },
+  );
+  const result = await ran(world, flaky);
+  expect(result.status).toBe("succeeded");
+  expect(found).toEqual([]);
+  expect(result.report.steps[0]!.attempts.map(({ error }) => error)).toEqual(["try 1", "try 2"]);
+});
+
+test("a stop tells the task and does not wait for one that does not listen; resuming runs it again", async () => {
+  let tries = 0;
+  let told = false;
+  let start: () => void = () => {};
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const stubborn = taskOf(async ({ signal, file }) => {
+    signal.addEventListener("abort", () => {
+      told = true;
+    });
+    start();
+    if (++tries === 1) await new Promise(() => {});
+    await writeFile(file("sheet"), picture);
+  });
+  const world = await openFakeShow();
+  const handle = await world.show.run(stubborn, {}, { id: "x", outDir: world.outDir });
+  await started;
+  await during(world.clock, handle.stop());
+  expect(await handle.result()).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
+  expect(told).toBe(true);
+  const again = await world.show.resume("x", { pipeline: stubborn });
+  expect(await during(world.clock, again.result())).toMatchObject({ status: "succeeded" });
+  expect(tries).toBe(2);
+});
+
+describe("a run whose code is not here", () => {
+  const show = (version: string) =>
+    pipeline("needs-code", {
+      input: nothing,
+      build({ job, task }) {
+        const face = job("face", models.image, { prompt: "a face" });
+        return { size: task("measure", { face }, ({ face: one }) => one.sizeBytes, { version }).value };
+      },
+    });
+
+  async function stoppedBeforeTask() {
+    const world = await openFakeShow();
+    const handle = await world.show.run(show("1"), {}, { id: "x", outDir: world.outDir });
+    await during(world.clock, handle.stop());
+    return world;
+  }
+
+  test("does all it can, pauses, and says how to go on; with the code it ends without another job", async () => {
+    const world = await stoppedBeforeTask();
+    const paused = await during(world.clock, (await world.show.resume("x")).result());
+    expect(paused.pause).toMatchObject({
+      reason: "code",
+      message: expect.stringMatching(/its code was not given. Resume .*: showrunner resume x --file pipeline.ts/),
+    });
+    const result = await during(world.clock, (await world.show.resume("x", { pipeline: show("1") })).result());
+    expect(result).toMatchObject({ status: "succeeded", outputs: { size: OUTPUT_BYTES } });
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
+  test("is not finished by a function of another version, nor by another pipeline", async () => {
+    const world = await stoppedBeforeTask();
+    const other = await during(world.clock, (await world.show.resume("x", { pipeline: show("2") })).result());
+    expect(other.pause).toMatchObject({ reason: "drift", message: expect.stringMatching(/changed: measure/) });
+    const foreign = pipeline("other", { input: nothing, build: ({ task }) => ({ made: task("else", {}, () => 1) }) });
+    const wrong = await during(world.clock, (await world.show.resume("x", { pipeline: foreign })).result());
+    expect(wrong.status).toBe("paused");
+    expect(world.paidService.jobs.size).toBeLessThanOrEqual(1);
+  });
+});

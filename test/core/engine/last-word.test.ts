@@ -1,0 +1,290 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import type { RunEvent } from "../../../src/core/journal/events.ts";
+import { loadRun } from "../../../src/core/journal/snapshot.ts";
+import { planStep, type RunState } from "../../../src/core/journal/state.ts";
+import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
+import { openShowrunner, pipeline, type RunHandle, type Showrunner } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { MockProvider } from "../../support/mock-models.ts";
+
+/** A run that waits for a person in every way: two unanswered requests, a choice and an approval. `busy` keeps it driven. */
+function waitingFor(provider: MockProvider, busy: Promise<string>) {
+  return pipeline("waiting", {
+    input: z.object({}),
+    onFailure: "continue",
+    build({ approve, choose, generate, job, task }) {
+      const lost = job("lost", models.image, { prompt: "lost" }, { keep: false });
+      const still = generate("still", provider.image(), { prompt: "a red boat" }, { maxCost: "0.05" });
+      const looks = job("looks", models.image, { prompt: "looks", num_outputs: 2 });
+      const best = choose("best", looks.outputs(), { by: "person" });
+      const words = task("words", {}, () => "a quay");
+      const film = job("film", models.image, { prompt: approve("ok", words), images: [best] });
+      return { lost, still, film, last: task("last", {}, () => busy).value };
+    },
+  });
+}
+
+type Way = "driven" | "stopped" | "in slices";
+
+async function world(way: Way) {
+  const base = await openFakeShow({ rendersMs: 0 });
+  const { clock, journal, mediaDir, outDir, paidService } = base;
+  paidService.now = () => clock.now();
+  const client = paidService.client();
+  let isSilent = true;
+  // The service makes the job, and its answer gets lost.
+  const submit: Client["submit"] = async (request, options) => {
+    const ack = await client.submit(request, options);
+    if (!isSilent || (request.input as { prompt: string }).prompt !== "lost") return ack;
+    const cause = new ConnectionError("the connection broke", { sent: true });
+    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+  };
+  const open = () =>
+    openShowrunner({ client: { ...client, submit }, journal, mediaDir, clock, idempotencyWindowMs: 1000 });
+  const people = [await open(), await open()] as const;
+  const [show] = people;
+  const { promise: busy, resolve: release } = Promise.withResolvers<string>();
+  if (way !== "driven") release("done");
+  const provider = new MockProvider("mock", [{ throws: new Error("socket hang up"), made: true }, "made"]);
+  const code = waitingFor(provider, busy);
+  const options = { id: "x", outDir, budget: "9" };
+  const handles: RunHandle[] = [];
+  const slices = async () => {
+    for (;;) {
+      const { wakeAt } = await during(clock, show.engine.slice("x", { findPipeline: async () => code }));
+      if (wakeAt === null) return;
+      await clock.advance(Math.max(0, wakeAt - clock.now()));
+    }
+  };
+  if (way === "in slices") {
+    await show.start(code, {}, options);
+    await slices();
+  } else {
+    const handle = await during(clock, show.run(code, {}, options));
+    handles.push(handle);
+    if (way === "stopped") await during(clock, handle.result());
+    else handle.result().catch(() => {});
+    const waits = async () => (await show.show("x")).steps.map(({ status }) => status);
+    const all = ["unresolved", "unresolved", "awaiting-approval", "awaiting-approval"];
+    await during(clock, expect.poll(waits, { timeout: 20_000 }).toEqual(expect.arrayContaining(all)));
+  }
+  const file = join(outDir, "given.png");
+  await mkdir(outDir, { recursive: true });
+  await writeFile(file, greyPng(32));
+  const [job] = [...paidService.jobs.values()].filter(({ body }) => body.includes('"lost"'));
+  isSilent = false;
+  const resume = async (who: Showrunner, how: object = {}) => {
+    const handle = await who.resume("x", { pipeline: code, compare: false, ...how });
+    if (who === show) handles.push(handle);
+    return handle;
+  };
+  /** Lets the run go on until it is at rest. */
+  const goOn = async () => {
+    release("done");
+    if (way === "in slices") await slices();
+    else if (way === "stopped") await during(clock, resumed());
+    else await during(clock, Promise.all(handles.map((one) => one.result())));
+  };
+  const resumed = async (how: object = {}) => (await resume(show, how)).result();
+  const state = () => loadRun(journal, "x");
+  const events = async (): Promise<readonly RunEvent[]> => (await journal.read("x")).map(({ event }) => event);
+  return { ...base, show, people, provider, code, file, jobId: job!.jobId, resume, resumed, goOn, state, events };
+}
+
+const attemptOf = (state: RunState, step: string) => state.steps[step]!.attempts.at(-1)!;
+
+describe("What became of an unanswered request, said twice", () => {
+  test("the job counts that was named last, whatever was said before it was applied", async () => {
+    const life = await world("stopped");
+    await life.show.adopt("x", "lost", null);
+    await life.show.adopt("x", "lost", life.jobId);
+    await life.goOn();
+    expect(attemptOf(await life.state(), "lost")).toMatchObject({ jobId: life.jobId, phase: "completed" });
+  });
+
+  test("the file counts that was given last: what the provider billed stays held until then", async () => {
+    const life = await world("stopped");
+    await life.show.adopt("x", "still", null);
+    await life.show.adopt("x", "still", life.file);
+    await life.goOn();
+    expect(attemptOf(await life.state(), "still")).toMatchObject({ phase: "completed", money: "settled" });
+  });
+});
+
+describe("What was recorded is applied before a run is changed", () => {
+  const changes = [
+    ["rerun", () => ({ rerun: ["lost"] })],
+    ["rerunFailed", () => ({ rerunFailed: true })],
+    ["edit", () => ({ acceptChanges: true, edit: { lost: { prompt: "found" } } })],
+  ] as const;
+  test.each(changes)("%s after a request was declared lost sends it anew", async (_, how) => {
+    const life = await world("stopped");
+    await life.show.adopt("x", "lost", null);
+    const before = life.paidService.jobs.size;
+    if ("rerun" in how()) {
+      expect((await life.show.rerunQuote("x", ["lost"])).stale).toEqual(["lost"]);
+    }
+    await during(life.clock, life.resumed(how()));
+    expect(life.paidService.jobs.size).toBe(before + 1);
+    const { attempts } = (await life.state()).steps["lost"]!;
+    expect(attempts.map(({ phase }) => phase)).toEqual(["lost", "completed"]);
+  });
+
+  test("a job that was named is collected before its step is made again", async () => {
+    const life = await world("stopped");
+    await life.show.adopt("x", "lost", life.jobId);
+    await during(life.clock, life.resumed({ acceptChanges: true, edit: { lost: { prompt: "found" } } }));
+    const { attempts } = (await life.state()).steps["lost"]!;
+    expect(attempts.map(({ phase, money }) => [phase, money])).toEqual([
+      ["completed", "settled"],
+      ["completed", "settled"],
+    ]);
+  });
+});
+
+/** Everything that people may say of a run. */
+const WORDS = {
+  ...{ "pick 1": null, "pick 2": null, "reject best": null, "comment on best": null },
+  ...{ "approve ok": null, "change ok": null, "reject ok": null },
+  ...{ "lost made nothing": null, "lost made its job": null, "still made nothing": null, "still made a file": null },
+  ...{ stop: null, resume: null, "budget 7": null, "budget 8": null, "edit film": null, "edit film again": null },
+  "rerun looks": null,
+} as const;
+type Word = keyof typeof WORDS;
+/** What is said with `resume`, which drives a run that nobody drives. */
+const RESUMES: Partial<Record<Word, object>> = {
+  resume: {},
+  "budget 7": { budget: "7" },
+  "budget 8": { budget: "8" },
+  "edit film": { acceptChanges: true, edit: { film: { num_outputs: 1 } } },
+  "edit film again": { acceptChanges: true, edit: { film: { aspect_ratio: "16:9" } } },
+  "rerun looks": { rerun: ["looks"] },
+};
+
+interface Said {
+  readonly word: Word;
+  /** Who said it: 0 drives the run, where anybody does. */
+  readonly by: 0 | 1;
+  /** Whoever drives the run takes in what was said before the next word is. */
+  readonly isHeard: boolean;
+}
+
+const about = (word: Word) => word.split(" ").find((part) => ["best", "1", "2", "ok", "lost", "still"].includes(part));
+const subjectOf = (word: Word) => {
+  const found = about(word);
+  return found === "1" || found === "2" ? "best" : (found ?? (word.startsWith("budget") ? "budget" : word));
+};
+
+async function hold(way: Way, words: readonly Said[]): Promise<void> {
+  const life = await world(way);
+  const { clock, people } = life;
+  const accepted: (Said & { readonly note: string })[] = [];
+  for (const [nth, said] of words.entries()) {
+    const { word, by } = said;
+    const who = people[by];
+    const note = `word ${nth}`;
+    const how = RESUMES[word];
+    const speak = async () => {
+      if (how !== undefined) {
+        const handle = await life.resume(who, how);
+        // Of a run that is driven it is told once that drive is at rest.
+        if (way !== "driven") await handle.result();
+        else if (by === 1) await handle.result();
+        else handle.result().catch(() => {});
+        return;
+      }
+      if (word === "stop") return who.stop("x");
+      if (word === "pick 1") return who.approve("x", "best", { pick: 0, note });
+      if (word === "pick 2") return who.approve("x", "best", { pick: 1, note });
+      if (word === "approve ok") return who.approve("x", "ok", { note });
+      if (word === "change ok") return who.approve("x", "ok", { note, value: "a pier" });
+      if (word === "reject best" || word === "reject ok") return who.reject("x", word.slice(7), { note });
+      if (word === "comment on best") return who.comment("x", "best", { text: note });
+      if (word === "lost made its job") return who.adopt("x", "lost", life.jobId);
+      if (word === "still made a file") return who.adopt("x", "still", life.file);
+      return who.adopt("x", word.split(" ")[0]!, null);
+    };
+    const refusal = await during(clock, speak()).then(
+      () => null,
+      (error: { readonly code?: string; readonly message: string }) => error,
+    );
+    if (refusal === null) accepted.push({ ...said, note });
+    else expect(["INVALID_OPTION", "RUN_BUSY"], refusal.message).toContain(refusal.code);
+    if (said.isHeard && way === "driven") await clock.advance(3_000);
+  }
+  await life.goOn();
+  if (way === "driven") {
+    const { pause } = await life.state();
+    const holds = accepted.findLast(({ word }) => word === "stop" || RESUMES[word] !== undefined)?.word === "stop";
+    if (holds) expect(pause?.reason, accepted.map(({ word }) => word).join(", ")).toBe("stopped");
+    else expect(pause?.reason, accepted.map(({ word }) => word).join(", ")).not.toBe("stopped");
+  }
+  if (way !== "stopped") await during(clock, life.resumed());
+  await counted(life, accepted);
+}
+
+/** Each word that was accepted counts, was replaced by a later one, or is refused in the journal with why. */
+async function counted(
+  life: Awaited<ReturnType<typeof world>>,
+  accepted: readonly (Said & { readonly note: string })[],
+) {
+  const events = await life.events();
+  const state = await life.state();
+  expect(await life.journal.inbox("x")).toEqual([]);
+  for (const [nth, { word, note }] of accepted.entries()) {
+    const subject = subjectOf(word);
+    const isReplaced = accepted.slice(nth + 1).some((later) => subjectOf(later.word) === subject);
+    const isRefused = events.some((one) => one.type === "message.refused" && one.step === subject);
+    const what = `${word} of ${accepted.map((one) => one.word).join(", ")}`;
+    if (isReplaced || isRefused) continue;
+    if (word === "comment on best") {
+      expect(
+        events.some((one) => one.type === "comment.added" && one.comment.text === note),
+        what,
+      ).toBe(true);
+    } else if (subject === "best" || subject === "ok") {
+      expect(
+        events.some((one) => one.type === "approval.decided" && one.note === note),
+        what,
+      ).toBe(true);
+    } else if (word === "lost made its job") expect(attemptOf(state, "lost").jobId, what).toBe(life.jobId);
+    else if (word === "lost made nothing" || word === "still made nothing") {
+      expect(attemptOf(state, subject).phase, what).toBe("lost");
+    } else if (word === "still made a file") expect(attemptOf(state, "still").phase, what).toBe("completed");
+    else if (subject === "budget") expect(state.budgetMicros, what).toBe(Number(word.slice(7)) * 1_000_000);
+    else if (word === "edit film") expect(planStep(state, "film"), what).toMatchObject({ input: { num_outputs: 1 } });
+    else if (word === "edit film again") {
+      expect(planStep(state, "film"), what).toMatchObject({ input: { aspect_ratio: "16:9" } });
+    } else if (word === "rerun looks")
+      expect(
+        state.reruns.map(({ steps }) => steps),
+        what,
+      ).toContainEqual(["looks"]);
+  }
+}
+
+const word = fc.constantFrom(...(Object.keys(WORDS) as Word[]));
+const said = fc.record({ word, by: fc.constantFrom<0 | 1>(0, 1), isHeard: fc.boolean() });
+const pair = (...words: readonly Word[]) => words.map((one) => ({ word: one, by: 0 as const, isHeard: false }));
+
+test("Of whatever people say of a run, twice and in any order, each word counts, is replaced by a later one, or is refused with why", async () => {
+  const way = fc.constantFrom<Way>("driven", "stopped", "in slices");
+  await fc.assert(fc.asyncProperty(way, fc.array(said, { minLength: 2, maxLength: 2 }), hold), {
+    numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 10),
+    examples: [
+      ["stopped", pair("lost made nothing", "lost made its job")],
+      ["in slices", pair("still made nothing", "still made a file")],
+      ["driven", pair("stop", "resume")],
+      ["driven", pair("edit film", "stop")],
+      ["driven", pair("budget 7", "budget 8")],
+      ["driven", pair("comment on best", "rerun looks")],
+      ["stopped", pair("pick 1", "rerun looks")],
+    ],
+  });
+}, 120_000);

@@ -1,0 +1,58 @@
+/** Every format that the service takes is a file that can be planned, measured and uploaded. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createClient } from "../../../src/core/api/index.ts";
+import { measureMedia } from "../../../src/core/engine/media/measure-media.ts";
+import type { UploadStep } from "../../../src/core/plan/plan.ts";
+import { pipeline } from "../../../src/index.ts";
+import { mediaSamples, type SampleName, soundOnlyWebm } from "../../local-service/support/media-samples.ts";
+import { start } from "../../local-service/support/service.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
+
+const samples = await mediaSamples();
+const folder = mkdtempSync(join(tmpdir(), "formats-"));
+const ENDINGS: Partial<Record<SampleName, string>> = { jpeg: "jpg", vorbis: "ogg" };
+
+function fileOf(name: SampleName): string {
+  const path = join(folder, `${name}.${ENDINGS[name] ?? name}`);
+  writeFileSync(path, samples[name].bytes);
+  return path;
+}
+
+async function planned(given: string | { readonly path: string; readonly kind: "audio" }) {
+  const { show } = await openFakeShow();
+  const sent = pipeline("p", { input: z.object({}), build: ({ upload }) => ({ given: upload("given", given) }) });
+  const made = await show.plan(sent, {});
+  return made.ok ? (made.plan.steps[0] as UploadStep) : made.problems;
+}
+
+test.each(Object.keys(samples) as SampleName[])("%s is planned, measured and uploaded as what it is", async (name) => {
+  const { kind, contentType, width, height, durationMs, bytes } = samples[name];
+  const path = fileOf(name);
+  expect(await planned(path)).toMatchObject({ kind: "upload", yields: kind, file: { sizeBytes: bytes.length } });
+  const facts = await measureMedia(path, kind);
+  expect(facts).toMatchObject({ width, height });
+  // Coders of lossy sound add up to three frames.
+  if (!("fault" in facts)) expect(Math.abs((facts.durationMs ?? 0) - (durationMs ?? 0))).toBeLessThan(100);
+  const service = await start();
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  expect((await client.upload({ path }, { kind })).contentType).toBe(contentType);
+  await client.close();
+});
+
+test("a WebM of sound alone is sound for plan, client and service", async () => {
+  const path = join(folder, "voice.webm");
+  writeFileSync(path, await soundOnlyWebm());
+  expect(await planned({ path, kind: "audio" })).toMatchObject({
+    yields: "audio",
+    file: { contentType: "audio/webm" },
+  });
+  expect(await planned(path)).toMatchObject([{ code: "not-media-file" }]);
+  const service = await start();
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  expect((await client.upload({ path }, { kind: "audio" })).contentType).toBe("audio/webm");
+  await client.close();
+});

@@ -1,0 +1,225 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { CreateBucketCommand } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { BucketStore } from "../../../../src/core/engine/media/bucket/bucket-store.ts";
+import { parseBucketUrl } from "../../../../src/core/engine/media/bucket/bucket-url.ts";
+import { MediaCache } from "../../../../src/core/engine/media/bucket/media-cache.ts";
+import { S3Bucket } from "../../../../src/core/engine/media/bucket/s3-bucket.ts";
+import { connectS3 } from "../../../../src/core/engine/media/bucket/s3-client.ts";
+import { plainWav } from "../../../../src/core/kit/placeholder-media.ts";
+import { checkMedia, createMemoryJournal, openMedia, openShowrunner, pipeline } from "../../../../src/internal.ts";
+import { type LocalService, startLocalService } from "../../../../src/local-service/index.ts";
+import { startDashboard } from "../../../../src/studio/dashboard/index.ts";
+import { describeNeeding } from "../../../support/absence.ts";
+import { type HttpProxy, startProxy } from "../../../support/proxy.ts";
+import { lacksS3Server, S3_START_MS, type S3Server, startS3Server } from "../../../support/s3-server.ts";
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: S3_START_MS + 60_000 });
+
+const one = pipeline("one", {
+  input: z.object({}),
+  build: ({ job }) => ({ one: job("one", "image-1", { prompt: "x", aspect_ratio: "1:1" }) }),
+});
+const PROCESS = resolve(import.meta.dirname, "../fixtures/bucket-run.ts");
+const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+
+describeNeeding(lacksS3Server())("A run whose media are in a bucket of a real S3 server", () => {
+  let server: S3Server;
+  let proxy: HttpProxy;
+  let service: LocalService;
+  let folder: string;
+  /** Larger than one request carries. */
+  const sample = Buffer.from(plainWav(700_000));
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "bucket-run-"));
+    writeFileSync(join(folder, "sample.wav"), sample);
+    server = await startS3Server();
+    Object.assign(process.env, {
+      AWS_ACCESS_KEY_ID: server.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: server.secretAccessKey,
+    });
+    proxy = await startProxy(server.endpoint, { speaks: "s3" });
+    const { client } = await connectS3(parseBucketUrl(`s3://films?endpoint=${server.endpoint}`));
+    await client.send(new CreateBucketCommand({ Bucket: "films" }));
+    service = await startLocalService({ renderer: "stub", balance: 5 });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await proxy?.close();
+    await server?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const url = (prefix: string, more = "") => `s3://films/${prefix}?endpoint=${proxy.endpoint}${more}`;
+
+  /** A process on a machine of its own, killed at its first request that matches; what it printed, or null. */
+  async function lived(name: string, machine: string, kill: RegExp | null) {
+    const env = { ...process.env, BASE_URL: service.baseUrl, API_KEY: service.apiKey };
+    const dir = join(folder, name);
+    const child = spawn(process.execPath, [PROCESS, dir, machine, url(name)], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let isKilled = false;
+    proxy.fault = (request) => {
+      if (kill === null || !kill.test(request)) return null;
+      isKilled = child.kill("SIGKILL") || isKilled;
+      return { type: "cut-body" };
+    };
+    const [said, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    proxy.fault = () => null;
+    if (kill !== null) expect([isKilled, errors]).toEqual([true, errors]);
+    else expect(said, errors).not.toBe("");
+    return kill === null
+      ? (JSON.parse(said) as {
+          readonly status: string;
+          readonly outputs: { readonly hash: readonly string[]; readonly picture: { readonly path: string } };
+          readonly hashes: readonly string[];
+        })
+      : null;
+  }
+
+  const lives = [
+    ["part", [/partNumber=2/]],
+    ["end", [/^POST .*uploadId=/]],
+    ["output-and-fetch", [/^PUT [^?]*media\/\w\w\/(?!WAV)[^?]*\?(?!.*partNumber)/, /^GET [^?]*media\//]],
+  ] as const;
+  test.each(lives)(
+    "killed on one machine after another (%s), pays once, loses nothing, and shows nothing half",
+    async (name, kills) => {
+      const dir = join(folder, name);
+      await mkdir(dir);
+      await copyFile(join(folder, "sample.wav"), join(dir, "sample.wav"));
+      const jobsBefore = service.stats().jobs_created;
+      for (const [at, kill] of kills.entries()) expect(await lived(name, `machine-${at}`, kill)).toBeNull();
+      const ended = (await lived(name, "last", null))!;
+      expect(ended.status).toBe("succeeded");
+      expect(service.stats().jobs_created - jobsBefore).toBe(1);
+      const [ofSample, ofPicture] = ended.outputs.hash;
+      expect(ofSample).toBe(sha256Of(sample));
+      expect(sha256Of(readFileSync(ended.outputs.picture.path))).toBe(ofPicture);
+      const at = parseBucketUrl(url(name));
+      const bucket = new S3Bucket(at, await connectS3(at));
+      const store = new BucketStore(bucket, await MediaCache.open(join(dir, "judge"), 1e9));
+      for await (const { sha256 } of store.garbage.list())
+        expect([sha256, await store.verify(sha256)]).toEqual([sha256, "intact"]);
+      expect(await store.sizeOf(ofSample!)).toBe(sample.length);
+      expect(await bucket.abortUploads({ olderThanMs: -60_000, dryRun: false })).toBe(
+        name === "output-and-fetch" ? 0 : 1,
+      );
+    },
+  );
+
+  test("does not begin, and pays nothing, where the bucket cannot be written to", async () => {
+    const dir = await mkdtemp(join(folder, "denied-"));
+    const { baseUrl, apiKey } = service;
+    const show = await openShowrunner({
+      baseUrl,
+      apiKey,
+      journal: createMemoryJournal(),
+      media: url("denied"),
+      mediaDir: dir,
+    });
+    const before = service.stats().jobs_created;
+    proxy.fault = (request) =>
+      request.startsWith("PUT") ? { type: "refuse", status: 403, code: "AccessDenied" } : null;
+    await expect(show.run(one, {}, { budget: "1", outDir: join(dir, "out") })).rejects.toMatchObject({
+      code: "MEDIA_BUCKET",
+      reason: "denied",
+    });
+    proxy.fault = () => null;
+    expect(service.stats().jobs_created).toBe(before);
+    await show.close();
+  });
+
+  test("waits for a bucket that answers 503 for a while and then breaks connections, and pays once", async () => {
+    const { baseUrl, apiKey } = service;
+    const mediaDir = await mkdtemp(join(folder, "outage-"));
+    const at = { media: url("outage"), mediaDir };
+    const journal = createMemoryJournal();
+    const show = await openShowrunner({ baseUrl, apiKey, journal, notify: false, ...at });
+    const before = service.stats().jobs_created;
+    let isAway = false;
+    let isNoted = false;
+    let cuts = 0;
+    // Longer than one request is tried, however fast this machine is.
+    const watch = setInterval(async () => {
+      const events = await journal.read("outage").catch(() => []);
+      isNoted ||= events.some(({ event }) => event.type === "service.unavailable");
+    }, 50);
+    proxy.fault = (request) => {
+      isAway ||= /^PUT [^?]*media\//.test(request);
+      if (!isAway || cuts === 3) return null;
+      if (!isNoted) return { type: "refuse", status: 503, code: "SlowDown" };
+      cuts++;
+      return { type: "cut" };
+    };
+    const run = await show.run(one, {}, { id: "outage", budget: "1", outDir: join(mediaDir, "out") });
+    const { status, outputs } = await run.result();
+    clearInterval(watch);
+    proxy.fault = () => null;
+    expect([status, service.stats().jobs_created - before, cuts]).toEqual(["succeeded", 1, 3]);
+    const types = (await journal.read("outage")).map(({ event }) => event.type);
+    expect(types.filter((type) => type.startsWith("service."))).toEqual(["service.unavailable", "service.recovered"]);
+    expect(types).not.toContain("run.paused");
+    const store = await openMedia(at);
+    const bytes = readFileSync((outputs as { readonly one: { readonly path: string } }).one.path);
+    expect(await store.verify(sha256Of(bytes))).toBe("intact");
+    await show.close();
+  });
+
+  test("is tried by doctor's check, which knows the bucket's clock", async () => {
+    const found = await checkMedia({ media: url("checked"), mediaDir: folder });
+    expect(found.location).toBe("s3://films/checked");
+    expect(Math.abs(found.clockOffsetMs!)).toBeLessThan(60_000);
+    await expect(
+      checkMedia({ media: "s3://nowhere?endpoint=http://127.0.0.1:1", mediaDir: folder }),
+    ).rejects.toMatchObject({ code: "MEDIA_BUCKET", reason: "unreachable" });
+  });
+
+  test.each([
+    ["sends a browser to the bucket, which the page's policy allows", "", 302],
+    ["passes media on, parts of them too, without links", "&links=off", 206],
+  ] as const)("has a dashboard that %s", async (_what, more, status) => {
+    const mediaDir = await mkdtemp(join(folder, "dashboard-"));
+    const { baseUrl, apiKey } = service;
+    const journal = createMemoryJournal();
+    const at = { media: url("shown", more), mediaDir };
+    const show = await openShowrunner({ baseUrl, apiKey, journal, ...at });
+    const run = await show.run(one, {}, { id: "x", budget: "1", outDir: join(mediaDir, "out") });
+    const { report, outputs } = await run.result();
+    const bytes = readFileSync((outputs as { readonly one: { readonly path: string } }).one.path);
+    const token = "a token of sufficient length";
+    const dashboard = await startDashboard({ show, journal, media: await openMedia(at), token });
+    try {
+      const cookie = (await fetch(dashboard.url, { redirect: "manual" })).headers.get("set-cookie")!.split(";")[0]!;
+      const headers = { Cookie: cookie, Range: "bytes=0-3" };
+      const answer = await fetch(`${dashboard.origin}/media/x/one/0`, { headers, redirect: "manual" });
+      expect(answer.status).toBe(status);
+      const link = answer.headers.get("location");
+      const policy = answer.headers.get("content-security-policy")!;
+      const shown = link === null ? answer : await fetch(link, { headers: { Range: "bytes=0-3" } });
+      expect(Buffer.from(await shown.arrayBuffer()).equals(bytes.subarray(0, 4))).toBe(true);
+      expect(shown.headers.get("content-type")).toBe("image/png");
+      if (link !== null)
+        expect(
+          (await fetch(`${dashboard.origin}/`, { headers: { Cookie: cookie } })).headers.get("content-security-policy"),
+        ).toContain(`img-src 'self' ${new URL(link).origin}`);
+      else expect(policy).toContain("default-src 'none'");
+      const events = await journal.read("x");
+      expect(JSON.stringify(events)).not.toMatch(/X-Amz|127\.0\.0\.1:\d+\/films/);
+      expect(report.status).toBe("succeeded");
+    } finally {
+      await dashboard.close();
+      await show.close();
+    }
+  });
+});

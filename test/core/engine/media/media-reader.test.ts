@@ -1,0 +1,133 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { measureMedia } from "../../../../src/core/engine/media/measure-media.ts";
+import { MediaReader, readingFor } from "../../../../src/core/engine/media/media-reader.ts";
+import { greyPng } from "../../../../src/core/kit/placeholder-media.ts";
+import { fastFolder } from "../../../../src/testing/surroundings.ts";
+import { PIXEL } from "../../../support/tiny-media.ts";
+import { LOOPING_AVIF, LOOPING_WEBM } from "./support/looping-media.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await fastFolder("media-reader-");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function written(name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, bytes);
+  return path;
+}
+
+test("a picture with a box of no size is refused at once", async () => {
+  const path = await written("looping.avif", LOOPING_AVIF);
+  expect(await measureMedia(path, "image")).toEqual({
+    fault: "it holds image/avif that is cut short: its meta box is missing",
+  });
+});
+
+test("a film that its reader does not come to an end with is given up, and the next file is read", async () => {
+  const reader = new MediaReader({ deadlineMs: 300 });
+  const [film, pixel] = [await written("looping.webm", LOOPING_WEBM), await written("pixel.png", PIXEL)];
+  const asked = [
+    reader.ask({ name: "facts", path: film, kind: "video" }),
+    reader.ask({ name: "facts", path: film, kind: "audio" }),
+    reader.ask({ name: "facts", path: pixel, kind: "image" }),
+  ];
+  const late = { fault: "it cannot be read within 300 ms", isUnread: true };
+  expect(await Promise.all(asked)).toEqual([late, late, { is: expect.objectContaining({ width: 1, height: 1 }) }]);
+});
+
+test("a process ends by itself after it has read media, and at once by a signal while it does", async () => {
+  const module = new URL("../../../../src/core/engine/media/measure-media.ts", import.meta.url).href;
+  const measuring = (path: string, kind: string) =>
+    `const { measureMedia } = await import(${JSON.stringify(module)});
+     const measured = measureMedia(${JSON.stringify(path)}, ${JSON.stringify(kind)});
+     console.log("reading");
+     await measured;`;
+  const run = (code: string) => spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: "pipe" });
+  const read = run(measuring(await written("pixel.png", PIXEL), "image"));
+  expect(await once(read, "exit")).toEqual([0, null]);
+  const stuck = run(measuring(await written("looping.webm", LOOPING_WEBM), "video"));
+  await once(stuck.stdout, "data");
+  stuck.kill("SIGTERM");
+  expect(await once(stuck, "exit")).toEqual([null, "SIGTERM"]);
+});
+
+/** Files that no reader comes to an end with, each of other bytes. */
+async function hostileFilms(count: number): Promise<readonly string[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, n) => {
+      return written(`hostile-${n}.webm`, Buffer.concat([LOOPING_WEBM, Buffer.from("ec".repeat(n), "hex")]));
+    }),
+  );
+}
+
+test("whoever sends files that cannot be read keeps nobody else waiting, and is not read any more after some time, in line or later [shares of media reading]", async () => {
+  const reader = new MediaReader({ deadlineMs: 250, wasteMs: 1_000 });
+  const films = await hostileFilms(40);
+  const ends: string[] = [];
+  const hostile = films.map(async (path) => {
+    const answered = await readingFor("caller a", () => reader.ask({ name: "facts", path, kind: "video" }));
+    ends.push("a");
+    return answered;
+  });
+  const pixel = await written("small.png", PIXEL);
+  const other = await readingFor("caller b", () => reader.ask({ name: "facts", path: pixel, kind: "image" }));
+  expect(other).toEqual({ is: expect.objectContaining({ width: 1 }) });
+  // One of the others may have ended meanwhile, never the line of them.
+  expect(ends.length).toBeLessThan(5);
+  const answers = await Promise.all(hostile);
+  const faults = answers.map((answered) => ("isUnread" in answered ? answered.fault : ""));
+  const refused = faults.filter((fault) => fault.includes("too many files before it"));
+  const read = faults.filter((fault) => fault === "it cannot be read within 250 ms");
+  expect([read.length + refused.length, read.length > 0, read.length <= 4]).toEqual([40, true, true]);
+  const later = await readingFor("caller a", () => reader.ask({ name: "facts", path: films[0]!, kind: "audio" }));
+  expect(later).toMatchObject({ fault: expect.stringContaining("too many files before it") });
+  const picture = { name: "type", path: await written("also-b.png", greyPng(2)) } as const;
+  expect(await readingFor("caller a", () => reader.ask(picture))).toMatchObject({ isUnread: true });
+  expect(await readingFor("caller b", () => reader.ask(picture))).toEqual({ is: "image/png" });
+  const others = await readingFor("caller b", () => reader.ask({ name: "type", path: pixel }));
+  expect(others).toEqual({ is: "image/png" });
+});
+
+test("the same bytes are read once, under whatever name they come", async () => {
+  const reader = new MediaReader({ deadlineMs: 400, wasteMs: 5_000 });
+  const films = await Promise.all(Array.from({ length: 50 }, (_, n) => written(`same-${n}.webm`, LOOPING_WEBM)));
+  const answers = await Promise.all(films.map((path) => reader.ask({ name: "facts", path, kind: "video" })));
+  // Fifty readings would have used up what unreadable files may cost.
+  expect(new Set(answers.map((answered) => JSON.stringify(answered)))).toEqual(
+    new Set([JSON.stringify({ fault: "it cannot be read within 400 ms", isUnread: true })]),
+  );
+});
+
+test("the files of a run that a caller started are read in the caller's turns", async () => {
+  const reader = new MediaReader({ deadlineMs: 300, wasteMs: 300 });
+  const [film] = (await hostileFilms(1)) as [string];
+  const pixel = await written("owned.png", PIXEL);
+  await readingFor("caller a", () => reader.ask({ name: "facts", path: film, kind: "video" }));
+  const within = readingFor("caller a", () => readingFor("run 1", () => reader.ask({ name: "type", path: pixel })));
+  expect(await within).toMatchObject({ isUnread: true });
+  expect(await readingFor("run 1", () => reader.ask({ name: "facts", path: pixel, kind: "image" }))).toHaveProperty(
+    "is",
+  );
+});
+
+test("the thread of the next caller is there before its first file, and nobody else pays for one that they do not use [shares of media reading]", async () => {
+  const threads: unknown[] = [];
+  const count = (thread: unknown) => threads.push(thread);
+  process.on("worker", count);
+  const reader = new MediaReader();
+  const pixel = await written("counted.png", PIXEL);
+  await readingFor("run 1", () => reader.ask({ name: "type", path: pixel }));
+  await reader.ask({ name: "facts", path: pixel, kind: "image" });
+  expect(threads).toHaveLength(1);
+  await readingFor("caller a", () => reader.ask({ name: "facts", path: pixel, kind: "audio" }));
+  expect(threads).toHaveLength(2);
+  await readingFor("caller b", () => reader.ask({ name: "facts", path: pixel, kind: "video" }));
+  expect(threads).toHaveLength(2);
+  process.off("worker", count);
+});

@@ -1,0 +1,112 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import { openShowrunner, pipeline } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const BUDGET = 600_000;
+
+/** So many independent pictures; nothing is downloaded, since only money is looked at. */
+const pictures = pipeline("pictures", {
+  input: z.object({ count: z.number() }),
+  build({ input, job }) {
+    for (let n = 0; n < input.count; n++) job(`p${n}`, models.image, { prompt: `${n}` }, { keep: false });
+    return {};
+  },
+});
+
+/** A service that quotes one thing and charges another for its nth job. */
+async function world(quoteMicros: () => number, chargeMicros: (nth: number) => number) {
+  let asked: (() => number) | null = null;
+  const paidService = new FakePaidService({ catalog: builtInCatalog(), priceMicros: () => (asked ?? quoteMicros)() });
+  const client = paidService.client();
+  const submit: Client["submit"] = (...request) => {
+    asked = () => chargeMicros(paidService.jobs.size + 1);
+    return client.submit(...request).finally(() => {
+      asked = null;
+    });
+  };
+  paidService.client = () => ({ ...client, submit });
+  return openFakeShow({ paidService });
+}
+
+test.each([8, 20])(
+  "prices that rose tenfold while nobody drove the run are asked for again, at %i at a time",
+  async (concurrency) => {
+    let price = 20_000;
+    const { show, clock, paidService } = await world(
+      () => price,
+      () => price,
+    );
+    const planned = { id: "x", budget: "0.60", concurrency, signal: AbortSignal.abort() };
+    await during(clock, (await during(clock, show.run(pictures, { count: 30 }, planned))).result());
+    expect(paidService.jobs.size).toBe(0);
+    price = 200_000;
+    await clock.advance(6 * 60_000);
+    const result = await during(clock, (await during(clock, show.resume("x"))).result());
+    expect([result.pause?.reason, paidService.chargedMicros]).toEqual(["budget", BUDGET]);
+  },
+);
+
+test("what was sent before prices rose tenfold says nothing of the new quotes: the budget that they come to is enough", async () => {
+  let price = 20_000;
+  const life = await world(
+    () => price,
+    () => price,
+  );
+  const { clock, paidService } = life;
+  const client = paidService.client();
+  let isLost = true;
+  const submit: Client["submit"] = (request, options) => {
+    if (!isLost) return client.submit(request, options);
+    const cause = new ConnectionError("the connection broke", { sent: true });
+    throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+  };
+  const { journal, mediaDir } = life;
+  const show = await openShowrunner({ client: { ...client, submit }, journal, mediaDir, clock });
+  const run = await during(clock, show.run(pictures, { count: 30 }, { id: "x", budget: "6.00", concurrency: 20 }));
+  clock.setTimer(10_000, () => void run.stop());
+  expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
+  [price, isLost] = [200_000, false];
+  await clock.advance(6 * 60_000);
+  const result = await during(clock, (await during(clock, show.resume("x"))).result());
+  expect([result.pause?.message ?? result.status, paidService.chargedMicros]).toEqual(["succeeded", 6_000_000]);
+});
+
+test.each([
+  [0, "succeeded", 200],
+  [20_000, "paused", 30],
+])(
+  "quotes of nothing are believed once a bill agrees: where jobs cost %i, the run %s after %i",
+  async (costMicros, status, count) => {
+    const { show, clock, paidService } = await world(
+      () => 0,
+      () => costMicros,
+    );
+    const options = { id: "x", budget: "0.60", maxUnquoted: "0.10", concurrency: 200 };
+    const result = await during(clock, (await during(clock, show.run(pictures, { count: 200 }, options))).result());
+    expect([result.status, paidService.jobs.size]).toEqual([status, count]);
+  },
+);
+
+test("a model that charges above its quotes is bought one at a time: at most one job beyond the budget", async () => {
+  const { show, clock, paidService, journal } = await world(
+    () => 20_000,
+    (nth) => (nth <= 8 ? 30_000 : 30_000 * nth),
+  );
+  const options = { id: "x", budget: "0.60", concurrency: 8 };
+  await during(clock, (await during(clock, show.run(pictures, { count: 30 }, options))).result());
+  const last = Math.max(...[...paidService.jobs.values()].map(({ costMicros }) => costMicros));
+  expect(paidService.chargedMicros).toBeLessThanOrEqual(BUDGET + last);
+  let open = 0;
+  let isKnown = false;
+  for (const { event } of await journal.read("x")) {
+    if (event.type === "job.settled") [open, isKnown] = [open - 1, true];
+    if (event.type !== "job.submit.intended") continue;
+    if (isKnown) expect(open).toBe(0);
+    open++;
+  }
+});

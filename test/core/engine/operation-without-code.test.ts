@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { pipeline } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { MockProvider } from "../../support/mock-models.ts";
+
+const filmOf = (provider: MockProvider) =>
+  pipeline("film", {
+    input: z.object({}),
+    build: ({ generate }) => ({
+      film: generate("film", provider.startingVideo(), { prompt: "a red boat" }, { maxCost: "0.50" }),
+    }),
+  });
+
+test("an operation that was left to a person waits for no code: a resume without its model says the same", async () => {
+  const provider = new MockProvider();
+  provider.status = () => ({ status: "completed", videos: [] });
+  const film = filmOf(provider);
+  const world = await openFakeShow();
+  const unresolved = { status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } };
+  const first = await world.show.run(film, {}, { id: "x", outDir: world.outDir });
+  expect(await during(world.clock, first.result())).toMatchObject(unresolved);
+  expect(await during(world.clock, (await world.show.resume("x")).result())).toMatchObject(unresolved);
+});
+
+test("in slices, too, an operation that was left to a person waits for no code", async () => {
+  const provider = new MockProvider();
+  provider.status = () => ({ status: "completed", videos: [] });
+  const film = filmOf(provider);
+  const { show, clock, outDir } = await openFakeShow();
+  await show.start(film, {}, { id: "x", outDir });
+  const slice = (of: typeof film | null) =>
+    during(clock, show.engine.slice("x", { findPipeline: async () => of, anew: true }));
+  let ended = await slice(film);
+  for (let n = 0; ended.status === "running" && n < 30; n++) {
+    await clock.advance(Math.max(0, ended.wakeAt! - clock.now()));
+    ended = await slice(film);
+  }
+  expect(ended).toMatchObject({ status: "paused", driven: { pause: "unresolved" } });
+  const asked = provider.asked;
+  // A resume by somebody without the code, which an engine then drives.
+  const after = await during(clock, show.engine.slice("x", { findPipeline: async () => null, resume: {} }));
+  expect(after).toMatchObject({ status: "paused", driven: { pause: "unresolved" } });
+  expect(await slice(null)).toMatchObject({ status: "paused" });
+  expect(provider.asked).toBe(asked);
+});

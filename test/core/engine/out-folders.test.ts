@@ -1,0 +1,122 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { thisHolder } from "../../../src/core/journal/host.ts";
+import { createMemoryJournal, openSqliteJournal, pipeline } from "../../../src/internal.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const one = pipeline("one", {
+  input: z.object({ look: z.string() }),
+  build: ({ input, job }) => ({ face: job("face", models.image, { prompt: input.look }) }),
+});
+
+async function made() {
+  const life = await openFakeShow();
+  const { show, clock, outDir } = life;
+  const run = async (id: string, look: string) =>
+    during(
+      clock,
+      show.run(one, { look }, { id, outDir }).then((started) => started.result()),
+    );
+  return { ...life, run };
+}
+
+test("Two runs with one folder keep their files and manifests apart, and say where they are", async () => {
+  const { run, outDir, show } = await made();
+  await run("a", "grey");
+  const first = readFileSync(join(outDir, "face.png"));
+  const second = await run("b", "blue");
+  expect(readFileSync(join(outDir, "face.png"))).toEqual(first);
+  expect(second.report.steps[0]!.outputs[0]).toMatchObject({ file: "b/face.png", manifest: "b/face.png.json" });
+  expect(readFileSync(join(outDir, "b/face.png"))).not.toEqual(first);
+  expect(JSON.parse(readFileSync(join(outDir, "face.png.json"), "utf8")).run).toBe("a");
+  expect(JSON.parse(readFileSync(join(outDir, "b/face.png.json"), "utf8")).run).toBe("b");
+  const events = [];
+  for await (const { event } of show.events("b")) if (event.type === "file.placed") events.push(event.file);
+  expect(events).toEqual(["b/face.png"]);
+});
+
+test("Without manifests, files of another run, or of somebody else, are not written over, and a rerun's own are", async () => {
+  const { show, clock, outDir } = await openFakeShow();
+  const take = (id: string, look: string, rerun = false) =>
+    during(
+      clock,
+      (rerun ? show.resume(id, { rerun: ["face"] }) : show.run(one, { look }, { id, outDir, manifests: false })).then(
+        (run) => run.result(),
+      ),
+    );
+  const bytes = (file: string) => readFileSync(join(outDir, file));
+  await take("a", "grey");
+  const first = bytes("face.png");
+  const second = await take("b", "blue");
+  expect(second.report.steps[0]!.outputs[0]!.file).toBe("b/face.png");
+  expect(bytes("face.png")).toEqual(first);
+  expect(bytes("b/face.png")).not.toEqual(first);
+  const again = await take("a", "grey", true);
+  expect(again.report.steps[0]!.outputs[0]!.file).toBe("face.png");
+  expect(existsSync(join(outDir, "a"))).toBe(false);
+  writeFileSync(join(outDir, "face.png"), "retouched by hand");
+  expect((await take("a", "grey", true)).report.steps[0]!.outputs[0]!.file).toBe("a/face.png");
+});
+
+test("Files that were removed after the end come back with a resume, at no cost", async () => {
+  const { run, outDir, show, clock, paidService } = await made();
+  await run("a", "grey");
+  const there = () => Object.fromEntries(readdirSync(outDir).map((name) => [name, readFileSync(join(outDir, name))]));
+  const before = there();
+  expect(Object.keys(before).sort()).toEqual(["face.png", "face.png.json"]);
+  await rm(outDir, { recursive: true });
+  const again = await during(
+    clock,
+    show.resume("a").then((resumed) => resumed.result()),
+  );
+  expect([again.status, there()]).toEqual(["succeeded", before]);
+  expect(paidService.submits).toBe(1);
+});
+
+test("A project that was moved takes its out folder along: the old one is not made again", async () => {
+  const base = mkdtempSync(join(tmpdir(), "moved-"));
+  const [old, now] = [join(base, "old"), join(base, "now")];
+  const at = (folder: string) => openSqliteJournal(join(folder, ".showrunner/journal.db"));
+  const [first, second] = [join(old, "out/a"), join(now, "out/a")];
+  const before = await openFakeShow({ journal: await at(old) });
+  const ended = before.show.run(one, { look: "grey" }, { id: "a", outDir: first }).then((run) => run.result());
+  await during(before.clock, ended);
+  await before.journal.close();
+  const resume = async () => {
+    const journal = await at(now);
+    const { show, clock } = await openFakeShow({ ...before, journal });
+    const result = await during(
+      clock,
+      show.resume("a").then((run) => run.result()),
+    );
+    await show.gc();
+    await journal.close();
+    return result.report.out_dir;
+  };
+  await cp(old, now, { recursive: true });
+  expect(await resume()).toBe(first);
+  await rm(old, { recursive: true });
+  await rm(second, { recursive: true });
+  expect(await resume()).toBe(second);
+  expect([existsSync(join(second, "face.png")), existsSync(old)]).toEqual([true, false]);
+});
+
+test("A lease of another host whose clock is a day ahead keeps nobody from going on", async () => {
+  const journal = createMemoryJournal();
+  const { show, clock, outDir } = await openFakeShow({ journal });
+  await show.start(one, { look: "grey" }, { id: "a", outDir });
+  const holder = { ...thisHolder("far"), host: "far" };
+  const at = clock.now() + 24 * 3_600_000;
+  const taken = await journal.takeLease("a", holder, { at, ttlMs: 30_000, isDead: () => true });
+  expect(taken.acquired).toBe(true);
+  const ended = await during(
+    clock,
+    show.resume("a").then((run) => run.result()),
+  );
+  expect(ended.status).toBe("succeeded");
+});

@@ -1,0 +1,302 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import type { JournalStore } from "../../../src/core/journal/store.ts";
+import {
+  createMemoryJournal,
+  openShowrunner,
+  openSqliteJournal,
+  pipeline,
+  type RunResult,
+} from "../../../src/internal.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+import { overriding } from "../../support/overriding.ts";
+import { isFull } from "../../support/sample.ts";
+import { SimulatedClock } from "../../support/simulated-clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "overspend-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const longMs = 300_000;
+const schedules = isFull ? 100 : 5;
+const priceMicros = 70_000;
+const affordable = 73;
+const enough = "5.11";
+
+/** So many independent pictures; nothing is downloaded, since only money is looked at. */
+const pictures = pipeline("pictures", {
+  input: z.object({ count: z.number() }),
+  build({ input, job }) {
+    for (let i = 0; i < input.count; i++) {
+      job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.07", keep: false });
+    }
+    return {};
+  },
+});
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function chance(seed: number): () => number {
+  let state = (seed * 7919 + 1) % 2_147_483_647;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+function seeds(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+test(
+  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules [budgets]`,
+  async () => {
+    for (const seed of seeds(schedules)) {
+      const next = chance(seed);
+      const { show, paidService, clock } = await openFakeShow({
+        sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
+        priceMicros: () => null,
+      });
+      const concurrency = 1 + Math.floor(next() * 200);
+      // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
+      const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
+      await during(clock, (await during(clock, show.run(pictures, { count: 200 }, beforeAll))).result());
+      expect(paidService.submits).toBe(0);
+      const result = await during(clock, (await show.resume("x", { budget: enough })).result());
+      expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
+      expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
+      expect(paidService.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
+      expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
+    }
+  },
+  longMs,
+);
+
+describe("What does not fit while a dearer guess is reserved", () => {
+  /** The chat may cost fifty cents and costs a tenth of one; two pictures of ten cents want room too. */
+  const part = pipeline("part", {
+    input: z.object({}),
+    build({ chat, job }) {
+      const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
+      job("drawn", models.image, { prompt: words }, { keep: false });
+      job("beside", models.image, { prompt: "beside" }, { keep: false });
+      return {};
+    },
+  });
+  const whole = pipeline("whole", {
+    input: z.object({}),
+    build({ include }) {
+      include("part", part, {}, { maxCost: "0.55" });
+      return {};
+    },
+  });
+
+  test("waits for the bill under a budget, rather than pause", async () => {
+    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
+    const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
+    await during(clock, (await during(clock, show.run(part, {}, later))).result());
+    const done = await during(clock, (await show.resume("x", { budget: "0.55" })).result());
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("waits likewise within a part of a pipeline, rather than fail", async () => {
+    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
+    const done = await during(clock, (await during(clock, show.run(whole, {}, { id: "x" }))).result());
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("waits likewise under a cap over all runs", async () => {
+    const { paidService, clock, journal } = await openFakeShow({ says: () => "words" });
+    const client = paidService.client();
+    const show = await openShowrunner({ client, journal, clock, mediaDir: folder, spendingCap: "0.55" });
+    const done = await during(clock, (await during(clock, show.run(part, {}, { id: "x" }))).result());
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("and pauses where no bill could be small enough", async () => {
+    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
+    const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
+    await during(clock, (await during(clock, show.run(part, {}, later))).result());
+    const short = await during(clock, (await show.resume("x", { budget: "0.15" })).result());
+    expect([short.status, short.pause?.reason, paidService.jobs.size + paidService.chats.size]).toEqual([
+      "paused",
+      "budget",
+      0,
+    ]);
+  });
+});
+
+describe("A submit that waits for headroom", () => {
+  /** How often a run was loaded from the journal; its steps take up to ten seconds. */
+  async function reads(count: number, limits: (count: number) => object, others: number) {
+    const clock = new SimulatedClock();
+    const next = chance(count);
+    const paidService = new FakePaidService({
+      catalog: builtInCatalog(),
+      balanceMicros: count * priceMicros + 100_000,
+      priceMicros: () => null,
+      sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 10_000), resolve)),
+    });
+    let whole = 0;
+    const kept = createMemoryJournal({ now: () => clock.now() });
+    const read: JournalStore["read"] = (runId, options) => {
+      // A load reads the first event too where it has a snapshot.
+      if (runId === "x" && options?.limit === undefined) whole++;
+      return kept.read(runId, options);
+    };
+    const journal = overriding(kept, { read });
+    const dear = (steps: number) =>
+      pipeline("dear", {
+        input: z.object({}),
+        build({ job }) {
+          for (let i = 0; i < steps; i++)
+            job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.10", keep: false });
+          return {};
+        },
+      });
+    const unanswered = paidService.client((point) =>
+      point.startsWith("submit") ? new Promise(() => {}) : Promise.resolve(),
+    );
+    const common = { journal, mediaDir: folder, clock };
+    const other = await openShowrunner({ client: unanswered, ...common });
+    const show = await openShowrunner({ client: paidService.client(), ...common, ...limits(count) });
+    if (others > 0) {
+      const stuck = await during(clock, other.run(dear(others), {}, { id: "other" }));
+      for await (const update of stuck.events())
+        if ("event" in update && update.event.type === "job.submit.intended") break;
+    }
+    const run = await during(clock, show.run(dear(count), {}, { id: "x", concurrency: 200 }));
+    const { status, pause } = await during(clock, run.result());
+    return { status, reason: pause?.reason ?? null, whole };
+  }
+
+  test("under a cap costs no reading of the whole journal, however many bills come in meanwhile", async () => {
+    const cap = (count: number) => ({ spendingCap: (count * 0.07 + 0.1).toFixed(2) });
+    const few = await reads(40, cap, 0);
+    expect(few).toMatchObject({ status: "succeeded" });
+    expect(await reads(160, cap, 0)).toEqual(few);
+  });
+
+  test("above a floor is never what costs nothing", async () => {
+    const { paidService, clock, journal } = await openFakeShow({ priceMicros: () => 0, balanceMicros: 500_000 });
+    const show = await openShowrunner({
+      client: paidService.client(),
+      journal,
+      clock,
+      mediaDir: folder,
+      walletFloor: "1",
+    });
+    const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
+    expect([(await during(clock, run.result())).status, paidService.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("above a floor costs no more for more bills, while a charge of another run is on its way", async () => {
+    const floor = () => ({ walletFloor: "0.01" });
+    const few = await reads(20, floor, 1);
+    expect(few).toMatchObject({ status: "paused", reason: "funds" });
+    const many = await reads(80, floor, 1);
+    // It is asked again once a second, not with each of the 60 further bills.
+    expect(many.whole - few.whole).toBeLessThan(30);
+  });
+});
+
+/** Four runs of 50 steps, each in a Showrunner of its own as in a process of its own, under one cap. */
+async function fourRuns(
+  paidService: FakePaidService,
+  clock: SimulatedClock,
+  journals: readonly JournalStore[],
+  more: object,
+) {
+  const shows = await Promise.all(
+    journals.map((journal, index) =>
+      openShowrunner({
+        client: paidService.client(),
+        journal,
+        mediaDir: join(folder, `media-${index}`),
+        clock,
+        ...more,
+      }),
+    ),
+  );
+  const finish = async (ids: readonly string[], resume: boolean) => {
+    const results = ids.map(async (id, index): Promise<RunResult> => {
+      const show = shows[index]!;
+      const run = resume ? await show.resume(id) : await show.run(pictures, { count: 50 }, { id, concurrency: 20 });
+      return run.result();
+    });
+    return during(clock, Promise.all(results));
+  };
+  return { finish, close: () => Promise.all(shows.map((show) => show.close())) };
+}
+
+function slowService(seed: number, clock: SimulatedClock, balanceMicros?: number): FakePaidService {
+  const next = chance(seed);
+  const paidService = new FakePaidService({
+    catalog: builtInCatalog(),
+    ...(balanceMicros !== undefined && { balanceMicros }),
+    sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
+    priceMicros: () => priceMicros,
+  });
+  return paidService;
+}
+
+/** The same journal, as one sees it whose commits take their time: answers arrive while one is under way. */
+function slowCommits(journal: JournalStore, clock: SimulatedClock, next: () => number): JournalStore {
+  const commit: JournalStore["commit"] = async (wanted) => {
+    await new Promise<void>((resolve) => void clock.setTimer(Math.floor(next() * 400), resolve));
+    return journal.commit(wanted);
+  };
+  return overriding(journal, { commit });
+}
+
+const ids = ["a", "b", "c", "d"];
+
+describe("A spending cap for 73 jobs over four runs of 50", () => {
+  test(
+    "lets exactly 73 through in random schedules, then the rest once it is raised",
+    async () => {
+      for (const seed of seeds(schedules)) {
+        const clock = new SimulatedClock();
+        const paidService = slowService(seed, clock);
+        const journal = createMemoryJournal();
+        const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
+        const capped = await fourRuns(paidService, clock, journals, { spendingCap: enough });
+        const results = await capped.finish(ids, false);
+        expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
+        const paused = results.filter(({ pause }) => pause?.reason === "budget");
+        expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
+        expect(paused[0]?.pause?.message).toContain("--spending-cap");
+        for (const id of ids) expect((await journal.ledger(id)).heldMicros).toBe(0);
+        if (seed > 3) continue;
+        // Resumed under the same cap nothing is sent; under a higher one every run finishes.
+        const stuck = paused.map(({ id }) => id);
+        await capped.finish(stuck, true);
+        expect(paidService.jobs.size).toBe(affordable);
+        const raised = await fourRuns(paidService, clock, journals, { spendingCap: "14" });
+        expect((await raised.finish(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
+        expect(paidService.chargedMicros).toBe(14_000_000);
+      }
+    },
+    longMs,
+  );
+
+  test(
+    "holds across connections to one file",
+    async () => {
+      const clock = new SimulatedClock();
+      const paidService = slowService(1, clock);
+      const path = join(folder, "cap.db");
+      const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
+      const { finish, close } = await fourRuns(paidService, clock, journals, { spendingCap: enough });
+      await finish(ids, false);
+      expect(paidService.jobs.size).toBe(affordable);
+      await close();
+      await Promise.all(journals.map((journal) => journal.close()));
+    },
+    longMs,
+  );
+});

@@ -1,0 +1,207 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import type { Profiles } from "../../../src/core/define/index.ts";
+import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline, type RunOptions } from "../../../src/index.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const film = (profiles: Profiles) =>
+  pipeline("film", {
+    input: z.object({ look: z.string().default("a lighthouse") }),
+    profiles,
+    build({ input, job }) {
+      const face = job("face", models.image, { prompt: input.look, quality: "pro", seed: 7 });
+      const clips = ["scene-1", "scene-2"].map((name) =>
+        job(name, models.video, {
+          ...{ start_image: face, prompt: name, aspect_ratio: "16:9", duration_ms: 10_000, quality: "pro" },
+          resolution: "1080p",
+        }),
+      );
+      return { clips };
+    },
+  });
+
+async function planned(world: FakeShow, what: Pipeline, profile?: string) {
+  const made = await world.show.plan(what, {}, { profile });
+  if (!made.ok) throw new Error(JSON.stringify(made.problems));
+  return new Map(made.plan.steps.flatMap((step) => (step.kind === "job" ? [[step.path, step] as const] : [])));
+}
+
+async function problems(world: FakeShow, what: Pipeline, profile: string) {
+  const made = await world.show.plan(what, {}, { profile });
+  return made.ok ? [] : made.problems;
+}
+
+async function run(world: FakeShow, what: Pipeline, options: RunOptions) {
+  const outDir = join(world.outDir, options.id ?? "x");
+  const handle = await during(world.clock, world.show.run(what, {}, { outDir, ...options }));
+  return during(world.clock, handle.result());
+}
+
+const draft = {
+  fields: { ...fieldsOf(models.video, { duration_ms: 3000, resolution: undefined, quality: "standard" }) },
+};
+
+describe("a profile", () => {
+  test("changes fields of every step of a model, leaves out what it is told to, and nothing else", async () => {
+    const world = await openFakeShow();
+    const drafted = await planned(world, film({ draft }), "draft");
+    const whole = await planned(world, film({ draft }));
+    expect(drafted.get("scene-1")?.input).toMatchObject({ duration_ms: 3000, quality: "standard", prompt: "scene-1" });
+    expect(drafted.get("scene-1")?.input).not.toHaveProperty("resolution");
+    expect(drafted.get("face")).toEqual(whole.get("face"));
+    expect(whole.get("scene-1")?.input).toMatchObject({ duration_ms: 10_000, resolution: "1080p", quality: "pro" });
+  });
+
+  test("swaps models, and fields are then those of the new one", async () => {
+    const world = await openFakeShow();
+    const swapped = film({
+      draft: {
+        models: { "image-1": models.upscale, "video-1": "video-1" },
+        fields: { "image-1": { prompt: "never" } },
+        steps: { face: { model: "image-1", fields: { quality: "standard" } } },
+      },
+    });
+    const steps = await planned(world, swapped, "draft");
+    expect(steps.get("face")).toMatchObject({ model: "image-1", input: { prompt: "never", quality: "standard" } });
+  });
+
+  test("changes single steps after all else, by name or with * for several", async () => {
+    const world = await openFakeShow();
+    const steps = { "scene-*": { fields: { duration_ms: 4000 } }, "scene-2": { fields: { prompt: "short" } } };
+    const planOf = await planned(world, film({ draft: { ...draft, steps } }), "draft");
+    expect(planOf.get("scene-1")?.input).toMatchObject({ duration_ms: 4000, prompt: "scene-1" });
+    expect(planOf.get("scene-2")?.input).toMatchObject({ duration_ms: 4000, prompt: "short" });
+  });
+
+  test("is written down with the run and named in its manifests", async () => {
+    const world = await openFakeShow();
+    await run(world, film({ draft }), { id: "x", profile: "draft" });
+    const [first] = await world.journal.read("x", { limit: 1 });
+    expect(first?.event).toMatchObject({
+      profile: { name: "draft", fields: { "video-1": { set: { duration_ms: 3000 }, without: ["resolution"] } } },
+    });
+  });
+
+  test("and the final run after it takes over just the steps that the profile left as they were", async () => {
+    const world = await openFakeShow();
+    const what = film({ draft });
+    await run(world, what, { id: "one", profile: "draft", reuse: true });
+    const result = await run(world, what, { id: "two", reuse: true });
+    expect(result.report.steps.map(({ reused_from }) => reused_from?.step ?? null)).toEqual(["face", null, null]);
+    expect(world.paidService.jobs.size).toBe(5);
+    const sent = [...world.paidService.jobs.values()].slice(3).map(({ body }) => JSON.parse(body).duration_ms);
+    expect(sent).toEqual([10_000, 10_000]);
+  });
+});
+
+describe("steps that a value leads to, and those of an included pipeline,", () => {
+  const still = pipeline("still", {
+    input: z.object({}),
+    build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "still", quality: "pro" }) }),
+  });
+  const grown = pipeline("grown", {
+    input: z.object({}),
+    profiles: {
+      draft: {
+        fields: { ...fieldsOf(models.image, { quality: "standard" }) },
+        steps: { "shots/*": { fields: { seed: 5 } } },
+      },
+    },
+    build({ chat, expand, include }) {
+      const words = chat("words", "chat-1", { prompt: "two words" }, { schema: z.array(z.string()), maxCost: "0.01" });
+      const shots = expand(
+        "shots",
+        words,
+        (list, b) => list.map((prompt, i) => b.job(`draw-${i}`, models.image, { prompt, quality: "pro" })),
+        { maxSteps: 5 },
+      );
+      return { shots, intro: include("intro", still, {}).picture };
+    },
+  });
+
+  test("are changed by the profile as well", async () => {
+    const world = await openFakeShow({ says: () => JSON.stringify(["boats", "gulls"]) });
+    const result = await run(world, grown, { id: "x", profile: "draft" });
+    expect(result.status).toBe("succeeded");
+    const sent = [...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body));
+    expect(sent).toHaveLength(3);
+    expect(sent).toEqual(
+      expect.arrayContaining([
+        { prompt: "boats", quality: "standard", seed: 5 },
+        { prompt: "gulls", quality: "standard", seed: 5 },
+        { prompt: "still", quality: "standard" },
+      ]),
+    );
+  });
+});
+
+describe("what is wrong with a profile is a problem of the plan", () => {
+  test("a name that there is not, with the one that was meant", async () => {
+    const world = await openFakeShow();
+    const [problem] = await problems(world, film({ draft, proof: {} }), "drafft");
+    expect(problem).toMatchObject({ code: "unknown-profile", field: "profile", allowed: ["draft", "proof"] });
+    expect(problem?.message).toContain("did you mean draft?");
+    const [none] = await problems(world, film({}), "draft");
+    expect(none?.message).toContain("the pipeline has none");
+    for (const name of ["constructor", "__proto__", ""]) {
+      expect((await problems(world, film({ draft }), name))[0]?.code).toBe("unknown-profile");
+    }
+  });
+
+  test("fields, values, models and steps that are not there, all at once", async () => {
+    const world = await openFakeShow();
+    const wrong: Profiles = {
+      draft: {
+        models: { "imge-1": "image-1" },
+        fields: { "video-1": { duraton_ms: 3000, quality: "cheap" } },
+        steps: { "scene-3": { fields: {} }, "clip-*": { model: "video-9" } },
+      },
+    };
+    const found = await problems(world, film(wrong), "draft");
+    const at = found.map(({ step, field }) => `${step ?? ""} ${field}`);
+    expect(at).toEqual(
+      expect.arrayContaining([
+        " profiles.draft.models.imge-1",
+        " profiles.draft.steps.scene-3",
+        " profiles.draft.steps.clip-*",
+        "scene-1 input.duraton_ms",
+        "scene-2 input.quality",
+      ]),
+    );
+    expect(found.find(({ field }) => field === "profiles.draft.models.imge-1")?.message).toContain(
+      "did you mean image-1?",
+    );
+  });
+
+  test("a service that this is not", async () => {
+    const world = await openFakeShow();
+    const [problem] = await problems(world, film({ draft: { service: "local" } }), "draft");
+    expect(problem).toMatchObject({ code: "profile-service" });
+    expect(problem?.message).toContain("--local");
+  });
+
+  test("and refuses the run before anything is written down", async () => {
+    const world = await openFakeShow();
+    const error = await world.show.run(film({ draft }), {}, { profile: "x" }).catch((thrown) => thrown);
+    expect((error as PlanProblemsError).code).toBe("PLAN_PROBLEMS");
+    expect(await world.show.runs()).toEqual([]);
+  });
+});
+
+test("an empty profile changes no fingerprint; one that changes a field changes just those of its steps", async () => {
+  const world = await openFakeShow();
+  const base = await planned(world, film({}));
+  await fc.assert(
+    fc.asyncProperty(fc.subarray(["face", "scene-1", "scene-2"]), fc.constantFrom("x", "y"), async (names, prompt) => {
+      const steps = Object.fromEntries(names.map((name) => [name, { fields: { prompt } }]));
+      const changed = await planned(world, film({ draft: { steps } }), "draft");
+      for (const [path, step] of changed) {
+        expect(step.fingerprint === base.get(path)?.fingerprint).toBe(!names.includes(path));
+      }
+    }),
+    { numRuns: 20 },
+  );
+});

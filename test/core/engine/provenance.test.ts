@@ -1,0 +1,320 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { cleanJson } from "../../../src/core/engine/provenance/clean-json.ts";
+import { redactText } from "../../../src/core/kit/clean-text.ts";
+import {
+  file,
+  type JournalStore,
+  type Json,
+  type Manifest,
+  manifestSchema,
+  type Pipeline,
+  pipeline,
+  type RunOptions,
+  type RunResult,
+} from "../../../src/internal.ts";
+import { CrashInjector } from "../../../src/testing/crash-injector.ts";
+import { OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { everyKind, STORY } from "./fixtures/every-kind.ts";
+
+const pictures = pipeline("pictures", {
+  input: z.object({ look: z.string(), apiKey: z.string().optional() }),
+  build({ input, job }) {
+    const base = job("base", models.image, { prompt: input.look, seed: 7 });
+    const hero = job("hero", models.image, { prompt: "closer", images: [base] });
+    job("unrelated", models.image, { prompt: "something else" });
+    return { hero };
+  },
+});
+
+const avatar = (consent?: { readonly pipeline?: string; readonly step?: string }) =>
+  pipeline("avatar", {
+    input: z.object({ sample: file("audio") }),
+    consent: consent?.pipeline,
+    build({ input, job, upload }) {
+      const sample = upload("sample", input.sample);
+      const voice = job("voice", models.voiceClone, { audio: sample, name: "narrator" }, { consent: consent?.step });
+      return { speech: job("speech", models.speech, { text: "Hello", voice_id: voice }) };
+    },
+  });
+
+async function run(world: FakeShow, what: Pipeline, input: unknown, options: RunOptions = {}): Promise<RunResult> {
+  const handle = await during(
+    world.clock,
+    world.show.run(what, input as never, { id: "x", outDir: world.outDir, ...options }),
+  );
+  return during(world.clock, handle.result());
+}
+
+function manifestAt(...path: string[]): Manifest {
+  return manifestSchema.parse(JSON.parse(readFileSync(join(...path), "utf8")));
+}
+
+function wav(world: FakeShow): string {
+  mkdirSync(world.outDir, { recursive: true });
+  const path = join(world.outDir, "speaker at home.wav");
+  const header = Buffer.alloc(44 + 8000);
+  header.write("RIFF", 0);
+  header.writeUInt32LE(header.length - 8, 4);
+  header.write("WAVEfmt ", 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(8000, 24);
+  header.writeUInt32LE(8000, 28);
+  header.writeUInt16LE(1, 32);
+  header.writeUInt16LE(8, 34);
+  header.write("data", 36);
+  header.writeUInt32LE(8000, 40);
+  writeFileSync(path, header);
+  return path;
+}
+
+describe("each named file has a manifest beside it", () => {
+  test("that lists the steps that led to it, their requests and their costs", async () => {
+    const world = await openFakeShow();
+    await run(world, pictures, { look: "a lighthouse" });
+    const manifest = manifestAt(world.outDir, "hero.png.json");
+    expect(manifest).toMatchObject({
+      manifest: 1,
+      showrunner: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      file: { name: "hero.png", content_type: "image/png", size_bytes: OUTPUT_BYTES },
+      made_by: { step: "hero", output: 0 },
+      pipeline: "pictures",
+      run: "x",
+      profile: null,
+      service: { base_url: "https://paper.test/v3" },
+      input: { look: "a lighthouse" },
+      models: ["image-1"],
+      cost: "0.20",
+      voice_consent: null,
+    });
+    expect(manifest.steps.map(({ path }) => path)).toEqual(["base", "hero"]);
+    const [base, hero] = manifest.steps;
+    expect(base).toMatchObject({ kind: "job", model: "image-1", seed: 7, input: { prompt: "a lighthouse" } });
+    expect(base?.attempts).toEqual([{ n: 1, job_id: "job_1", status: "completed", cost: "0.10" }]);
+    const taken = { step: "base", output: 0, sha256: base?.outputs[0]?.sha256 };
+    expect(hero?.input).toEqual({ prompt: "closer", images: [taken] });
+    expect(manifest.file.sha256).toBe(hero?.outputs[0]?.sha256);
+  });
+
+  test("with the hash of an input that is too large to stand beside every file", async () => {
+    const world = await openFakeShow();
+    const rows = Array.from({ length: 2_000 }, (_, index) => `picture ${index}`);
+    const first = pipeline("first-row", {
+      input: z.object({ rows: z.array(z.string()) }),
+      build: ({ input, job }) => ({ hero: job("hero", models.image, { prompt: input.rows[0]! }) }),
+    });
+    await run(world, first, { rows });
+    const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(world.outDir, "hero.png.json"), "utf8")));
+    const hash = createHash("sha256").update(JSON.stringify({ rows })).digest("hex");
+    expect(manifest).toMatchObject({ input: null, input_sha256: hash });
+    expect(manifest.steps[0]?.input).toEqual({ prompt: "picture 0" });
+  });
+
+  test("and is known to the journal and the report", async () => {
+    const world = await openFakeShow();
+    const { report } = await run(world, pictures, { look: "x" });
+    const hero = report.steps.find(({ path }) => path === "hero");
+    expect(hero?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
+  });
+
+  test("unless the run has manifests off", async () => {
+    const world = await openFakeShow();
+    const { report } = await run(world, pictures, { look: "x" }, { manifests: false });
+    expect(readdirSync(world.outDir)).toEqual(["hero.png"]);
+    expect(report.steps[1]?.outputs[0]?.manifest).toBeNull();
+  });
+
+  test("without secrets, presigned URLs and the places of local files", async () => {
+    const world = await openFakeShow();
+    const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=abc#top with Key key_1:supersecretvalue";
+    await run(world, pictures, { look, apiKey: "anything at all" });
+    const text = readFileSync(join(world.outDir, "hero.png.json"), "utf8");
+    expect(JSON.parse(text).input).toEqual({
+      look: "like https://shop.test/pic.png with [redacted]",
+      apiKey: "[redacted]",
+    });
+    for (const secret of ["abc", "pass@", "supersecretvalue", "anything at all", "files/"]) {
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test.each(["is made", "is lost"] as const)(
+    "the same to the byte after a death with its placement, whose commit %s",
+    async (fate) => {
+      const { journal, paidService } = await openFakeShow();
+      const { store, died } = dyingWithPlacement(journal, fate);
+      const world = await openFakeShow({ paidService, journal: store });
+      const running = world.show.run(pictures, { look: "x" }, { id: "x", outDir: world.outDir });
+      await during(world.clock, Promise.race([running.then((handle) => handle.result()), died]));
+      const path = join(world.outDir, "hero.png.json");
+      const before = readFileSync(path, "utf8");
+      const heirs = new CrashInjector(Number.POSITIVE_INFINITY).store(journal);
+      const heir = await openFakeShow({ paidService, journal: heirs, mediaDir: world.mediaDir });
+      await during(heir.clock, (await heir.show.resume("x")).result());
+      expect(readFileSync(path, "utf8")).toBe(before);
+    },
+  );
+});
+
+/** The journal of a process that dies with the commit that says where its file is. */
+function dyingWithPlacement(journal: JournalStore, fate: "is made" | "is lost") {
+  const { promise: died, resolve: die } = Promise.withResolvers<void>();
+  const store = new Proxy(journal, {
+    get(target, name) {
+      const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+      if (name !== "commit") return typeof method === "function" ? method.bind(target) : method;
+      const commit: JournalStore["commit"] = async (what) => {
+        const isPlacement = what.events.some(({ type }) => type === "file.placed");
+        const outcome = isPlacement && fate === "is lost" ? null : await target.commit(what);
+        if (!isPlacement) return outcome!;
+        die();
+        return new Promise<never>(() => {});
+      };
+      return commit;
+    },
+  });
+  return { store, died };
+}
+
+describe("of steps of every kind, a manifest", () => {
+  async function through(world: FakeShow): Promise<RunResult> {
+    const sample = wav(world);
+    let result = await run(world, everyKind, { sample });
+    while (result.pause?.reason === "approval") {
+      const waiting = result.report.steps.filter(
+        ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
+      );
+      const decision = { note: "see https://x.test/a?sig=secret" };
+      for (const { path } of waiting)
+        await world.show.approve("x", path, path === "lead" ? { pick: 1, ...decision } : decision);
+      result = await during(world.clock, (await world.show.resume("x", { pipeline: everyKind })).result());
+    }
+    return result;
+  }
+
+  test("has what led to the file and only that: the chosen of many, the value that steps came from, the decisions", async () => {
+    const world = await openFakeShow({ says: () => STORY });
+    const { status, report } = await through(world);
+    expect(status).toBe("succeeded");
+    const files = report.steps.flatMap(({ path, outputs }) =>
+      outputs.flatMap(({ file }) => (file ? [{ path, file }] : [])),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    for (const { path, file } of files) {
+      const manifest = manifestAt(world.outDir, `${file}.json`);
+      expect(manifest.made_by.step).toBe(path);
+      const paths = manifest.steps.map((step) => step.path);
+      const needs = new Map(report.steps.map((step) => [step.path, step]));
+      for (const one of paths) expect(needs.has(one)).toBe(true);
+      expect(new Set(paths).size).toBe(paths.length);
+      expect(JSON.stringify(manifest)).not.toContain("sig=secret");
+    }
+    const graded = files.find(({ path }) => path.startsWith("shots/grade"))!;
+    const { steps, models: used } = manifestAt(world.outDir, `${graded.file}.json`);
+    const paths = steps.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(["story", "cast", "lead", "go", "face/1"]));
+    // Takes that nobody picked, and other shots, led to nothing.
+    expect(paths).not.toContain("face/2");
+    expect(paths.filter((path) => path.startsWith("shots/draw"))).toHaveLength(1);
+    expect(steps.find(({ path }) => path === "lead")).toMatchObject({
+      chosen: { step: "cast", index: 1 },
+      approval: { approved: true, note: "see https://x.test/a" },
+    });
+    expect(steps.find(({ path }) => path === "story")?.value).toMatchObject({ title: "The harbour" });
+    expect(used).toContain("chat-1");
+  });
+});
+
+describe("of what was reused from an earlier run, a manifest", () => {
+  test("names the run that produced it, and a cost of zero here", async () => {
+    const world = await openFakeShow();
+    await run(world, pictures, { look: "x" }, { id: "one" });
+    const outDir = join(world.outDir, "two");
+    await run(world, pictures, { look: "x" }, { id: "two", reuse: true, outDir });
+    const manifest = manifestAt(outDir, "hero.png.json");
+    expect(manifest.cost).toBe("0.00");
+    expect(manifest.steps.map(({ reused_from }) => reused_from?.run)).toEqual(["one", "one"]);
+    expect(manifest.created_at).toBe(manifest.steps[1]?.reused_from?.made_at);
+  });
+});
+
+describe("where a voice was cloned, a manifest", () => {
+  test("says so when nobody stated that the speaker agreed", async () => {
+    const world = await openFakeShow();
+    await run(world, avatar(), { sample: wav(world) });
+    const manifest = manifestAt(world.outDir, "speech.png.json");
+    expect(manifest.voice_consent).toEqual({
+      note: "A voice in this file was cloned, and no consent of the speaker is stated for voice.",
+      voices: [{ step: "voice", voice_id: expect.stringMatching(/^voice_/), statement: null }],
+    });
+    expect(manifest.input).toEqual({ sample: { file: "speaker at home.wav", kind: "audio" } });
+    expect(JSON.stringify(manifest)).not.toContain(world.outDir);
+  });
+
+  test("holds what the pipeline says, and rather what the step says", async () => {
+    const consents = [
+      [{ pipeline: "signed release 7" }, "signed release 7"],
+      [{ pipeline: "signed release 7", step: "said so on tape" }, "said so on tape"],
+    ] as const;
+    for (const [consent, statement] of consents) {
+      const world = await openFakeShow();
+      await run(world, avatar(consent), { sample: wav(world) });
+      const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
+      expect(voice_consent?.voices[0]?.statement).toBe(statement);
+      expect(voice_consent?.note).toContain("nobody here has verified it");
+    }
+  });
+});
+
+describe("what is cleaned", () => {
+  test("keeps every value that is no secret as it is", () => {
+    const plain = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("://"));
+    fc.assert(
+      fc.property(plain, (value) => {
+        const names = JSON.stringify(value).match(/secret|pass|key|token|auth|cred|cookie|path/i);
+        if (names === null) expect(cleanJson(value as Json)).toEqual(value);
+      }),
+    );
+  });
+
+  test("lets no query, fragment or user of a URL through, wherever it stands", () => {
+    const part = fc.stringMatching(/^[a-zA-Z0-9]{3,12}$/);
+    fc.assert(
+      fc.property(part, part, part, part, (before, user, query, hash) => {
+        const url = `https://u${user}:p${user}@host.test/a/b?q=Q${query}#H${hash}`;
+        const clean = redactText(`${before} (${url}) ${before}`);
+        expect(clean.startsWith(`${before} (https://host.test/a/b`)).toBe(true);
+        for (const gone of [`u${user}:`, `Q${query}`, `H${hash}`]) expect(clean).not.toContain(gone);
+      }),
+    );
+  });
+
+  test("drops common credentials by their looks, and fields by their names", () => {
+    const secrets = {
+      text: "use sk-proj-abcdefghijklmnop1234 or ghp_abcdefghijklmnopqrst, AKIAABCDEFGHIJKLMNOP",
+      jwt: "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM",
+      nested: [{ "api-key": "x", clientSecret: "y", max_tokens: 5, password: "z", Authorization: "w" }],
+    };
+    expect(cleanJson(secrets)).toEqual({
+      text: "use [redacted] or [redacted], [redacted]",
+      jwt: "[redacted]",
+      nested: [
+        {
+          "api-key": "[redacted]",
+          clientSecret: "[redacted]",
+          max_tokens: 5,
+          password: "[redacted]",
+          Authorization: "[redacted]",
+        },
+      ],
+    });
+  });
+});

@@ -1,0 +1,166 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { createMemoryJournal, pipeline, type ResumeOptions } from "../../../src/index.ts";
+import { CrashInjector } from "../../../src/testing/crash-injector.ts";
+import { fastFolder } from "../../../src/testing/surroundings.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { type CrashWorld, inProcess } from "../../support/crash-process.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { points } from "../../support/sample.ts";
+
+/** face → poster → print → frame: a rerun of the face makes all four again. */
+const film = pipeline("film", {
+  input: z.object({}),
+  build({ job }) {
+    const face = job("face", models.image, { prompt: "a face" });
+    const poster = job("poster", models.image, { prompt: "a poster", images: [face] });
+    const print = job("print", models.image, { prompt: "a print", images: [poster] });
+    return { frame: job("frame", models.image, { prompt: "a frame", images: [print] }) };
+  },
+});
+
+const catalog = builtInCatalog();
+let folder: string;
+beforeAll(async () => {
+  folder = await fastFolder("rerun-requests-");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
+
+/** A finished run of four paid jobs. */
+async function finished(name: string): Promise<CrashWorld> {
+  const dir = join(folder, name);
+  const world = { paidService: new FakePaidService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
+  const outDir = join(dir, "out");
+  await inProcess(world, neverCrashing(), async (show) => (await show.run(film, {}, { id: "x", outDir })).result());
+  expect(world.paidService.jobs.size).toBe(4);
+  return world;
+}
+
+const resumeWith = (world: CrashWorld, crashInjector: CrashInjector, how: ResumeOptions) =>
+  inProcess(world, crashInjector, async (show) => (await show.resume("x", how)).result());
+
+/** Whether the journal says that the wish was fulfilled. */
+async function isOver(world: CrashWorld): Promise<boolean> {
+  const events = (await world.journal.read("x")).map(({ event: { type } }) => type);
+  return events.lastIndexOf("run.finished") > events.indexOf("rerun.requested") && events.includes("rerun.requested");
+}
+
+describe("A rerun request is applied once", () => {
+  test("killed at any moment and repeated, it submits no more jobs than requested", async () => {
+    const calm = neverCrashing();
+    await resumeWith(await finished("calm"), calm, { rerun: ["face"] });
+    for (const point of points(calm.count, 16)) {
+      const world = await finished(`once-${point}`);
+      const how = { rerun: ["face"] };
+      const result = (await resumeWith(world, new CrashInjector(point), how)) ?? null;
+      const repeated = result === null && !(await isOver(world)) ? await resumeWith(world, neverCrashing(), how) : null;
+      if (result === null && repeated === null) await resumeWith(world, neverCrashing(), {});
+      expect(world.paidService.jobs.size, `killed at ${point}: ${calm.points[point - 1]}`).toBe(8);
+      await rm(world.dir, { recursive: true, force: true });
+    }
+    expect(calm.count).toBeGreaterThan(20);
+  }, 120_000);
+
+  test("killed four times, it submits the 8 requested jobs", async () => {
+    const world = await finished("four");
+    for (const point of [20, 12, 12, 12]) {
+      expect(await resumeWith(world, new CrashInjector(point), { rerun: ["face"] })).toBeNull();
+    }
+    const result = await resumeWith(world, neverCrashing(), { rerun: ["face"] });
+    expect(result?.status).toBe("succeeded");
+    expect(world.paidService.jobs.size).toBe(8);
+    const requests = (await world.journal.read("x")).filter(({ event }) => event.type === "rerun.requested");
+    expect(requests).toHaveLength(1);
+  });
+
+  test("under an id of the caller's, it is never applied twice, killed or not", async () => {
+    const how = { rerun: ["face"], requestId: "retake-1" };
+    const calm = neverCrashing();
+    await resumeWith(await finished("named"), calm, how);
+    for (const point of points(calm.count, 18)) {
+      const world = await finished(`named-${point}`);
+      await resumeWith(world, new CrashInjector(point), how);
+      for (let again = 0; again < 2; again++) {
+        const result = await resumeWith(world, neverCrashing(), how);
+        expect(result?.status).toBe("succeeded");
+      }
+      expect(world.paidService.jobs.size, `killed at ${point}: ${calm.points[point - 1]}`).toBe(8);
+      await rm(world.dir, { recursive: true, force: true });
+    }
+  }, 120_000);
+});
+
+async function resume(world: FakeShow, how: ResumeOptions) {
+  const handle = await during(world.clock, world.show.resume("x", how));
+  return during(world.clock, handle.result());
+}
+
+async function film8(options: Parameters<typeof openFakeShow>[0] = {}) {
+  const world = await openFakeShow({ varies: true, ...options });
+  const run = await during(world.clock, world.show.run(film, {}, { id: "x", outDir: world.outDir }));
+  await during(world.clock, run.result());
+  return world;
+}
+
+describe("A rerun request", () => {
+  test("that is finished is no longer in progress: the same request starts another", async () => {
+    const world = await film8();
+    await resume(world, { rerun: ["frame"] });
+    await resume(world, { rerun: ["frame"] });
+    expect(world.paidService.jobs.size).toBe(6);
+    expect((await world.show.rerunQuote("x", ["frame"])).inProgress).toEqual([]);
+  });
+
+  test("in progress is continued, and only what it did not request is new", async () => {
+    const world = await film8();
+    // Nothing can be paid for: the run pauses with the rerun in progress.
+    const balance = world.paidService.balanceMicros;
+    world.paidService.balanceMicros = 0;
+    expect((await resume(world, { rerun: ["frame"] })).pause?.reason).toBe("funds");
+    const quote = await during(world.clock, world.show.rerunQuote("x", ["frame"]));
+    expect(quote).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
+    expect(quote.inProgress).toMatchObject([{ steps: ["frame"], isOpen: true }]);
+    world.paidService.balanceMicros = balance;
+    const both = await during(world.clock, world.show.rerunQuote("x", ["print", "frame"]));
+    expect(both).toMatchObject({ stale: ["print", "frame"], inProgress: [{ steps: ["frame"] }] });
+    expect((await resume(world, { rerun: ["print", "frame"] })).status).toBe("succeeded");
+    // One print and one frame more.
+    expect(world.paidService.jobs.size).toBe(6);
+  });
+
+  test("is over when the run waits for a decision, so that a take can be rerun any number of times", async () => {
+    const casting = pipeline("casting", {
+      input: z.object({}),
+      build({ job, approve }) {
+        return { poster: approve("gate", job("face", models.image, { prompt: "a face" })) };
+      },
+    });
+    const world = await openFakeShow({ varies: true });
+    const run = await during(world.clock, world.show.run(casting, {}, { id: "x", outDir: world.outDir }));
+    await during(world.clock, run.result());
+    for (let take = 2; take <= 4; take++) {
+      expect((await resume(world, { rerun: ["face"] })).pause?.reason).toBe("approval");
+      expect(world.paidService.jobs.size).toBe(take);
+    }
+  });
+
+  test("of an id that was for other steps, or without steps, or with a bad id, is refused by name", async () => {
+    const world = await film8();
+    await resume(world, { rerun: ["frame"], requestId: "a" });
+    const before = await world.journal.read("x");
+    for (const how of [
+      { rerun: ["print"], requestId: "a" },
+      { requestId: "b" },
+      { rerun: ["frame"], requestId: "no spaces" },
+    ]) {
+      await expect(world.show.resume("x", how)).rejects.toMatchObject({ option: "requestId" });
+    }
+    expect(await world.journal.read("x")).toEqual(before);
+  });
+});

@@ -1,0 +1,267 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import type { InvalidOptionError } from "../../../src/core/engine/errors.ts";
+import { type OverBudgetError, type Pipeline, pipeline, type RunReport, type Showrunner } from "../../../src/index.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+/** a → b → c, and d beside them. */
+const chain = pipeline("chain", {
+  input: z.object({}),
+  build({ job }) {
+    const a = job("a", models.image, { prompt: "a" });
+    const b = job("b", models.image, { prompt: "b", images: [a] });
+    const c = job("c", models.image, { prompt: "c", images: [b] });
+    const d = job("d", models.image, { prompt: "d" });
+    return { c, d };
+  },
+});
+/** A person chooses one of three; the choice becomes a poster. */
+const casting = pipeline("casting", {
+  input: z.object({}),
+  build({ job, choose }) {
+    const faces = [1, 2, 3].map((i) => job(`face-${i}`, models.image, { prompt: `face ${i}` }));
+    const chosen = choose("chosen", faces, { by: "person" });
+    return { poster: job("poster", models.image, { prompt: "poster", images: [chosen] }), chosen };
+  },
+});
+
+async function through(
+  world: FakeShow,
+  show: Showrunner,
+  id: string,
+  options: Parameters<Showrunner["resume"]>[1] = {},
+) {
+  const run = await during(world.clock, show.resume(id, options));
+  return during(world.clock, run.result());
+}
+
+async function made(world: FakeShow, what: Pipeline, budget?: string) {
+  const run = await during(world.clock, world.show.run(what, {}, { id: "x", outDir: world.outDir, budget }));
+  return during(world.clock, run.result());
+}
+
+const costs = (report: RunReport) =>
+  Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.map(({ n, cost }) => `${n}: ${cost}`)]));
+
+describe("rerun", () => {
+  test("of a finished run is priced first, and makes the step and all that use it again under new keys", async () => {
+    const world = await openFakeShow({ varies: true });
+    const { show, paidService, clock, journal } = world;
+    await made(world, chain);
+    const before = await journal.read("x");
+    const quote = await during(clock, show.rerunQuote("x", ["b"]));
+    expect(quote).toMatchObject({
+      stale: ["b", "c"],
+      problems: [],
+      totalMicros: { min: 200_000, max: 200_000 },
+      committedMicros: 400_000,
+    });
+    expect(await journal.read("x")).toEqual(before);
+    const files = [...paidService.jobs.values()].length;
+    const result = await through(world, show, "x", { rerun: ["b"] });
+    expect(result.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(files + 2);
+    expect(costs(result.report)).toEqual({
+      a: ["1: 0.10"],
+      b: ["1: 0.10", "2: 0.10"],
+      c: ["1: 0.10", "2: 0.10"],
+      d: ["1: 0.10"],
+    });
+    expect(result.cost.usd).toBe("0.60");
+    expect(paidService.byKey.size).toBe(6);
+    const [first] = result.report.steps.find(({ path }) => path === "b")!.attempts;
+    expect(first!.former_outputs).toMatchObject([{ index: 0, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
+    expect((await journal.ledger("x")).heldMicros).toBe(0);
+  });
+
+  test("of a step whose new result is the same leaves what uses it as it was: nothing more is paid", async () => {
+    // On paper the same question gives the same bytes under the same asset id.
+    const world = await openFakeShow();
+    const { show, paidService } = world;
+    await made(world, chain);
+    const result = await through(world, show, "x", { rerun: ["a"] });
+    expect(result.status).toBe("succeeded");
+    expect(costs(result.report)).toMatchObject({ a: ["1: 0.10", "2: 0.10"], b: ["1: 0.10"], c: ["1: 0.10"] });
+    expect(paidService.jobs.size).toBe(5);
+  });
+
+  test("refuses steps that cannot be rerun, and says what to do", async () => {
+    const world = await openFakeShow({ balanceMicros: 150_000 });
+    const { show, clock } = world;
+    const run = await during(
+      clock,
+      show.run(chain, {}, { id: "x", outDir: world.outDir, concurrency: 1, startAnyway: true }),
+    );
+    await during(clock, run.result());
+    const refusal = async (step: string): Promise<InvalidOptionError> =>
+      during(
+        clock,
+        show.resume("x", { rerun: [step] }).then(
+          () => {
+            throw new Error("not refused");
+          },
+          (error) => error,
+        ),
+      );
+    expect(await refusal("e")).toMatchObject({ code: "INVALID_OPTION", option: "rerun" });
+    expect((await refusal("e")).message).toContain('run "x" has no step e');
+    expect((await refusal("c")).message).toContain("c has not run yet");
+    await expect(during(clock, show.rerunQuote("x", ["nowhere"]))).rejects.toThrow("has no step nowhere");
+  });
+
+  test("beyond the budget is refused before anything is reset", async () => {
+    const world = await openFakeShow();
+    const { show, clock, journal } = world;
+    await made(world, chain, "0.55");
+    const before = await journal.read("x");
+    const error: OverBudgetError = await during(
+      clock,
+      show.resume("x", { rerun: ["b"] }).then(
+        () => null,
+        (e) => e,
+      ),
+    );
+    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 600_000 });
+    expect(await journal.read("x")).toEqual(before);
+    expect((await through(world, show, "x", { rerun: ["b"], budget: "0.60" })).status).toBe("succeeded");
+  });
+
+  test("of a failed step makes what was skipped for it too", async () => {
+    let broken = true;
+    const world = await openFakeShow({
+      fails: (_, body) => (broken && JSON.parse(body).prompt === "b" ? { code: "INTERNAL", retryable: false } : null),
+    });
+    const { show, paidService } = world;
+    const failed = await made(world, chain);
+    expect(failed.status).toBe("partial");
+    broken = false;
+    const result = await through(world, show, "x", { rerun: ["b"] });
+    expect(result.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(5);
+    expect(result.outputs).toMatchObject({ c: { path: expect.stringContaining("c.png") } });
+  });
+
+  test("of the failure that stopped a run makes what it stopped too", async () => {
+    let broken = true;
+    const fast = pipeline("fast", {
+      input: z.object({}),
+      onFailure: "failFast",
+      build({ job }) {
+        const ok = job("ok", models.image, { prompt: "ok" });
+        const bad = job("bad", models.image, { prompt: "bad", images: [ok] });
+        const other = job("other", models.image, { prompt: "other" }, { after: [bad] });
+        const aside = job("aside", models.image, { prompt: "aside" });
+        return { ok, bad, other, aside };
+      },
+    });
+    const world = await openFakeShow({
+      fails: (_, body) => (broken && JSON.parse(body).prompt === "bad" ? { code: "INTERNAL", retryable: false } : null),
+    });
+    const { show, clock, outDir } = world;
+    const run = await during(clock, show.run(fast, {}, { id: "x", outDir }));
+    const stopped = await during(clock, run.result());
+    expect(stopped.report.steps.map(({ status }) => status)).toEqual(["succeeded", "failed", "cancelled", "succeeded"]);
+    // The failure would stop the run again before anything else is made.
+    await expect(during(clock, show.resume("x", { rerun: ["aside"] }))).rejects.toMatchObject({
+      message: expect.stringContaining("bad failed and stops the run"),
+      next: "showrunner resume x --rerun bad",
+    });
+    broken = false;
+    const quote = await during(clock, show.rerunQuote("x", ["bad"]));
+    expect(quote.stale).toEqual(["bad", "other"]);
+    const result = await through(world, show, "x", { rerun: ["bad"] });
+    expect(result.status).toBe("succeeded");
+  });
+});
+
+describe("deciding again", () => {
+  async function chosen(world: FakeShow, pick: number) {
+    await world.show.approve("x", "chosen", { pick });
+    return through(world, world.show, "x");
+  }
+
+  test("makes exactly what uses the choice again, with the new one", async () => {
+    const world = await openFakeShow();
+    const { show, paidService, clock } = world;
+    expect((await made(world, casting)).pause?.reason).toBe("approval");
+    expect((await chosen(world, 0)).status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(4);
+    const quote = await during(clock, show.rerunQuote("x", ["chosen"]));
+    expect(quote).toMatchObject({ stale: ["chosen", "poster"], totalMicros: { min: 100_000, max: 100_000 } });
+    expect((await through(world, show, "x", { rerun: ["chosen"] })).pause?.reason).toBe("approval");
+    expect(paidService.jobs.size).toBe(4);
+    const result = await chosen(world, 2);
+    expect(result.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(5);
+    const last = JSON.parse([...paidService.jobs.values()].at(-1)!.body);
+    const third = [...paidService.jobs.values()].find(({ body }) => JSON.parse(body).prompt === "face 3")!;
+    expect(last.images).toEqual([{ source: "asset", asset_id: third.outputs[0]!.assetId }]);
+    const face = (result.outputs as { readonly chosen: { readonly assetId: string } }).chosen;
+    expect(face.assetId).toBe(third.outputs[0]!.assetId);
+  });
+
+  test("for the same as before pays nothing", async () => {
+    const world = await openFakeShow();
+    const { show, paidService } = world;
+    await made(world, casting);
+    await chosen(world, 1);
+    await through(world, show, "x", { rerun: ["chosen"] });
+    const result = await chosen(world, 1);
+    expect(result.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(4);
+    expect(costs(result.report).poster).toEqual(["1: 0.10"]);
+  });
+});
+
+describe("an output that the service no longer has", () => {
+  const expired = (assets: ReadonlySet<string>) => (_: string, input: unknown) => {
+    const gone = [...JSON.stringify(input).matchAll(/"asset_id":"([^"]+)"/g)].some(([, id]) => assets.has(id!));
+    if (!gone) return null;
+    const details = [{ field: "images[0]", message: "it expired", reason: "expired", allowed: null }];
+    return apiError(400, "INVALID_ARGUMENT", { details });
+  };
+  const two = (keep: boolean) =>
+    pipeline("two", {
+      input: z.object({}),
+      build({ job, approve }) {
+        const a = job("a", models.image, { prompt: "a" }, { keep });
+        const gate = approve("gate", a);
+        return { b: job("b", models.image, { prompt: "b", images: [gate] }) };
+      },
+    });
+
+  async function approvedLate(keep: boolean) {
+    const gone = new Set<string>();
+    const world = await openFakeShow({ refuses: expired(gone) });
+    const { show, clock, outDir, paidService } = world;
+    await during(clock, (await during(clock, show.run(two(keep), {}, { id: "x", outDir }))).result());
+    gone.add([...paidService.jobs.values()][0]!.outputs[0]!.assetId!);
+    await show.approve("x", "gate");
+    return { world, gone, result: await through(world, show, "x") };
+  }
+
+  test("is sent again from our copy, for nothing", async () => {
+    const { world, result } = await approvedLate(true);
+    expect(result.status).toBe("succeeded");
+    expect(world.paidService.jobs.size).toBe(2);
+    expect(JSON.parse([...world.paidService.jobs.values()][1]!.body).images[0].source).toBe("url");
+  });
+
+  test("without a copy stops what needs it, with the command that makes it again; that is priced, and makes only what is needed", async () => {
+    const { world, gone, result } = await approvedLate(false);
+    expect(result.status).toBe("failed");
+    const reason = result.report.steps.find(({ path }) => path === "b")!.reason!;
+    expect(reason).toContain("expired at the service and has no local copy");
+    expect(reason).toContain("--rerun a");
+    const quote = await during(world.clock, world.show.rerunQuote("x", ["a"]));
+    expect(quote).toMatchObject({ stale: ["a", "gate", "b"], totalMicros: { max: 200_000 } });
+    gone.clear();
+    await through(world, world.show, "x", { rerun: ["a"] });
+    await world.show.approve("x", "gate");
+    const healed = await through(world, world.show, "x");
+    expect(healed.status).toBe("succeeded");
+    expect(costs(healed.report)).toMatchObject({ a: ["1: 0.10", "2: 0.10"] });
+  });
+});

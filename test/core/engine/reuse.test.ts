@@ -1,0 +1,388 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { DownloadError } from "../../../src/core/api/index.ts";
+import { plainWav } from "../../../src/core/kit/placeholder-media.ts";
+import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../../src/index.ts";
+import { CrashInjector } from "../../../src/testing/crash-injector.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService, OUTPUT_BYTES } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { isFull } from "../../support/sample.ts";
+import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
+
+/** a → b → d, and c beside them; b can be asked for otherwise. */
+const input = z.object({ a: z.string().default("a"), b: z.string().default("b"), c: z.string().default("c") });
+const chain = pipeline("chain", {
+  input,
+  build({ input, job }) {
+    const a = job("a", models.image, { prompt: input.a });
+    const b = job("b", models.image, { prompt: input.b, images: [a] });
+    const c = job("c", models.image, { prompt: input.c });
+    const d = job("d", models.image, { prompt: "d", images: [b] });
+    return { d, c };
+  },
+});
+
+async function run(world: FakeShow, what: Pipeline, given: unknown, options: RunOptions): Promise<RunResult> {
+  const outDir = join(world.outDir, options.id ?? "x");
+  const handle = await during(world.clock, world.show.run(what, given as never, { outDir, ...options }));
+  return during(world.clock, handle.result());
+}
+
+async function reusedSteps(world: FakeShow, runId: string): Promise<string[]> {
+  const steps: string[] = [];
+  for await (const { event } of world.show.events(runId)) if (event.type === "step.reused") steps.push(event.step);
+  return steps.sort();
+}
+
+describe("with reuse, a run", () => {
+  test("reuses the result of an identical request of an earlier run at no cost, with the same files", async () => {
+    const world = await openFakeShow();
+    const first = await run(world, chain, {}, { id: "one" });
+    const second = await run(world, chain, {}, { id: "two", reuse: true });
+    expect(world.paidService.jobs.size).toBe(4);
+    expect(second.status).toBe("succeeded");
+    expect(second.cost.micros).toBe(0);
+    expect(await reusedSteps(world, "two")).toEqual(["a", "b", "c", "d"]);
+    const bytes = (result: RunResult) => readFileSync((result.outputs as { d: { path: string } }).d.path, "utf8");
+    expect(bytes(second)).toBe(bytes(first));
+    expect((second.outputs as { d: { path: string } }).d.path).toContain(join("two", "d.png"));
+  });
+
+  test("is priced at what is left to make, and shows what it takes over from where", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    const quote = await world.show.quote(chain, { b: "another" }, { reuse: true });
+    expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
+    const basis = Object.fromEntries(quote.prices.map((price) => [price.step, price.basis]));
+    // The price of b is exact: what it takes in exists.
+    expect(basis).toEqual({ a: "reused", b: "quoted", c: "reused", d: "provisional" });
+    expect(quote.prices[0]).toMatchObject({ costMicros: 0, reason: "made by a of run one" });
+    expect(quote.prices.map(({ anew }) => anew ?? null)).toEqual([
+      null,
+      "no earlier run of this account has an identical request",
+      null,
+      "d uses b, which has not been produced yet",
+    ]);
+    expect((await world.show.quote(chain, { b: "another" })).totalMicros.max).toBe(400_000);
+  });
+
+  test("fits a budget that only covers what is left to make", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true, budget: "0.20" });
+    expect(result.status).toBe("succeeded");
+    expect(result.cost.micros).toBe(200_000);
+    expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
+  });
+
+  test("reuses a reused result, also when the first run was removed", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    await run(world, chain, {}, { id: "two", reuse: true });
+    await world.journal.removeRun("one", world.clock.now());
+    await run(world, chain, {}, { id: "three", reuse: true });
+    expect(world.paidService.jobs.size).toBe(4);
+    for await (const { event } of world.show.events("three")) {
+      if (event.type === "step.reused") expect(event.from.runId).toBe("one");
+    }
+  });
+
+  test("finds the same under another name and in another pipeline", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    const other = pipeline("other", {
+      input: z.object({}),
+      build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "c" }) }),
+    });
+    const result = await run(world, other, {}, { id: "two", reuse: true });
+    expect(result.cost.micros).toBe(0);
+    expect(world.paidService.jobs.size).toBe(4);
+  });
+});
+
+describe("a run makes a step itself", () => {
+  test("when reuse is off", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    await run(world, chain, {}, { id: "two" });
+    expect(world.paidService.jobs.size).toBe(8);
+    expect(await reusedSteps(world, "two")).toEqual([]);
+  });
+
+  test("when the earlier one failed, and what used that one", async () => {
+    let isBroken = true;
+    const fails = (_: string, body: string) =>
+      isBroken && body.includes('"b"') ? { code: "INVALID_ARGUMENT", retryable: false } : null;
+    const world = await openFakeShow({ fails });
+    expect((await run(world, chain, {}, { id: "one" })).status).toBe("partial");
+    isBroken = false;
+    const second = await run(world, chain, {}, { id: "two", reuse: true });
+    expect(second.status).toBe("succeeded");
+    expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
+  });
+
+  test("when it belongs to another account", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    const stranger = new FakePaidService({ catalog: builtInCatalog() });
+    const client = Object.assign(stranger.client(), { keyId: "stranger" });
+    const paidService = Object.assign(stranger, { client: () => client });
+    const other = await openFakeShow({ paidService: paidService, journal: world.journal });
+    await run(other, chain, {}, { id: "two", reuse: true });
+    expect(stranger.jobs.size).toBe(4);
+    expect(await reusedSteps(other, "two")).toEqual([]);
+  });
+
+  test("when its only copy was removed and its asset is too old", async () => {
+    const world = await openFakeShow();
+    const first = await run(world, chain, {}, { id: "one" });
+    expect(first.status).toBe("succeeded");
+    for (const name of readdirSync(world.mediaDir).filter((name) => name !== "tmp")) {
+      rmSync(join(world.mediaDir, name), { recursive: true });
+    }
+    expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(0);
+    await world.clock.advance(48 * 3_600_000);
+    expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(400_000);
+    await run(world, chain, {}, { id: "two", reuse: true });
+    expect(world.paidService.jobs.size).toBe(8);
+  });
+
+  test("as often as it is requested: two steps with the same request get two results", async () => {
+    const world = await openFakeShow();
+    const twins = pipeline("twins", {
+      input: z.object({ count: z.number() }),
+      build: ({ input, job }) => ({
+        all: Array.from({ length: input.count }, (_, i) => job(`t${i}`, models.image, { prompt: "same" })),
+      }),
+    });
+    await run(world, twins, { count: 2 }, { id: "one" });
+    expect(world.paidService.jobs.size).toBe(2);
+    const quote = await world.show.quote(twins, { count: 3 }, { reuse: true });
+    expect(quote.totalMicros.max).toBe(100_000);
+    await run(world, twins, { count: 3 }, { id: "two", reuse: true });
+    expect(world.paidService.jobs.size).toBe(3);
+    expect(await reusedSteps(world, "two")).toEqual(["t0", "t1"]);
+  });
+});
+
+describe("a reused result", () => {
+  test("is uploaded from its local copy once the asset expired at the service", async () => {
+    const world = await openFakeShow();
+    await run(world, chain, {}, { id: "one" });
+    await world.clock.advance(48 * 3_600_000);
+    const second = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
+    expect(second.status).toBe("succeeded");
+    expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
+    const sent = [...world.paidService.jobs.values()].map(({ body }) => body).find((body) => body.includes("another"));
+    expect(sent).toContain("https://paper.test/files/");
+  });
+
+  test("is read from the service where there is no local copy, and copied where one is needed now", async () => {
+    const world = await openFakeShow();
+    const one = (keep: boolean) =>
+      pipeline("one", {
+        input: z.object({}),
+        build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "p" }, { keep }) }),
+      });
+    await run(world, one(false), {}, { id: "one" });
+    const result = await run(world, one(true), {}, { id: "two", reuse: true });
+    expect(world.paidService.jobs.size).toBe(1);
+    expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(OUTPUT_BYTES);
+  });
+
+  test("without a copy does not block its dependents when a copy is needed later", async () => {
+    const world = await openFakeShow();
+    const { show, clock, paidService } = world;
+    const approved = (keep: boolean) =>
+      pipeline("approved", {
+        input: z.object({}),
+        build({ job, approve }) {
+          const face = approve("good", job("face", models.image, { prompt: "a face" }, { keep }));
+          return { poster: job("poster", models.image, { prompt: "a poster", images: [face] }) };
+        },
+      });
+    await run(world, approved(false), {}, { id: "one" });
+    expect((await run(world, approved(false), {}, { id: "two", reuse: true })).status).toBe("paused");
+    expect(await reusedSteps(world, "two")).toEqual(["face"]);
+    await show.approve("two", "good");
+    const resumed = await during(clock, show.resume("two", { pipeline: approved(true), acceptChanges: true }));
+    expect((await during(clock, resumed.result())).status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(2);
+  });
+
+  test("is the same after a crash anywhere, with nothing produced twice", async () => {
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const base = await openFakeShow({ paidService: paidService });
+    await run(base, chain, {}, { id: "one" });
+    const whole = new CrashInjector(Number.POSITIVE_INFINITY);
+    for (let dieAt = 1, reached = true; reached; dieAt += isFull ? 1 : 5) {
+      const crashInjector = new CrashInjector(dieAt);
+      const id = `run-${dieAt}`;
+      const dying = await openFakeShow({
+        paidService: paidService,
+        journal: crashInjector.store(base.journal),
+        mediaDir: base.mediaDir,
+      });
+      const started = dying.show
+        .run(chain, { b: `b${dieAt}` }, { id, reuse: true, outDir: dying.outDir })
+        .then((handle) => handle.result());
+      await during(dying.clock, Promise.race([started, crashInjector.died]));
+      reached = crashInjector.count >= dieAt;
+      if (!reached || (await base.journal.run(id)) === null) continue;
+      const journal = new CrashInjector(Number.POSITIVE_INFINITY).store(base.journal);
+      const heir = await openFakeShow({ paidService: paidService, journal, mediaDir: base.mediaDir });
+      const result = await during(heir.clock, (await heir.show.resume(id)).result());
+      expect(result.status).toBe("succeeded");
+      const made = [...paidService.jobs.values()].filter(({ body }) => body.includes(`"b${dieAt}"`));
+      expect(made).toHaveLength(1);
+    }
+    expect([...paidService.jobs.values()].filter(({ body }) => body === '{"prompt":"a"}')).toHaveLength(1);
+    expect(whole.points).toEqual([]);
+  });
+});
+
+test("runs exactly the steps whose request or consumed results never occurred before", async () => {
+  const word = fc.constantFrom("x", "y", "z");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ a: word, b: word, c: word }), { minLength: 1, maxLength: 4 }),
+      async (inputs) => {
+        const world = await openFakeShow();
+        const made = new Set<string>();
+        for (const [index, given] of inputs.entries()) {
+          const wanted = [`a ${given.a}`, `b ${given.a} ${given.b}`, `a ${given.c}`, `d ${given.a} ${given.b}`];
+          // a and c ask for the same where their words are equal: as often as that was made before, it is there.
+          const before = world.paidService.jobs.size;
+          await run(world, chain, given, { id: `run-${index}`, reuse: true });
+          const fresh = new Set(wanted.filter((one) => !made.has(one)));
+          const twice = given.a === given.c && !made.has(`twice ${given.a}`) ? 1 : 0;
+          const expected = fresh.size + twice;
+          expect(world.paidService.jobs.size - before).toBe(expected);
+          for (const one of wanted) made.add(one);
+          if (given.a === given.c) made.add(`twice ${given.a}`);
+        }
+      },
+    ),
+    { numRuns: isFull ? 100 : 4 },
+  );
+});
+
+describe("of every kind of step, a second run", () => {
+  /** Decides whatever the run waits for. */
+  async function decided(world: FakeShow, id: string, options: RunOptions): Promise<RunResult> {
+    const sample = join(world.mediaDir, "../..", "sample.wav");
+    writeFileSync(sample, plainWav(50));
+    let result = await run(world, everyKind, { sample }, { id, ...options });
+    while (result.status === "paused" && result.pause?.reason === "approval") {
+      const waiting = result.report.steps.filter(
+        ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
+      );
+      for (const { path } of waiting) await world.show.approve(id, path, path === "lead" ? { pick: 0 } : {});
+      const again = await world.show.resume(id, { pipeline: everyKind });
+      result = await during(world.clock, again.result());
+    }
+    return result;
+  }
+
+  test("submits nothing, calls no chat model and no function with a cached result, and has the same files", async () => {
+    const world = await openFakeShow({ says: () => STORY });
+    const first = await decided(world, "one", {});
+    expect(first.status).toBe("succeeded");
+    const { jobs, chats } = world.paidService;
+    const before = { jobs: jobs.size, chats: chats.size };
+    localCalls.counts.clear();
+    const second = await decided(world, "two", { reuse: true });
+    expect(second.status).toBe("succeeded");
+    expect({ jobs: jobs.size, chats: chats.size }).toEqual(before);
+    expect(second.cost.micros).toBe(0);
+    // A choice is made in every run; tasks are not repeated.
+    expect([...localCalls.counts.keys()]).toEqual(["look/pick"]);
+    const files = (result: RunResult) =>
+      result.report.steps.flatMap(({ outputs }) =>
+        outputs.flatMap(({ file, sha256 }) => (file ? [[file, sha256]] : [])),
+      );
+    expect(files(second)).toEqual(files(first));
+    for (const step of second.report.steps) {
+      const isMade = ["job", "chat", "task", "generate"].includes(step.kind) && step.status === "succeeded";
+      expect(step.reused_from?.run ?? null, step.path).toBe(isMade ? "one" : null);
+    }
+  });
+});
+
+test("a rerun of a reused result is priced as a new job, and submitted", async () => {
+  const world = await openFakeShow();
+  await run(world, chain, {}, { id: "one" });
+  await run(world, chain, {}, { id: "two", reuse: true });
+  const quote = await world.show.rerunQuote("two", ["b"]);
+  expect(quote).toMatchObject({ stale: ["b", "d"], totalMicros: { min: 200_000, max: 200_000 } });
+  const again = await during(world.clock, world.show.resume("two", { rerun: ["b"] }));
+  const result = await during(world.clock, again.result());
+  expect(result.status).toBe("succeeded");
+  // b, and only b: its result is the same on paper, so that what uses it still stands.
+  expect(world.paidService.jobs.size).toBe(5);
+  expect(result.report.steps.map(({ reused_from }) => reused_from?.run ?? null)).toEqual(["one", null, "one", "one"]);
+});
+
+test.each(["expired", "not_found"])("an asset that the service calls %s goes back from its copy", async (reason) => {
+  let isGone = false;
+  const details = [{ field: "input.images[0]", reason, message: "gone", allowed: null }];
+  const world = await openFakeShow({
+    refuses: (_, asked) =>
+      isGone && JSON.stringify(asked).includes("another") && JSON.stringify(asked).includes("asset_")
+        ? apiError(400, "INVALID_ARGUMENT", { details })
+        : null,
+  });
+  await run(world, chain, {}, { id: "one" });
+  isGone = true;
+  const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
+  expect(result.report.steps.slice(0, 2).map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+  const [a] = result.report.steps;
+  expect(a).toMatchObject({ reused_from: { run: "one" }, outputs: [{ status: "EXPIRED" }] });
+});
+
+test("a copy that fails does not block its dependents: they consume the original", async () => {
+  const world = await openFakeShow();
+  await run(world, chain, {}, { id: "one" });
+  let fails = true;
+  const { client } = world.show;
+  const download = client.download.bind(client);
+  Object.assign(client, {
+    download: async (...args: Parameters<typeof download>) => {
+      if (fails) throw new DownloadError("refused on paper", { reason: "expired", status: 403 });
+      return download(...args);
+    },
+  });
+  const handle = await during(
+    world.clock,
+    world.show.run(chain, { a: "new" }, { id: "two", reuse: true, outDir: world.outDir }),
+  );
+  const result = handle.result();
+  while (world.paidService.jobs.size < 7) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (world.clock.pendingTimers > 0) await world.clock.advance(250);
+  }
+  expect(world.paidService.jobs.size).toBe(7);
+  fails = false;
+  expect((await during(world.clock, result)).status).toBe("succeeded");
+  expect(await reusedSteps(world, "two")).toEqual(["c"]);
+});
+
+test("of many results of one request each is claimed once, however many there are", async () => {
+  const world = await openFakeShow();
+  const many = pipeline("many", {
+    input: z.object({ count: z.number() }),
+    build({ input, job }) {
+      const all = Array.from({ length: input.count }, (_, i) => job(`m${i}`, models.image, { prompt: "same" }));
+      return { first: all[0]! };
+    },
+  });
+  await run(world, many, { count: 60 }, { id: "one", concurrency: 100, manifests: false });
+  expect((await world.show.quote(many, { count: 63 }, { reuse: true })).totalMicros.max).toBe(300_000);
+  await run(world, many, { count: 63 }, { id: "two", reuse: true, concurrency: 100, manifests: false });
+  expect(world.paidService.jobs.size).toBe(63);
+});

@@ -1,0 +1,325 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import { fold } from "../../../src/core/journal/fold.ts";
+import {
+  createMemoryJournal,
+  type OverBudgetError,
+  openShowrunner,
+  type PlanProblemsError,
+  pipeline,
+} from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const input = z.object({ count: z.number().default(3) });
+const pictures = pipeline("pictures", {
+  input,
+  build({ input, job }) {
+    return {
+      all: Array.from({ length: input.count }, (_, i) => job(`p${i}`, models.image, { prompt: `picture ${i}` })),
+    };
+  },
+});
+/** a → b, and c beside them. */
+const chain = pipeline("chain", {
+  input: z.object({}),
+  build({ job }) {
+    const a = job("a", models.image, { prompt: "a" });
+    const b = job("b", models.image, { prompt: "b", images: [a] });
+    const c = job("c", models.image, { prompt: "c" });
+    return { b, c };
+  },
+});
+
+describe("budget", () => {
+  test("below the quote refuses the run before anything is submitted, with both amounts", async () => {
+    const { show, paidService } = await openFakeShow();
+    const error = (await show.run(pictures, { count: 3 }, { budget: "0.29" }).catch((e) => e)) as OverBudgetError;
+    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 300_000, budgetMicros: 290_000 });
+    expect(error.message).toContain("0.30");
+    expect(paidService.submits).toBe(0);
+    expect(await show.runs()).toEqual([]);
+  });
+});
+
+describe("an empty wallet", () => {
+  test("pauses the run with the funding URL; once funded, it completes without repeating a paid step", async () => {
+    const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
+    const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
+    const paused = await during(clock, run.result());
+    expect(paused.status).toBe("paused");
+    expect(paused.pause).toMatchObject({
+      reason: "funds",
+      fundingUrl: "https://paper.test/fund",
+      requiredMicros: 100_000,
+      balanceMicros: 50_000,
+    });
+    expect(paidService.jobs.size).toBe(1);
+    paidService.balanceMicros += 1_000_000;
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(3);
+    expect(done.cost.micros).toBe(300_000);
+  });
+});
+
+describe("waiting for funds", () => {
+  test("continues by itself once the wallet holds the required amount", async () => {
+    const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
+    const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
+    await during(clock, first.result());
+    clock.setTimer(25_000, () => {
+      paidService.balanceMicros += 1_000_000;
+    });
+    const run = await show.resume("x", { waitForFundsMs: 60_000 });
+    const done = await during(clock, run.result());
+    expect(done.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(3);
+    const seen: number[] = [];
+    for await (const update of run.events()) if (!("type" in update)) seen.push(update.seq);
+    expect(seen).toEqual(seen.map((_, index) => index + 1));
+  });
+
+  test("gives up after the time that was given", async () => {
+    const { show, clock, outDir } = await openFakeShow({ balanceMicros: 0 });
+    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
+    const began = clock.now();
+    const result = await during(clock, (await show.resume("x", { waitForFundsMs: 60_000 })).result());
+    expect(result.pause?.reason).toBe("funds");
+    expect(clock.now() - began).toBeGreaterThanOrEqual(60_000);
+  });
+});
+
+describe("a submit whose answer was lost and whose re-send is refused", () => {
+  const lostThenRefused = () => {
+    let sends = 0;
+    return (model: string) => {
+      if (++sends === 1) {
+        const cause = new ConnectionError("the connection broke", { sent: true });
+        return new UnknownOutcomeError({ model, idempotencyKey: "k", cause });
+      }
+      return sends === 2 ? apiError(422, "MODERATION_FAILED") : null;
+    };
+  };
+  const one = pipeline("one", {
+    input: z.object({}),
+    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+  });
+
+  test("is unresolved, with its hold; a person adopts one of the candidates and the run completes", async () => {
+    const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
+    const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    expect(paused.pause!.message).toContain("showrunner adopt x a");
+    expect((await journal.ledger("x")).heldMicros).toBe(100_000);
+    // The service did make the job, under another roof.
+    const twin = await openFakeShow({ paidService: paidService });
+    await during(twin.clock, (await during(twin.clock, twin.show.run(one, {}, { id: "y", outDir }))).result());
+    const candidates = await show.candidates("x", "a");
+    expect(candidates.map(({ jobId }) => jobId)).toEqual(["job_1"]);
+    await show.adopt("x", "a", "job_1");
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(1);
+    expect((await journal.ledger("x")).heldMicros).toBe(0);
+  });
+
+  test("can be declared lost: the hold is released and the step failed", async () => {
+    const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
+    await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    await show.adopt("x", "a", null);
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("failed");
+    expect(done.report.steps[0]!.reason).toBe("declared lost");
+    expect(paidService.jobs.size).toBe(0);
+    expect((await journal.ledger("x")).heldMicros).toBe(0);
+  });
+
+  test("stops at a first send that is answered with an older job", async () => {
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
+    const submit = client.submit.bind(client);
+    // Somebody sends the very same key first.
+    const twice: typeof submit = async (request, options) => {
+      await submit(request, options);
+      return submit(request, options);
+    };
+    paidService.client = () => ({ ...client, submit: twice });
+    const { show, clock, outDir } = await openFakeShow({ paidService: paidService });
+    const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    expect(paused.pause!.message).toContain("an older job, job_1");
+  });
+
+  test("cannot be adopted when it is not unresolved", async () => {
+    const { show, clock, outDir } = await openFakeShow();
+    await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    await expect(show.adopt("x", "a", null)).rejects.toThrow("a is succeeded, not unresolved");
+    await expect(show.adopt("x", "zz", null)).rejects.toThrow("has no step zz");
+  });
+});
+
+describe("a job that fails", () => {
+  test("stops only its dependents; finished results stay", async () => {
+    const fails = (_model: string, body: string) =>
+      body.includes('"prompt":"a"') ? { code: "MODERATION_FAILED", retryable: false } : null;
+    const { show, clock, outDir, paidService } = await openFakeShow({ fails });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.status).toBe("partial");
+    expect(result.report.steps.map(({ path, status }) => [path, status])).toEqual([
+      ["a", "failed"],
+      ["b", "skipped"],
+      ["c", "succeeded"],
+    ]);
+    expect(result.report.steps[1]!.reason).toContain("needs a, which failed");
+    expect(result.outputs).toMatchObject({ b: null, c: { contentType: "image/png" } });
+    expect(paidService.jobs.size).toBe(2);
+    expect(result.report.held).toBe("0.00");
+  });
+
+  test("is submitted again, under another key, only when it cost nothing and the failure is transient", async () => {
+    let failures = 0;
+    const fails = (_model: string, body: string) =>
+      body.includes('"prompt":"c"') && failures++ < 1 ? { code: "INTERNAL", retryable: true } : null;
+    const { show, clock, outDir, paidService } = await openFakeShow({ fails });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(4);
+    const attempts = result.report.steps.find(({ path }) => path === "c")!.attempts;
+    expect(attempts.map(({ n, status, cost }) => [n, status, cost])).toEqual([
+      [1, "failed", "0.00"],
+      [2, "completed", "0.10"],
+    ]);
+    expect(new Set([...paidService.jobs.values()].map(({ key }) => key)).size).toBe(4);
+  });
+});
+
+describe("a refused submit", () => {
+  test("of the first send is final, and costs nothing", async () => {
+    const refuses = (_model: string, sent: unknown) =>
+      (sent as { prompt: string }).prompt === "c" ? apiError(422, "MODERATION_FAILED") : null;
+    const { show, clock, outDir } = await openFakeShow({ refuses });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.status).toBe("partial");
+    const c = result.report.steps.find(({ path }) => path === "c")!;
+    expect(c).toMatchObject({ status: "failed", attempts: [{ n: 1, job_id: null, status: "refused", cost: null }] });
+    expect(c.reason).toContain("refused on paper");
+  });
+
+  test("is written down without the presigned URL that it quotes", async () => {
+    const message =
+      "could not fetch https://me:word@s3.test/files/abc?X-Amz-Signature=SECRET#part, nor /files/b?sig=SECRET";
+    const refuses = () => apiError(400, "INVALID_ARGUMENT", { message });
+    const { show, clock, outDir, journal } = await openFakeShow({ refuses });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.report.steps[0]?.reason).toContain("could not fetch https://s3.test/files/abc nor /files/b");
+    expect(JSON.stringify(await journal.read("x"))).not.toMatch(/SECRET|me:word/);
+  });
+
+  test("and a failed job or output too are told without what makes a URL secret", async () => {
+    const message = "could not read https://s3.test/files/abc?X-Amz-Signature=SECRET";
+    const none = { retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
+    const error = { code: "INTERNAL", message, retryable: false, ...none };
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
+    const follow: Client["follow"] = async function* (jobId, options) {
+      for await (const update of client.follow(jobId, options)) {
+        if (update.type !== "finished") yield update;
+        else if (jobId === "job_1") yield { ...update, outcome: "failed", job: { ...update.job, error } };
+        else {
+          const outputs = update.job.outputs.map((output) => ({ ...output, status: "FAILED" as const, error }));
+          yield { ...update, job: { ...update.job, outputs } };
+        }
+      }
+    };
+    const journal = createMemoryJournal();
+    const mediaDir = mkdtempSync(join(tmpdir(), "redacted-"));
+    const show = await openShowrunner({ client: { ...client, follow }, journal, mediaDir });
+    const run = await show.run(pictures, { count: 2 }, { id: "x", outDir: join(mediaDir, "out") });
+    const reasons = (await run.result()).report.steps.map(({ reason }) => reason);
+    await show.close();
+    rmSync(mediaDir, { recursive: true, force: true });
+    expect(reasons).toEqual(Array(2).fill(expect.stringContaining("could not read https://s3.test/files/abc")));
+    expect(JSON.stringify(await journal.read("x"))).not.toContain("SECRET");
+  });
+
+  test("for the key itself pauses the run, which the right key goes on with", async () => {
+    let closed = true;
+    const refuses = () => (closed ? apiError(401, "UNAUTHORIZED") : null);
+    const { show, clock, outDir, paidService } = await openFakeShow({ refuses });
+    const run = await during(clock, show.run(chain, {}, { id: "x", outDir }));
+    expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "credentials" } });
+    closed = false;
+    const result = await during(clock, (await show.resume("x")).result());
+    expect(result.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(3);
+  });
+});
+
+describe("stopping", () => {
+  test("submits nothing more, says what still runs, and resumes to the end", async () => {
+    const world = await openFakeShow({
+      sleep: () => new Promise((resolve) => void world.clock.setTimer(60_000, resolve)),
+    });
+    const { show, clock, outDir, paidService } = world;
+    const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", outDir, concurrency: 2 }));
+    for await (const update of run.events()) {
+      if (!("type" in update) && update.event.type === "job.started") break;
+    }
+    await run.stop();
+    const stopped = await run.result();
+    expect(stopped.status).toBe("paused");
+    expect(stopped.pause?.reason).toBe("stopped");
+    expect(stopped.openJobs.map(({ step }) => step)).toEqual(["p0", "p1"]);
+    expect(paidService.jobs.size).toBe(2);
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    expect(paidService.jobs.size).toBe(5);
+  });
+});
+
+describe("the forecast", () => {
+  test("is silent until each model ran once, then goes by how long they took", async () => {
+    const world = await openFakeShow({
+      sleep: () => new Promise((resolve) => void world.clock.setTimer(20_000, resolve)),
+    });
+    const { show, clock, outDir } = world;
+    expect((await during(clock, show.quote(chain, {}))).forecastMs).toBeNull();
+    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const { forecastMs, criticalPath } = await during(clock, show.quote(chain, {}));
+    expect(criticalPath).toEqual(["a", "b"]);
+    expect(forecastMs).toBeGreaterThanOrEqual(40_000);
+    expect(forecastMs).toBeLessThan(60_000);
+  });
+});
+
+describe("a plan with problems", () => {
+  test("is refused whole, and nothing is written down", async () => {
+    const { show } = await openFakeShow();
+    const bad = pipeline("bad", {
+      input: z.object({}),
+      build: ({ job }) => ({ x: job("x", "image-1", { propmt: 1 }) }),
+    });
+    const error = (await show.run(bad, {}).catch((e) => e)) as PlanProblemsError;
+    expect(error.problems.map(({ field }) => field).sort()).toEqual(["input.prompt", "input.propmt"]);
+    expect(await show.runs()).toEqual([]);
+  });
+});
+
+test("any prefix of a run's journal folds to a state of the charts", async () => {
+  const { show, clock, outDir, journal } = await openFakeShow({ balanceMicros: 250_000 });
+  await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
+  const events = await journal.read("x");
+  expect(events.length).toBeGreaterThan(10);
+  for (let length = 1; length <= events.length; length++) {
+    const state = fold(events.slice(0, length))!;
+    expect(state.seq).toBe(length);
+    expect(state.heldMicros).toBeGreaterThanOrEqual(0);
+  }
+});

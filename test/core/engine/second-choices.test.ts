@@ -1,0 +1,352 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import type { StepMethods } from "../../../src/core/define/index.ts";
+import { failed, type Handle, type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { apiError } from "../../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const nothing = z.object({});
+
+/** Two pictures, of which the second is a second choice. */
+function either(settings: { readonly onModerated?: "next"; readonly awayMs?: number } = {}): Pipeline {
+  return pipeline("either", {
+    input: nothing,
+    build: ({ firstOf }) => ({
+      face: firstOf(
+        "face",
+        [
+          (b) => b.job("a", models.image, { prompt: "a" }),
+          (b) => b.job("b", models.image, { prompt: "b", quality: "pro" }),
+        ],
+        settings,
+      ),
+    }),
+  });
+}
+
+const isFirst = (body: unknown) => JSON.stringify(body).includes('"a"');
+
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
+  const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 5_000 };
+  return during(world.clock, (await world.show.run(of, {}, options)).result());
+}
+
+function steps({ report }: RunResult): Record<string, string> {
+  return Object.fromEntries(report.steps.map(({ path, status, reason }) => [path, `${status}: ${reason}`]));
+}
+
+describe("the second of two options", () => {
+  test("is not begun where the first is made", async () => {
+    const world = await openFakeShow();
+    const result = await ran(world, either());
+    expect(steps(result)).toEqual({
+      "face/1/a": "succeeded: null",
+      "face/2/b": "skipped: not wanted: face/1 was made",
+      "face/pick": "succeeded: null",
+    });
+    expect(world.paidService.jobs.size).toBe(1);
+    expect(result.status).toBe("succeeded");
+  });
+
+  test.each([
+    ["refused", { refuses: 400, code: "INVALID_ARGUMENT" }, "refused: refused on paper (400)"],
+    ["retired", { refuses: 410, code: "GONE" }, "retired: refused on paper (410)"],
+    ["failed and refunded", { fails: "INVALID_ARGUMENT" }, "failed at no cost: INVALID_ARGUMENT: failed on paper"],
+    ["failed for want of capacity", { fails: "UNAVAILABLE" }, "no capacity: UNAVAILABLE: failed on paper"],
+  ])("is begun where the first was %s", async (_, how: { refuses?: number; code?: string; fails?: string }, why) => {
+    const world = await openFakeShow({
+      refuses: (_, body) => (how.refuses !== undefined && isFirst(body) ? apiError(how.refuses, how.code!) : null),
+      fails: (_, body) =>
+        how.fails !== undefined && body.includes('"a"') ? { code: how.fails, retryable: false } : null,
+    });
+    const result = await ran(world, either());
+    expect(result.status).toBe("succeeded");
+    expect(steps(result)["face/2/b"]).toBe("succeeded: null");
+    expect(steps(result)["face/pick"]).toBe(`succeeded: took face/2: face/1 was out (face/1/a: ${why})`);
+    expect(result.report.cost).toBe("0.10");
+  });
+
+  test("is never begun while the answer for the first is unknown", async () => {
+    const lost = (model: string) =>
+      new UnknownOutcomeError({ model, idempotencyKey: "k", cause: new TypeError("socket hang up") });
+    const world = await openFakeShow({ refuses: (model, body) => (isFirst(body) ? lost(model) : null) });
+    const result = await ran(world, either());
+    expect(result.status).toBe("paused");
+    expect(steps(result)["face/2/b"]).toBe("waiting: null");
+    expect(world.paidService.jobs.size).toBe(0);
+  });
+
+  test("is not begun where the first failed and was charged", async () => {
+    const world = await openFakeShow({
+      fails: (_, body) => (body.includes('"a"') ? { code: "INTERNAL", retryable: false } : null),
+      shows: ({ error }) => (error === null ? {} : { costMicros: 100_000 }),
+    });
+    const result = await ran(world, either());
+    expect(result.status).toBe("failed");
+    expect(steps(result)["face/2/b"]).toBe("skipped: not begun by itself: face/1/a failed and cost 0.10 USD");
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
+  test("waits for the bill of the first, and asks for a person where none comes", async () => {
+    let bill: number | null = null;
+    const world = await openFakeShow({
+      fails: (_, body) => (body.includes('"a"') ? { code: "INTERNAL", retryable: false } : null),
+      shows: ({ error }) => (error === null ? {} : { costMicros: bill }),
+    });
+    const result = await ran(world, either());
+    expect(result.status).toBe("paused");
+    expect(result.report.message).toContain("face/1/a failed, and whether it was charged is not known yet");
+    expect(world.paidService.jobs.size).toBe(1);
+    bill = 0;
+    const resumed = await during(world.clock, (await world.show.resume("x")).result());
+    expect(resumed.status).toBe("succeeded");
+    expect(steps(resumed)["face/2/b"]).toBe("succeeded: null");
+  });
+
+  test("waits for the bill of the first where its own condition holds, too", async () => {
+    const world = await openFakeShow({
+      fails: (_, body) => (/"prompt":"[ax]"/.test(body) ? { code: "INTERNAL", retryable: false } : null),
+      shows: ({ error }) => (error === null ? {} : { costMicros: null }),
+    });
+    const conditional = pipeline("conditional", {
+      input: nothing,
+      build: ({ firstOf, job }) => {
+        const x = job("x", models.image, { prompt: "x" }, { onFailure: "continue" });
+        return {
+          face: firstOf("face", [
+            (b) => b.job("a", models.image, { prompt: "a" }),
+            (b) => b.job("b", models.image, { prompt: "b" }, { when: failed(x) }),
+          ]),
+        };
+      },
+    });
+    const result = await ran(world, conditional);
+    expect(result.status).toBe("paused");
+    expect(steps(result)).toMatchObject({ x: expect.stringMatching(/^failed/), "face/2/b": "waiting: null" });
+    expect(world.paidService.jobs.size).toBe(2);
+  });
+
+  test("waits for the bill of what was made before a task failed, and is not begun where it was charged", async () => {
+    let bill: number | null = null;
+    const world = await openFakeShow({ shows: () => ({ costMicros: bill }) });
+    const checked = pipeline("checked", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) =>
+            b.task("check", { face: b.job("a", models.image, { prompt: "a" }) }, (): string => {
+              throw new Error("not good enough");
+            }),
+          (b) => b.task("own", {}, () => "drawn here"),
+        ]),
+      }),
+    });
+    const result = await ran(world, checked);
+    expect(result.status).toBe("paused");
+    expect(result.report.message).toContain("face/1/a");
+    expect(world.paidService.jobs.size).toBe(1);
+    bill = 100_000;
+    const resumed = await during(world.clock, (await world.show.resume("x", { pipeline: checked })).result());
+    expect(resumed.status).toBe("failed");
+    expect(steps(resumed)["face/2/own"]).toContain("not begun by itself: face/1/check failed here");
+    expect(world.paidService.jobs.size).toBe(1);
+  });
+
+  test("is begun after moderation where its author says so", async () => {
+    const refuses = (_: string, body: unknown) => (isFirst(body) ? apiError(422, "MODERATION_FAILED") : null);
+    const strict = await ran(await openFakeShow({ refuses }), either());
+    expect(strict.status).toBe("failed");
+    expect(steps(strict)["face/2/b"]).toBe("skipped: not begun by itself: face/1/a was refused by moderation");
+    const lenient = await ran(await openFakeShow({ refuses }), either({ onModerated: "next" }));
+    expect(lenient.status).toBe("succeeded");
+    expect(steps(lenient)["face/pick"]).toContain("refused by moderation");
+  });
+});
+
+test("what a second choice made up for is not made again with what failed", async () => {
+  let isOut = true;
+  const of = pipeline("made-up-for", {
+    input: nothing,
+    build: ({ firstOf, job }) => ({
+      face: firstOf("face", [
+        (b) => b.job("a", models.image, { prompt: "a" }),
+        (b) => b.job("b", models.image, { prompt: "b" }),
+      ]),
+      other: job("other", models.image, { prompt: "a" }),
+    }),
+  });
+  const world = await openFakeShow({ refuses: (_, body) => (isOut && isFirst(body) ? apiError(400, "NO") : null) });
+  expect((await ran(world, of)).status).toBe("partial");
+  isOut = false;
+  const resumed = await during(world.clock, (await world.show.resume("x", { rerunFailed: true })).result());
+  expect(resumed.status).toBe("succeeded");
+  expect(steps(resumed)).toMatchObject({ other: "succeeded: null", "face/2/b": "succeeded: null" });
+  expect(steps(resumed)["face/1/a"]).toContain("failed");
+  expect(world.paidService.jobs.size).toBe(2);
+});
+
+describe("a plan with second choices", () => {
+  const film = { prompt: "x", aspect_ratio: "1:1", duration_ms: 3000 } as const;
+  const prices: Readonly<Record<string, number>> = { "image-1": 100_000, "video-1": 900_000 };
+  const priceMicros = (model: string) => prices[model] ?? 0;
+  const quoted = async (of: Pipeline) => (await openFakeShow({ priceMicros })).show.quote(of, {});
+
+  test("costs the dearest way through them, which is not their sum", async () => {
+    const quote = await quoted(either());
+    expect(quote.totalMicros).toEqual({ min: 100_000, max: 100_000 });
+    const second = quote.prices.find(({ step }) => step === "face/2/b");
+    expect(second).toMatchObject({ insteadOf: "face/1", costMicros: 100_000 });
+    const chained = pipeline("chained", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        film: firstOf("film", [
+          (b) => b.job("film", models.video, { ...film, start_image: b.job("still", models.image, { prompt: "x" }) }),
+          (b) => b.job("film", models.video, film),
+        ]),
+      }),
+    });
+    // The still, and then the second film.
+    expect((await quoted(chained)).totalMicros).toEqual({ min: 900_000, max: 1_000_000 });
+    const rescued = pipeline("rescued", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        still: firstOf("still", [
+          (b) => {
+            const still = b.job("still", models.image, { prompt: "x" });
+            b.job("rescue", models.video, film, { when: failed(still) });
+            return still;
+          },
+          (b) => b.job("big", models.image, { prompt: "y", images: [b.job("still", models.image, { prompt: "x" })] }),
+        ]),
+      }),
+    });
+    // The first still fails, and the film that is made then is paid for as well as both of the second stills.
+    expect((await quoted(rescued)).totalMicros).toMatchObject({ max: 1_100_000 });
+  });
+
+  test("says which option is out already, and runs without it", async () => {
+    const of = pipeline("out", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) => b.job("a", "image-9", { prompt: "a" }),
+          (b) => b.job("b", models.image, { prompt: "b" }),
+        ]),
+      }),
+    });
+    const world = await openFakeShow();
+    const quote = await world.show.quote(of, {});
+    expect(quote.problems).toEqual([]);
+    expect(quote.warnings).toMatchObject([{ code: "option-out", step: "face/1" }]);
+    expect(quote.warnings[0]!.message).toContain("is out: the service has no model image-9");
+    const result = await ran(world, of);
+    expect(Object.keys(steps(result))).toEqual(["face/2/b", "face/pick"]);
+    expect(steps(result)["face/pick"]).toContain("took face/2: face/1 was out (the service has no model image-9");
+  });
+
+  test("tells what rules out each option, once, where none of them can be made", async () => {
+    const of = pipeline("none", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) => b.job("a", "image-8", { prompt: "a" }),
+          (b) => b.job("b", models.image, { prompt: 7 } as never),
+          (b) => {
+            b.job("c", "image-9", { prompt: "c" });
+            return b.job("d", "image-9", { prompt: "d" });
+          },
+        ]),
+      }),
+    });
+    const { problems } = await quoted(of);
+    expect(problems.map(({ code, step }) => `${code} ${step}`)).toEqual([
+      "unknown-model face/1/a",
+      "type face/2/b",
+      "unknown-model face/3/c",
+      "unknown-model face/3/d",
+    ]);
+  });
+
+  test("is refused where the last option cannot be made", async () => {
+    const of = pipeline("last", {
+      input: nothing,
+      build: ({ firstOf }) => ({
+        face: firstOf("face", [
+          (b) => b.job("a", models.image, { prompt: "a" }),
+          (b) => b.job("b", "image-9", { prompt: "b" }),
+        ]),
+      }),
+    });
+    const { problems } = await quoted(of);
+    expect(problems).toMatchObject([{ code: "unknown-model", step: "face/2/b" }]);
+  });
+
+  test.each([
+    [
+      "steps outside",
+      (_: StepMethods, job: StepMethods["job"]) => job("a", models.image, { prompt: "a" }),
+      "adds steps outside",
+    ],
+    ["no handle", () => ({}) as never, "must return the handle"],
+    [
+      "a list",
+      (b: StepMethods) => b.job("a", models.image, { prompt: "a" }).outputs() as never,
+      "must return the handle",
+    ],
+  ])("refuses an option with %s", async (_, option: (b: StepMethods, job: StepMethods["job"]) => Handle, said) => {
+    const of = pipeline("bad", {
+      input: nothing,
+      build: ({ firstOf, job }) => ({
+        face: firstOf("face", [(b) => option(b, job) as never, (b) => b.job("b", models.image, { prompt: "b" })]),
+      }),
+    });
+    const { problems } = await quoted(of);
+    expect(problems.map(({ code, step, message }) => `${code} ${step}: ${message}`)).toContainEqual(
+      expect.stringContaining(`bad-option face/1: ${said}`),
+    );
+  });
+
+  test("keeps what is inside of an option to itself", async () => {
+    const of = pipeline("leak", {
+      input: nothing,
+      build({ firstOf, job }) {
+        let inside: Handle<"image", "single"> | null = null;
+        const face = firstOf("face", [
+          (b) => (inside = b.job("a", models.image, { prompt: "a" })),
+          (b) => b.job("b", models.image, { prompt: "b" }),
+        ]);
+        return { face, again: job("again", models.image, { prompt: "again", images: [inside!] }) };
+      },
+    });
+    expect((await quoted(of)).problems).toMatchObject([{ code: "foreign-handle", step: "again" }]);
+  });
+});
+
+test("an option gives way once the service was away for longer than its choice waits", async () => {
+  const of = pipeline("away", {
+    input: nothing,
+    build: ({ firstOf }) => ({
+      told: firstOf(
+        "told",
+        [
+          (b) => b.task("kept", { face: b.job("a", models.image, { prompt: "a" }) }, () => "drawn there"),
+          (b) => b.task("own", {}, () => "drawn here"),
+        ],
+        { awayMs: 60_000 },
+      ),
+    }),
+  });
+  let isAway = false;
+  const world = await openFakeShow({
+    refuses: () => (isAway ? new ConnectionError("nobody is there", { sent: false }) : null),
+  });
+  isAway = true;
+  const options = { id: "x", outDir: world.outDir, giveUpAfterMs: 600_000 };
+  const result = await during(world.clock, (await world.show.run(of, {}, options)).result(), 5_000);
+  expect(result.status).toBe("succeeded");
+  expect(steps(result)["told/1/a"]).toMatch(/^failed: the service was away for 1 min/);
+  expect(steps(result)["told/2/own"]).toBe("succeeded: null");
+  expect(world.paidService.jobs.size).toBe(0);
+});

@@ -1,0 +1,364 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { JournalNewerVersionError } from "../../../src/core/journal/errors.ts";
+import { retireHolder, thisHolder } from "../../../src/core/journal/host.ts";
+import type { LeaseHolder } from "../../../src/core/journal/store.ts";
+import { FoldedRun } from "../../../src/core/run/view/run-history.ts";
+import { openShowrunner, pipeline } from "../../../src/index.ts";
+import type { LocalWork, Pipeline, Slice } from "../../../src/internal.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { mortalProcess } from "../../support/mortal-process.ts";
+import { isFull } from "../../support/sample.ts";
+
+const chain = pipeline("chain", {
+  input: z.object({}),
+  build({ job }) {
+    const look = job("look", models.image, { prompt: "look" });
+    const scenes = ["one", "two"].map((name) => job(name, models.image, { prompt: name, images: [look] }));
+    return { scenes };
+  },
+});
+
+const gated = pipeline("gated", {
+  input: z.object({}),
+  build({ job, approve }) {
+    const draft = job("draft", models.image, { prompt: "draft" });
+    return { final: job("final", models.image, { prompt: "final", images: [approve("gate", draft)] }) };
+  },
+});
+
+const counted = (calls: string[]) =>
+  pipeline("counted", {
+    input: z.object({}),
+    build({ task, job }) {
+      const words = task("words", {}, () => {
+        calls.push("words");
+        return "a boat";
+      });
+      return { image: job("image", models.image, { prompt: words }) };
+    },
+  });
+
+const fake = async (options: Parameters<typeof openFakeShow>[0] = {}) => {
+  const world = await openFakeShow(options);
+  world.paidService.now = () => world.clock.now();
+  return world;
+};
+
+const begin = ({ show, outDir }: FakeShow, what: Pipeline) => show.start(what, {}, { id: "x", outDir });
+
+/** An engine that wakes the run whenever it is due; how often it did. */
+async function runOut(
+  world: FakeShow,
+  more: Parameters<FakeShow["show"]["engine"]["slice"]>[1] = {},
+): Promise<Slice[]> {
+  const slices: Slice[] = [];
+  for (;;) {
+    const slice = await during(world.clock, world.show.engine.slice("x", more));
+    slices.push(slice);
+    if (slice.wakeAt === null) return slices;
+    expect(slices.length).toBeLessThan(100);
+    await world.clock.advance(Math.max(0, slice.wakeAt - world.clock.now()));
+  }
+}
+
+/** The same with time that stands still during a slice. */
+async function wakeUntilOver({ show, clock }: FakeShow): Promise<void> {
+  for (;;) {
+    const { wakeAt } = await show.engine.slice("x");
+    if (wakeAt === null) return;
+    await clock.advance(Math.max(0, wakeAt - clock.now()));
+  }
+}
+
+/** One slice in a process of its own, which may die at a boundary. */
+async function mortalSlice(world: FakeShow, dieAt: number): Promise<void> {
+  const { show, live } = await mortalProcess(world, dieAt);
+  await live(show.engine.slice("x"));
+}
+
+describe("A run that is driven in slices", () => {
+  test("is parked while a job renders: no lease, and nothing is read before it is due", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    const first = await world.show.engine.slice("x");
+    expect(first.status).toBe("running");
+    expect(first.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(3_000);
+    const row = await world.journal.run("x");
+    expect(row).toMatchObject({ lease: null, wakeAt: first.wakeAt, status: "running" });
+    for (let wakes = 0; wakes < 5; wakes++)
+      expect(await world.show.engine.slice("x")).toMatchObject({ wakeAt: first.wakeAt });
+    expect(await world.journal.run("x")).toEqual(row);
+    expect(world.paidService.polls).toBe(0);
+    await world.clock.advance(first.wakeAt! - world.clock.now());
+    const second = await world.show.engine.slice("x");
+    expect(world.paidService.polls).toBe(1);
+    expect(second.wakeAt! - world.clock.now()).toBeGreaterThanOrEqual(5_000);
+    expect((await world.show.show("x")).status).toBe("running");
+  });
+
+  test("polls a job at once when a webhook hints at it", async () => {
+    const world = await fake({ rendersMs: 1_000 });
+    await begin(world, chain);
+    await world.show.engine.slice("x");
+    await world.clock.advance(1_500);
+    await world.journal.send("x", { type: "hint", step: "look", attempt: 1 }, world.clock.now());
+    expect(
+      await world.journal.dueRuns({
+        account: (await world.journal.run("x"))!.account,
+        at: world.clock.now(),
+        limit: 1,
+      }),
+    ).toEqual(["x"]);
+    await world.show.engine.slice("x");
+    expect(world.paidService.polls).toBe(1);
+    expect(world.paidService.jobs.size).toBe(3);
+  });
+
+  test("tells a process that keeps the run of a webhook that came to another one", async () => {
+    const { paidService, journal, clock, mediaDir, outDir } = await fake();
+    const told: string[] = [];
+    const client = { ...paidService.client(), notify: (jobId: string) => void told.push(jobId) };
+    const show = await openShowrunner({ client, journal, clock, mediaDir, notify: false });
+    const other = await openShowrunner({ client: paidService.client(), journal, clock, mediaDir, notify: false });
+    const result = (await show.run(chain, {}, { id: "x", outDir })).result();
+    while (paidService.jobs.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    const [jobId] = paidService.jobs.keys();
+    const early = async () => (await other.engine.hint({ id: "d", jobId: jobId! })).outcome === "early";
+    while (await early()) await new Promise((resolve) => setImmediate(resolve));
+    await during(clock, result);
+    expect(told).toEqual([jobId]);
+    await show.close();
+    await other.close();
+  });
+
+  test("rests at a decision, and goes on with the next slice after it", async () => {
+    const world = await fake();
+    await begin(world, gated);
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused", wakeAt: null });
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused" });
+    await world.show.approve("x", "gate");
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded", wakeAt: null });
+    expect(world.paidService.submits).toBe(2);
+  });
+
+  test("stays stopped once a stop was read, and goes on when a person resumes it", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    await world.show.engine.slice("x");
+    await world.show.stop("x");
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "paused" });
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "paused", wakeAt: null });
+    await world.show.engine.slice("x", { resume: {} });
+    expect((await runOut(world)).at(-1)).toMatchObject({ status: "succeeded" });
+    expect(world.paidService.submits).toBe(3);
+  });
+
+  test("whose local work is delegated is parked until that tells what came of it; a second answer changes nothing", async () => {
+    const world = await fake();
+    const calls: string[] = [];
+    const code = counted(calls);
+    await begin(world, code);
+    const works: LocalWork[] = [];
+    const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
+    const parked = await world.show.engine.slice("x", how);
+    expect(calls).toEqual([]);
+    expect(works).toHaveLength(1);
+    expect(parked.wakeAt! - world.clock.now()).toBeGreaterThan(60_000);
+    const [work] = works;
+    expect(JSON.parse(JSON.stringify(work))).toEqual(work);
+    await world.show.engine.work(work!, how);
+    await world.show.engine.work(work!, how);
+    expect(calls).toEqual(["words", "words"]);
+    expect((await runOut(world, how)).at(-1)).toMatchObject({ status: "succeeded" });
+    await world.show.engine.work(work!, how);
+    expect(calls).toHaveLength(2);
+    expect(works).toHaveLength(1);
+    expect(world.paidService.submits).toBe(1);
+    expect((await world.journal.read("x")).filter(({ event }) => event.type === "task.completed")).toHaveLength(1);
+  });
+
+  test("goes on although its delegated work was performed before the engine said that it has it", async () => {
+    const world = await fake();
+    const code = counted([]);
+    await begin(world, code);
+    const findPipeline = async () => code;
+    const delegate = async (work: LocalWork) => {
+      await world.show.engine.work(work, { findPipeline });
+      // The driver looks into its inbox meanwhile.
+      await world.clock.advance(2_500);
+    };
+    const slice = await during(world.clock, world.show.engine.slice("x", { findPipeline, delegate }));
+    expect(slice.wakeAt! - world.clock.now()).toBeLessThan(60_000);
+    expect((await runOut(world, { findPipeline, delegate })).at(-1)).toMatchObject({ status: "succeeded" });
+  });
+
+  test("whose delegated work died with its process is looked at anew, and asks for it at once", async () => {
+    const world = await fake();
+    const code = counted([]);
+    const works: LocalWork[] = [];
+    const how = {
+      findPipeline: async () => code,
+      delegate: async (work: LocalWork) => void works.push(work),
+      worksHere: true,
+    };
+    await begin(world, code);
+    const slice = await during(world.clock, world.show.engine.slice("x", how));
+    expect(slice.wakeAt! - world.clock.now()).toBeGreaterThan(600_000);
+    await during(world.clock, world.show.engine.slice("x", { ...how, anew: true }));
+    expect(works.length).toBe(1);
+
+    const request = { at: world.clock.now(), ttlMs: 1_000, isDead: () => false };
+    const taken = await world.journal.takeLease("x", thisHolder("test"), request);
+    if (!taken.acquired) throw new Error("the run is at rest");
+    retireHolder((taken.memo as unknown as { readonly worker: LeaseHolder }).worker);
+    const { wakeAt: at, status } = (await world.journal.run("x"))!;
+    const { lease, event, memo } = taken;
+    const parked = { lease, afterSeq: event.seq, at: world.clock.now(), events: [], status, park: true };
+    await world.journal.commit({ ...parked, wake: { at, memo } });
+    await during(world.clock, world.show.engine.slice("x", { ...how, anew: true }));
+    expect(works.length).toBe(2);
+  });
+
+  test("whose delegated work is lost asks for it again", async () => {
+    const world = await fake();
+    const code = counted([]);
+    await begin(world, code);
+    const works: LocalWork[] = [];
+    const how = { findPipeline: async () => code, delegate: async (work: LocalWork) => void works.push(work) };
+    const { wakeAt } = await world.show.engine.slice("x", how);
+    await world.clock.advance(wakeAt! - world.clock.now());
+    await world.show.engine.slice("x", how);
+    expect(works).toHaveLength(2);
+    expect(works[1]).toEqual(works[0]);
+  });
+
+  test("learns how long its jobs take, and counts the time in which it was parked as driven", async () => {
+    const world = await fake({ rendersMs: 60_000 });
+    await begin(world, chain);
+    await wakeUntilOver(world);
+    const took = (await world.journal.results({ runId: "x" })).map((result) => result.tookMs ?? 0);
+    expect(took).toHaveLength(3);
+    // It is noticed with the poll after it.
+    for (const ms of took) expect(ms / 60_000).toSatisfy((ratio: number) => ratio >= 1 && ratio < 1.2);
+    const { view, history } = FoldedRun.of(await world.journal.read("x"));
+    expect(history.incidents(view!.state)).toEqual([]);
+    expect((await world.show.show("x")).took_ms).toBeGreaterThanOrEqual(120_000);
+  });
+
+  test("does not learn from a job that nobody looked at for a while", async () => {
+    const world = await fake({ rendersMs: 60_000 });
+    await begin(world, chain);
+    await world.show.engine.slice("x");
+    await world.clock.advance(3_600_000);
+    await wakeUntilOver(world);
+    const took = (await world.journal.results({ runId: "x" })).map(({ step, tookMs }) => [step, tookMs !== undefined]);
+    expect(Object.fromEntries(took)).toEqual({ look: false, one: true, two: true });
+  });
+
+  test("looks at the wallet when it waits for funds, writes nothing meanwhile, and goes on once they are there", async () => {
+    const world = await fake({ balanceMicros: 0 });
+    const { show, clock, paidService, journal, outDir } = world;
+    await show.start(chain, {}, { id: "x", outDir, startAnyway: true });
+    const slice = (waitForFundsMs: number) => during(clock, show.engine.slice("x", { waitForFundsMs }));
+    const paused = await slice(60_000);
+    expect(paused).toMatchObject({ status: "paused", driven: { pause: "funds" } });
+    const row = await journal.run("x");
+    await clock.advance(paused.wakeAt! - clock.now());
+    expect(await slice(0)).toMatchObject({ wakeAt: null, driven: null });
+    expect((await slice(60_000)).wakeAt).toBe(clock.now() + 10_000);
+    expect(await journal.run("x")).toEqual(row);
+    paidService.balanceMicros = 1_000_000_000;
+    expect((await slice(60_000)).status).toBe("running");
+    expect((await runOut(world)).at(-1)?.status).toBe("succeeded");
+  });
+
+  test("is left to others, with a plain message, by a process that has not its code", async () => {
+    const world = await fake();
+    const calls: string[] = [];
+    await begin(world, counted(calls));
+    const left = await world.show.engine.slice("x", { findPipeline: async () => null });
+    expect(left).toMatchObject({ status: "left", message: expect.stringContaining("words") });
+    // Nor does it hand the work to others like it.
+    const delegate = async () => expect.unreachable();
+    expect(await world.show.engine.slice("x", { findPipeline: async () => null, delegate })).toMatchObject(left);
+    expect(left.wakeAt).toBeGreaterThan(world.clock.now());
+    expect((await world.journal.run("x"))!.lease).toBeNull();
+    expect((await runOut(world, { findPipeline: async () => counted(calls) })).at(-1)).toMatchObject({
+      status: "succeeded",
+    });
+    expect(calls).toEqual(["words"]);
+  });
+
+  test("that a newer program went on with is left to it: the lease is given back at once", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    await world.show.engine.slice("x");
+    const newer = await openShowrunner({
+      ...{ client: world.paidService.client(), journal: world.journal, mediaDir: world.mediaDir },
+      ...{ clock: world.clock, notify: false },
+    });
+    await world.clock.advance(10_000);
+    await newer.engine.slice("x");
+    await world.clock.advance(10_000);
+    const { read } = world.journal;
+    world.journal.read = () => Promise.reject(new JournalNewerVersionError("x", "Event 9 has version 99."));
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "left", message: "Event 9 has version 99." });
+    expect((await world.journal.run("x"))!.lease).toBeNull();
+    world.journal.read = read;
+    expect((await newer.engine.slice("x")).status).toBe("succeeded");
+    await newer.close();
+  });
+
+  test("is told busy while another process drives it, which is left alone", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    const handle = await world.show.resume("x");
+    await world.clock.advance(100);
+    expect(await world.show.engine.slice("x")).toMatchObject({ status: "busy" });
+    await handle.stop();
+  });
+
+  test("gives other runs their turn once it has lasted long enough, and is due at once", async () => {
+    const world = await fake();
+    await begin(world, chain);
+    const end = new AbortController();
+    end.abort();
+    const slice = await world.show.engine.slice("x", { signal: end.signal });
+    expect(slice.wakeAt).toBeLessThanOrEqual(world.clock.now());
+    expect((await runOut(world, { signal: end.signal })).at(-1)).toMatchObject({ status: "succeeded" });
+    expect(world.paidService.submits).toBe(3);
+  });
+
+  test("comes to the same end as a run that is driven hot, with the same submits, whichever wakes come and whenever a slice dies", async () => {
+    const hot = await fake();
+    const handle = await during(hot.clock, hot.show.run(chain, {}, { id: "x", outDir: hot.outDir }));
+    const wanted = (await during(hot.clock, handle.result())).report;
+    const wake = fc.record({
+      afterMs: fc.constantFrom(0, 1, 500, 3_000, 20_000),
+      dieAt: fc.option(fc.nat(12), { freq: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(wake, { maxLength: 8 }), async (wakes) => {
+        const world = await fake();
+        await begin(world, chain);
+        for (const { afterMs, dieAt } of wakes) {
+          await world.clock.advance(afterMs);
+          await mortalSlice(world, dieAt ?? Number.POSITIVE_INFINITY);
+        }
+        await runOut(world);
+        const { status, cost, steps } = await world.show.show("x");
+        expect({ status, cost, paths: steps.map(({ path }) => path) }).toEqual({
+          status: wanted.status,
+          cost: wanted.cost,
+          paths: wanted.steps.map(({ path }) => path),
+        });
+        const bodies = (one: FakeShow) => [...one.paidService.jobs.values()].map(({ body }) => body).toSorted();
+        expect(bodies(world)).toEqual(bodies(hot));
+      }),
+      { numRuns: isFull ? 200 : 10 },
+    );
+  }, 300_000);
+});

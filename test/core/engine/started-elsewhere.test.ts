@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { createMemoryJournal, type JournalStore, pipeline } from "../../../src/index.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const one = pipeline("one", {
+  input: z.object({}),
+  build: ({ job }) => ({ face: job("face", models.image, { prompt: "grey" }) }),
+});
+
+test("A run that a worker takes before the process that wrote it down is followed, and its result is the same", async () => {
+  const inner = createMemoryJournal();
+  const worker = await openFakeShow({ journal: inner });
+  const works: Promise<unknown>[] = [];
+  const journal: JournalStore = new Proxy(inner, {
+    get(store, name) {
+      const own = Reflect.get(store, name) as unknown;
+      if (typeof own !== "function") return own;
+      return async (...args: readonly unknown[]) => {
+        const said: unknown = await Reflect.apply(own, store, args);
+        if (name !== "createRun") return said;
+        const taken = await worker.show.resume("x");
+        works.push(during(worker.clock, taken.result()));
+        for await (const update of taken.events()) if ("event" in update) break;
+        return said;
+      };
+    },
+  });
+  const { show, clock, outDir } = await openFakeShow({ journal, paidService: worker.paidService });
+  const handle = await during(clock, show.run(one, {}, { id: "x", outDir }));
+  const done = await during(clock, handle.result());
+  await Promise.all(works);
+  expect([done.status, worker.paidService.submits]).toEqual(["succeeded", 1]);
+});

@@ -1,0 +1,77 @@
+import { readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import type { Client } from "../../../src/core/api/index.ts";
+import { pipeline, type RunHandle } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const two = pipeline("two", {
+  input: z.object({}),
+  build({ job }) {
+    const one = job("one", models.image, { prompt: "one" });
+    return { one, two: job("two", models.image, { prompt: "two", images: [one] }) };
+  },
+});
+
+/** Copies of whole media, none that is being fetched. */
+function removeCopiesIn(folder: string): void {
+  for (const name of readdirSync(folder, { recursive: true }).map(String)) {
+    const path = join(folder, name);
+    if (!name.startsWith("tmp") && statSync(path).isFile()) rmSync(path);
+  }
+}
+
+test("A stop while a lost copy is fetched again for its named file is obeyed, and the next resume places it", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
+  const downloads: string[] = [];
+  let asked = 0;
+  let isStopped = false;
+  let isWritten = false;
+  const started = Promise.withResolvers<RunHandle>();
+  paidService.client = () =>
+    ({
+      ...client,
+      async download(source: { readonly jobId: string }, path: string, options: { readonly signal: AbortSignal }) {
+        asked++;
+        options.signal.throwIfAborted();
+        const isAgain = downloads.includes(source.jobId);
+        downloads.push(source.jobId);
+        if (isAgain && !isStopped) {
+          isStopped = true;
+          // How far the run has come when its handle is there is a matter of moments.
+          const run = await started.promise;
+          const aborted = new Promise((resolve) => options.signal.addEventListener("abort", resolve));
+          void run.stop();
+          await aborted;
+          // It ends only once the stop is in the journal.
+          while (!isWritten) await new Promise(setImmediate);
+          options.signal.throwIfAborted();
+        }
+        return client.download(source as never, path, options);
+      },
+    }) as unknown as Client;
+  const world = await openFakeShow({ paidService });
+  const { show, clock, outDir, journal } = world;
+  const commit = journal.commit.bind(journal);
+  let copies = 0;
+  journal.commit = async (one) => {
+    copies += one.events.filter(({ type }) => type === "output.downloaded").length;
+    if (copies === 2) removeCopiesIn(world.mediaDir);
+    if (copies === 2) copies = 0;
+    const committed = await commit(one);
+    isWritten ||= one.events.some(({ type }) => type === "run.paused");
+    return committed;
+  };
+  const run = await during(clock, show.run(two, {}, { id: "x", outDir }));
+  started.resolve(run);
+  expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
+  expect(asked).toBe(3);
+  const resumed = await during(clock, show.resume("x"));
+  expect(await during(clock, resumed.result())).toMatchObject({ status: "succeeded", report: { cost: "0.20" } });
+  expect(readdirSync(outDir).sort()).toEqual(["one.png", "one.png.json", "two.png", "two.png.json"]);
+});

@@ -1,0 +1,139 @@
+import { readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
+import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
+import { MockProvider } from "../../support/mock-models.ts";
+import { settle } from "../../support/simulated-clock.ts";
+import { TINY_MP4 } from "../../support/tiny-media.ts";
+
+/** Raw samples have no header that says what they are. */
+const PCM = new Uint8Array(48_000).map((_, index) => (index * 37) & 255);
+
+function asking(build: (provider: MockProvider) => object, kind: "speech" | "video", more = {}): Pipeline {
+  const model = build(new MockProvider());
+  const input = kind === "speech" ? { text: "The boat leaves.", outputFormat: "pcm" } : { prompt: "a red boat" };
+  return pipeline("asking", {
+    input: z.object({}),
+    build: ({ generate }) => {
+      const made = generate("made", model as never, { ...input, ...more } as never, { maxCost: "0.50" });
+      return { made: "n" in more ? (made as unknown as { outputs(): never }).outputs() : made };
+    },
+  });
+}
+
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
+  return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result());
+}
+
+/** The bytes are where the reason says, also after a `gc` hours later. */
+async function expectKept(world: FakeShow, result: RunResult, made = PCM): Promise<void> {
+  const [, sha256] = /in the media folder as ([0-9a-f]{64})/.exec(JSON.stringify(result.report.steps[0])) ?? [];
+  for (const name of await readdir(world.mediaDir, { recursive: true })) await utimes(join(world.mediaDir, name), 1, 1);
+  expect((await world.show.gc()).media.count).toBe(0);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await world.show.media.read(sha256!)) chunks.push(chunk);
+  expect(Buffer.concat(chunks)).toEqual(Buffer.from(made));
+}
+
+test("what was paid for and is of no known format is kept, and the reason says where", async () => {
+  const world = await openFakeShow();
+  const answer = { audio: PCM, warnings: [], response: {} };
+  const result = await ran(
+    world,
+    asking((provider) => ({ ...provider.speech(), doGenerate: async () => answer }), "speech"),
+  );
+  expect(result).toMatchObject({ status: "failed", report: { cost: "0.50", held: "0.00" } });
+  await expectKept(world, result);
+});
+
+test("so is that of an operation, which is then left to a person", async () => {
+  const world = await openFakeShow();
+  const answer = { status: "completed", videos: [{ type: "binary", data: PCM, mediaType: "video/mp4" }], response: {} };
+  const result = await ran(
+    world,
+    asking((provider) => ({ ...provider.startingVideo(), doStatus: async () => answer }), "video"),
+  );
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  await expectKept(world, result);
+});
+
+const AWAY = "http://127.0.0.1:9";
+const FILMS = [
+  { type: "url", url: `${AWAY}/first.mp4`, mediaType: "video/mp4" },
+  { type: "binary", data: new Uint8Array(TINY_MP4), mediaType: "video/mp4" },
+];
+
+function films(provider: MockProvider, repeatable?: true) {
+  const options = { maxCost: "0.50", ...(repeatable && { repeatable }) };
+  const answer = { videos: FILMS, warnings: [], response: {} };
+  const model = { ...provider.video(), maxVideosPerCall: 2, doGenerate: async () => answer };
+  return pipeline("films", {
+    input: z.object({}),
+    build: ({ generate }) => {
+      const made = generate("made", model as never, { prompt: "a red boat", n: 2 } as never, options as never);
+      return { made: (made as unknown as { outputs(): never }).outputs() };
+    },
+  });
+}
+
+test("what came of an answer of which something cannot be fetched is kept, and a person is told that it was made", async () => {
+  const world = await openFakeShow({ inside: [AWAY] });
+  const result = await ran(world, films(new MockProvider()));
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  expect(result.report.steps[0]!.reason).toMatch(
+    /^sent once to mock .*, and it was made: .*first\.mp4 could not be fetched/,
+  );
+  await expectKept(world, result, new Uint8Array(TINY_MP4));
+});
+
+test("so it is where the request is sent again", async () => {
+  const world = await openFakeShow({ inside: [AWAY] });
+  const result = await ran(world, films(new MockProvider(), true));
+  expect(result).toMatchObject({ status: "failed", report: { cost: "1.50", held: "0.00" } });
+  await expectKept(world, result, new Uint8Array(TINY_MP4));
+});
+
+test("so it is of an operation", async () => {
+  const world = await openFakeShow({ inside: [AWAY] });
+  const answer = { status: "completed", videos: FILMS, response: {} };
+  const result = await ran(
+    world,
+    asking(
+      (provider) => ({ ...provider.startingVideo(), maxVideosPerCall: 2, doStatus: async () => answer }),
+      "video",
+      { n: 2 },
+    ),
+  );
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "unresolved" }, report: { held: "0.50" } });
+  await expectKept(world, result, new Uint8Array(TINY_MP4));
+});
+
+test("a media folder that is not there for a while is waited for with what was made, whatever its error", async () => {
+  const world = await openFakeShow();
+  const { clock, mediaDir } = world;
+  const provider = new MockProvider();
+  const model = provider.image();
+  const broken = async (options: Parameters<typeof model.doGenerate>[0]) => {
+    const answer = await model.doGenerate(options);
+    await rename(mediaDir, `${mediaDir}.away`);
+    await writeFile(mediaDir, "");
+    return answer;
+  };
+  const of = pipeline("picture", {
+    input: z.object({}),
+    build: ({ generate }) => ({
+      made: generate("made", { ...model, doGenerate: broken }, { prompt: "a red boat" }, { maxCost: "0.05" }),
+    }),
+  });
+  const { show, outDir } = world;
+  const run = await show.run(of, {}, { id: "x", outDir });
+  const ended = run.result();
+  await settle();
+  await clock.advance(60_000);
+  await rm(mediaDir);
+  await rename(`${mediaDir}.away`, mediaDir);
+  expect(await during(clock, ended)).toMatchObject({ status: "succeeded", report: { cost: "0.05" } });
+  expect(provider.requests).toHaveLength(1);
+});

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
+import { pipeline } from "../../../src/index.ts";
+import { builtInCatalog } from "../../support/built-in-catalog.ts";
+import { apiError, FakePaidService } from "../../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../../support/fake-showrunner.ts";
+
+const dayMs = 24 * 3_600_000;
+const one = pipeline("one", {
+  input: z.object({}),
+  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+});
+
+function unanswered(): UnknownOutcomeError {
+  const cause = new ConnectionError("the connection broke", { sent: true });
+  return new UnknownOutcomeError({ model: "image-1", idempotencyKey: "k", cause });
+}
+
+test("An unanswered submit is sent again under its key for a day, and then never: a person finds its job", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
+  let answers = false;
+  const keys: string[] = [];
+  // The service accepts it every time; its answer gets lost.
+  const submit: typeof client.submit = async (request, options) => {
+    keys.push(request.idempotencyKey ?? "");
+    const ack = await client.submit(request, options);
+    if (answers) return ack;
+    throw unanswered();
+  };
+  paidService.client = () => ({ ...client, submit });
+  const { show, clock, outDir, journal } = await openFakeShow({ paidService: paidService });
+  const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
+  clock.setTimer(60_000, () => void run.stop());
+  expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
+  const sends = keys.length;
+  expect(sends).toBeGreaterThan(2);
+  expect([new Set(keys).size, paidService.jobs.size]).toEqual([1, 1]);
+
+  answers = true;
+  await clock.advance(dayMs);
+  const late = await during(clock, (await show.resume("x")).result());
+  expect(late.pause?.reason).toBe("unresolved");
+  expect(late.pause?.message).toContain("too old");
+  expect(keys.length).toBe(sends);
+  expect((await journal.ledger("x")).heldMicros).toBe(100_000);
+  await show.adopt("x", "a", "job_1");
+  const done = await during(clock, (await show.resume("x")).result());
+  expect([done.status, keys.length, paidService.jobs.size]).toEqual(["succeeded", sends, 1]);
+});
+
+test("A job that a person names while the run goes on is collected by that drive, though it was looked for in vain before", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
+  let hidden = true;
+  const follow: typeof client.follow = (jobId, options) => {
+    if (hidden) throw apiError(404, "NOT_FOUND");
+    return client.follow(jobId, options);
+  };
+  paidService.client = () => ({ ...client, follow });
+  const { show, clock, outDir } = await openFakeShow({ paidService });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const both = pipeline("both", {
+    input: z.object({}),
+    build: ({ job, task }) => ({
+      a: job("a", "image-1", { prompt: "a" }),
+      other: task("other", {}, () => released.then(() => "done")),
+    }),
+  });
+  const run = await during(clock, show.run(both, {}, { id: "x", outDir }));
+  const result = run.result();
+  const status = async () => (await show.show("x")).steps[0]!.status;
+  await during(clock, expect.poll(status).toBe("unresolved"));
+  // Once more, and then it is left to a person.
+  await clock.advance(600_000);
+  hidden = false;
+  await show.adopt("x", "a", "job_1");
+  await during(clock, expect.poll(status, { timeout: 20_000 }).toBe("succeeded"));
+  release();
+  expect((await during(clock, result)).status).toBe("succeeded");
+});
+
+test("A job that reads as missing is not submitted again: its money stays held, and it can be continued", async () => {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
+  let hidden = true;
+  const follow: typeof client.follow = (jobId, options) => {
+    if (hidden) throw apiError(404, "NOT_FOUND");
+    return client.follow(jobId, options);
+  };
+  paidService.client = () => ({ ...client, follow });
+  const { show, clock, outDir, journal } = await openFakeShow({ paidService: paidService });
+  const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
+  const paused = await during(clock, run.result());
+  expect(paused.pause?.reason).toBe("unresolved");
+  expect(paused.report.steps[0]).toMatchObject({ status: "unresolved", reason: expect.stringContaining("job_1") });
+  expect([paidService.submits, (await journal.ledger("x")).heldMicros]).toEqual([1, 100_000]);
+
+  hidden = false;
+  expect((await show.candidates("x", "a")).map(({ jobId }) => jobId)).toEqual(["job_1"]);
+  await show.adopt("x", "a", "job_1");
+  const done = await during(clock, (await show.resume("x")).result());
+  expect([done.status, paidService.submits, done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
+});

@@ -1,0 +1,366 @@
+import { expect, test } from "vitest";
+import { eventText, liveText, type RunEvent, specOf } from "../../../src/core/journal/events.ts";
+import { newRun } from "../../../src/core/journal/fold.ts";
+import type { RunState } from "../../../src/core/journal/state.ts";
+import { job, planOf } from "../run/support/plans.ts";
+import { planned } from "./samples.ts";
+
+const error = { code: "INTERNAL", message: "out of memory", retryable: true };
+const facts = { sha256: "5f", sizeBytes: 9, contentType: "image/png" };
+const at = { step: "face", attempt: 1 };
+
+/** What each event says: with how much money, of whom, and why. */
+const told: readonly (readonly [event: object, line: string | null, incident?: string])[] = [
+  [{ type: "lease.acquired", epoch: 1, holder: "h:1" }, "driven by h:1 (epoch 1)"],
+  [
+    { type: "lease.acquired", epoch: 2, holder: "h:2" },
+    "driven by h:2 (epoch 2)",
+    "driven by another process | Another process, or a later one, continued from the end of the journal.",
+  ],
+  [{ type: "run.started" }, null],
+  [
+    { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: null },
+    "belongs to key k2 at https://b/v3 from now on, nothing of it was sent yet",
+    "account moved | To key k2 at https://b/v3.",
+  ],
+  [
+    { type: "run.account.moved", keyId: "k2", baseUrl: "https://b/v3", jobId: "j7" },
+    "belongs to key k2 at https://b/v3 from now on, which knows its job j7",
+    "account moved | To key k2 at https://b/v3.",
+  ],
+  [{ type: "run.budget.set", budgetMicros: null }, "No budget", "budget changed | No budget."],
+  [{ type: "run.budget.set", budgetMicros: 2_500_000 }, "A budget of $2.50", "budget changed | A budget of $2.50."],
+  [
+    { type: "run.paused", reason: "funds", message: "too poor" },
+    "paused (funds): too poor",
+    "paused: funds | too poor",
+  ],
+  [{ type: "run.resumed" }, null, "resumed | "],
+  [
+    { type: "service.unavailable", reason: "unreachable", message: "no route" },
+    "the service is unavailable, retrying: no route",
+    "service unavailable | no route",
+  ],
+  [
+    { type: "service.unavailable", reason: "misdirected", message: "a login page" },
+    "the service is unavailable, retrying: a login page",
+    "not the service | a login page",
+  ],
+  [{ type: "service.recovered" }, "the service is available again", "service available again | "],
+  [{ type: "run.finished", status: "failed", message: "face failed" }, "run failed: face failed"],
+  [{ type: "run.finished", status: "succeeded", message: null }, "run succeeded"],
+  [{ type: "run.reopened" }, "reopened", "reopened | Steps of a finished run are rerun, or waited for again."],
+  [{ type: "run.replanned", plan: { steps: [{}, {}] } }, "applied changed code, 2 steps", "applied changed code | "],
+  [{ type: "expand.planned", step: "face", steps: [{}] }, "planned 1 step"],
+  [{ type: "rerun.requested", steps: ["a", "b"] }, "rerun requested: a, b", "rerun requested | a, b"],
+  [
+    { type: "step.reset", step: "face", why: "its look changed" },
+    "runs again: its look changed",
+    "rerun | its look changed",
+  ],
+  [
+    { type: "step.restored", ...at },
+    "its inputs are unchanged after the rerun: the earlier result stays",
+    "earlier result restored | Its inputs were produced again and are identical.",
+  ],
+  [
+    { type: "step.reused", step: "face", from: { runId: "r0", step: "head" } },
+    "result reused from run r0",
+    "result reused | Run r0 had an identical request, as head.",
+  ],
+  [{ type: "step.finished", step: "face", status: "succeeded", reason: null }, "succeeded"],
+  [{ type: "step.finished", step: "face", status: "skipped", reason: "not needed" }, "skipped: not needed"],
+  [{ type: "upload.stored", step: "face", ...facts }, "uploaded image/png, 9 bytes"],
+  [{ type: "task.completed", step: "face", files: [] }, "made a value"],
+  [{ type: "task.completed", step: "face", files: [{ name: "cut" }, { name: "mix" }] }, "made cut, mix"],
+  [
+    { type: "task.failed", step: "face", error },
+    "its function failed: out of memory",
+    "a local task failed | INTERNAL: out of memory",
+  ],
+  [{ type: "approval.decided", step: "face", approved: true, pick: null, note: null }, "approved", "approved | "],
+  [
+    { type: "approval.decided", step: "face", approved: true, pick: 1, note: "the smile" },
+    "approved, take 2: the smile",
+    "approved | the smile",
+  ],
+  [{ type: "approval.decided", step: "face", approved: false, pick: null, note: null }, "rejected", "rejected | "],
+  [
+    {
+      type: "comment.added",
+      step: "face",
+      comment: {
+        text: "too loud",
+        take: null,
+        timeMs: 12_300,
+        at: 1,
+        by: { name: "Ann", verified: false, link: "l1" },
+      },
+    },
+    "comment by Ann (name not verified) at 12.3 s: too loud",
+  ],
+  [
+    {
+      type: "approval.decided",
+      step: "face",
+      approved: true,
+      pick: 0,
+      note: null,
+      by: { name: "Ann", verified: false, link: "l1" },
+    },
+    "approved by Ann (name not verified), take 1",
+    "approved by Ann (name not verified) | ",
+  ],
+  [{ type: "pick.decided", step: "face", chosen: { step: "takes", index: 2 } }, "chose output 2 of takes"],
+  [{ type: "file.placed", step: "face", name: "poster", file: "poster.png" }, "poster is poster.png"],
+  [{ type: "job.quoted", ...at, costMicros: null, basis: "unquotable" }, "no price (unquotable)"],
+  [{ type: "job.quoted", ...at, costMicros: 40_000, basis: "quoted" }, "priced at $0.04 (quoted)"],
+  [{ type: "job.submit.intended", ...at, model: "image-1", holdMicros: 40_000 }, "image-1, attempt 1, $0.04 held"],
+  [{ type: "job.submit.resent", ...at }, null],
+  [
+    { type: "job.submit.unknown", ...at, message: "broken." },
+    "no answer to the submit, sending it again with the same key: broken.",
+    "no answer to the submit | broken. Sent again with the same body and key, so that it cannot be paid for twice.",
+  ],
+  [{ type: "job.submit.refused", ...at, error }, "refused: out of memory", "attempt 1 refused | out of memory"],
+  [
+    { type: "job.submit.withdrawn", ...at, reason: "funds" },
+    "the wallet cannot fund this job; nothing was charged",
+    "submit withdrawn | The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
+  ],
+  [
+    { type: "job.submit.withdrawn", ...at, reason: "expired" },
+    "an upload had expired; sending it again",
+    "submit withdrawn | A file that it uses had expired at the service; it was uploaded again, free of charge.",
+  ],
+  [
+    { type: "job.submit.withdrawn", ...at, reason: "unsent" },
+    "the service could not be reached; nothing was sent",
+    "submit withdrawn | The service could not be reached; nothing had been sent.",
+  ],
+  [
+    { type: "job.submit.withdrawn", ...at, reason: "credentials" },
+    "the service rejects the key; no job was created",
+    "submit withdrawn | The service rejected the key; no job was created.",
+  ],
+  [
+    { type: "job.unresolved", ...at, message: "no answer" },
+    "needs a decision: no answer",
+    "needs a decision | no answer",
+  ],
+  [{ type: "job.found", ...at }, "the service shows its job again", "found again | The service shows its job again."],
+  [
+    { type: "job.adopted", ...at, jobId: null },
+    "a person decided: no job was created",
+    "decided by a person | The submit created no job.",
+  ],
+  [
+    { type: "job.adopted", ...at, jobId: "j7" },
+    "a person decided: its job is j7",
+    "decided by a person | The submit created j7.",
+  ],
+  [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: false }, "job j7 on image-1"],
+  [{ type: "job.submitted", ...at, jobId: "j7", model: "image-1", replayed: true }, "job j7 on image-1, known before"],
+  [{ type: "job.completed", ...at, outputs: [{}, {}] }, "made 2 outputs"],
+  [
+    { type: "message.refused", step: "go", what: "rejection", message: "film was bought for it" },
+    "rejection refused: film was bought for it",
+    "rejection refused | film was bought for it",
+  ],
+  [
+    { type: "job.doubted", ...at, message: "j7 is completed and lists no outputs" },
+    "reading its job again: j7 is completed and lists no outputs",
+    "an answer that cannot be all | j7 is completed and lists no outputs",
+  ],
+  [
+    { type: "job.adopted", ...at, jobId: "j7", isAccepted: true },
+    "a person decided: what j7 has is its result",
+    "decided by a person | What j7 has is its result.",
+  ],
+  [{ type: "job.failed", ...at, error }, "job failed: out of memory", "attempt 1 failed | INTERNAL: out of memory"],
+  [
+    { type: "job.hold.raised", ...at, holdMicros: 90_000 },
+    "will cost more than quoted: $0.09 reserved",
+    "hold raised to the real cost | Its model charges above its quotes: $0.09 are reserved.",
+  ],
+  [{ type: "price.learned", model: "image-1", runId: "r0" }, "image-1 charged more than its quotes in run r0"],
+  [{ type: "job.settled", ...at, costMicros: 40_000 }, "cost $0.04"],
+  [
+    { type: "job.settled", ...at, costMicros: 90_000 },
+    "cost $0.09",
+    "charged above its quote | Quoted at $0.04; holds of later jobs of its model were raised.",
+  ],
+  [{ type: "output.downloaded", ...at, index: 0, ...facts }, "downloaded image/png, 9 bytes"],
+  [
+    { type: "output.expired", ...at, index: 1 },
+    "output 1 expired at the service",
+    "output 1 expired at the service | ",
+  ],
+  [{ type: "chat.intended", ...at, model: "chat-1", holdMicros: 5_000 }, "asking chat-1"],
+  [{ type: "chat.answered", ...at, costMicros: 3_000 }, "answered, cost $0.003"],
+  [
+    { type: "chat.failed", ...at, error, costMicros: 3_000 },
+    "unusable answer: out of memory",
+    "the model's answer was unusable | INTERNAL: out of memory",
+  ],
+  [
+    { type: "chat.abandoned", ...at, holdMicros: 5_000 },
+    "no answer arrived; the request may have cost its maximum and is sent again",
+    "a request without an answer | The process that sent it has ended. It may have cost up to $0.005; it was sent again.",
+  ],
+];
+
+function state(): RunState {
+  const run = newRun("r", { ...planned(), plan: planOf([job("face")], {}) }, 0);
+  run.steps.face!.attempts.push({ quote: { costMicros: 40_000, basis: "quoted" } } as never);
+  return run;
+}
+
+test.each(told.map(([event, line, incident]) => ({ event: event as RunEvent, line, incident })))(
+  "$event.type says to people: $line",
+  ({ event, line, incident }) => {
+    expect(eventText(event)).toBe(line);
+    const said = specOf(event).incident?.(event, state()) ?? null;
+    expect(said === null ? undefined : `${said.what} | ${said.why}`).toBe(incident);
+  },
+);
+
+const details = [
+  "task.failed",
+  "lease.acquired",
+  "run.budget.set",
+  "task.completed",
+  "job.quoted",
+  "job.submit.intended",
+];
+
+test("a failure that nothing is tried again after is said once live, by its step", () => {
+  const failed = (retryable: boolean) =>
+    liveText({ type: "job.failed", ...at, error: { ...error, retryable } } as RunEvent);
+  expect([failed(true), failed(false)]).toEqual(["face: job failed: out of memory", null]);
+});
+
+test("what an operation says again and again is said to people once", () => {
+  const said = (saidForMs: number) => ({ type: "job.doubted", ...at, message: "no", saidForMs }) as RunEvent;
+  expect([liveText(said(0)), liveText(said(2_000))]).toEqual(["face: reading its job again: no", null]);
+  expect(specOf(said(2_000)).incident?.(said(2_000), state())).toBeNull();
+});
+
+test("the live output of a run shows what is no detail, after the name of its step", () => {
+  for (const [said, line] of told) {
+    const event = said as RunEvent;
+    const isDetail = [...details, "job.adopted", "job.completed"].includes(event.type);
+    const whole = "step" in event ? `${event.step}: ${line}` : line;
+    expect(liveText(event), event.type).toBe(line === null || isDetail ? null : whole);
+  }
+});
+
+test.each([
+  ["funds", "run.needs-funds", "showrunner resume r"],
+  ["budget", "run.needs-funds", "showrunner resume r"],
+  ["cap", "run.needs-funds", "showrunner resume r"],
+  ["unreachable", "run.unreachable", "showrunner resume r"],
+  ["misdirected", "run.unreachable", "showrunner resume r"],
+  ["credentials", "run.unreachable", "showrunner resume r"],
+  ["drift", "run.waiting", "showrunner show r"],
+  ["unresolved", "run.waiting", "showrunner show r"],
+  ["unanswered", "run.waiting", "showrunner show r"],
+  ["code", "run.waiting", "showrunner show r"],
+])("a pause for %s is news: %s, %s", (reason, event, next) => {
+  const paused = { type: "run.paused", reason, message: "why" } as RunEvent;
+  expect(specOf(paused).notice?.(paused, state())).toEqual({
+    ...{ event, status: "paused", reason, message: "why", step: null, next },
+  });
+});
+
+test.each(["approval", "stopped"])("a pause for %s is no news: the person was told before, or did it", (reason) => {
+  const paused = { type: "run.paused", reason, message: "why" } as RunEvent;
+  expect(specOf(paused).notice?.(paused, state())).toBeNull();
+});
+
+test.each([
+  ["failed", "run.failed"],
+  ["succeeded", "run.finished"],
+  ["partial", "run.finished"],
+])("a run that ended as %s is told as %s, with the command that shows it", (status, event) => {
+  const finished = { type: "run.finished", status, message: null } as RunEvent;
+  expect(specOf(finished).notice?.(finished, state())).toEqual({
+    ...{ event, status, reason: null, message: null, step: null, next: "showrunner report r" },
+  });
+});
+
+test("every event has an answer for each reader, or says that it means nothing to it", () => {
+  for (const [event] of told) {
+    const spec = specOf(event as RunEvent);
+    for (const reader of ["ledger", "media", "timeline", "line", "incident", "notice"] as const)
+      expect([event, reader, spec[reader] === null ? "nothing" : typeof spec[reader]]).toEqual([
+        ...[event, reader, expect.stringMatching(/^(nothing|function)$/)],
+      ]);
+    expect(spec.changes).toMatch("step" in event ? /^(step|plan)$/ : /^(run|plan)$/);
+  }
+});
+
+/** Money: what is reserved, given back, and paid. */
+test.each([
+  [
+    { type: "job.submit.intended", ...at, holdMicros: 7 },
+    { type: "hold", ...at, amountMicros: 7 },
+  ],
+  [
+    { type: "chat.intended", ...at, holdMicros: 7 },
+    { type: "hold", ...at, amountMicros: 7 },
+  ],
+  [
+    { type: "job.hold.raised", ...at, holdMicros: 9 },
+    { type: "raise", ...at, amountMicros: 9 },
+  ],
+  [
+    { type: "job.submitted", ...at },
+    { type: "charged", ...at },
+  ],
+  [
+    { type: "job.adopted", ...at, jobId: "j7" },
+    { type: "charged", ...at },
+  ],
+  [
+    { type: "job.adopted", ...at, jobId: null },
+    { type: "release", ...at },
+  ],
+  [
+    { type: "job.submit.refused", ...at },
+    { type: "release", ...at },
+  ],
+  [
+    { type: "job.submit.withdrawn", ...at },
+    { type: "release", ...at },
+  ],
+  [
+    { type: "job.settled", ...at, costMicros: 5 },
+    { type: "settle", ...at, costMicros: 5 },
+  ],
+  [
+    { type: "chat.answered", ...at, costMicros: 5 },
+    { type: "settle", ...at, costMicros: 5 },
+  ],
+  [
+    { type: "chat.failed", ...at, costMicros: 5 },
+    { type: "settle", ...at, costMicros: 5 },
+  ],
+  [
+    { type: "chat.abandoned", ...at, holdMicros: 5 },
+    { type: "settle", ...at, costMicros: 5 },
+  ],
+  [{ type: "job.submit.unknown", ...at }, undefined],
+  [{ type: "job.failed", ...at }, undefined],
+])("$0.type does to the ledger: $1", (event, change) => {
+  expect(specOf(event as RunEvent).ledger?.(event as RunEvent)).toEqual(change);
+});
+
+test.each([
+  [{ type: "upload.stored", ...facts }, ["5f"]],
+  [{ type: "output.downloaded", ...facts }, ["5f"]],
+  [{ type: "task.completed", files: [{ sha256: "a" }, { sha256: "b" }] }, ["a", "b"]],
+  [{ type: "step.reused", outputs: [{ copy: { sha256: "a" } }, { copy: null }] }, ["a"]],
+])("$0.type names media that gc keeps: $1", (event, media) => {
+  expect(specOf(event as unknown as RunEvent).media?.(event as unknown as RunEvent)).toEqual(media);
+});

@@ -1,0 +1,214 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { EVENT_VERSION } from "../../../src/core/journal/events.ts";
+import { copyOf, prepareSchema } from "../../../src/core/journal/sqlite/migrate.ts";
+import { FIRST_VERSION, migrations } from "../../../src/core/journal/sqlite/schema.ts";
+import { newestVersion } from "../../../src/core/journal/sqlite/version.ts";
+import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
+import { ownVersion } from "../../../src/core/kit/own-version.ts";
+import { madeUp } from "./fixtures/lift-journal.ts";
+import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
+
+const fixture = fileURLToPath(new URL("./fixtures/lift-journal.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "journal-migrate-"));
+let folders = 0;
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const RUNS = 20;
+const EVENTS = 3 * RUNS;
+const OLD = newestVersion();
+const NEW = newestVersion(madeUp());
+
+test("the events that are written are of the journal's version", () => {
+  expect(EVENT_VERSION).toBe(newestVersion());
+});
+
+describe("a journal of an older version", () => {
+  let path: string;
+
+  beforeEach(async () => {
+    path = join(folder, `${++folders}`, "journal.db");
+    mkdirSync(dirname(path));
+    const journal = await openSqliteJournal(path);
+    for (let index = 0; index < RUNS; index += 1) {
+      const runId = `r${index}`;
+      await journal.createRun(runId, planned(), 10);
+      const outcome = await journal.takeLease(runId, holder("a"), { at: 20, ttlMs: 1000, isDead: nobodyIsDead });
+      if (!outcome.acquired) throw new Error("not acquired");
+      await journal.commit({
+        ...{ lease: outcome.lease, afterSeq: 2, at: 30, events: [started("face")], status: "running" },
+        snapshot: { foldVersion: 1, seq: 3, state: "{}" },
+      });
+    }
+    await journal.close();
+  });
+
+  /** How often each event was lifted, what the file says of its version, and whether it is sound. */
+  function look(file = path) {
+    const db = new DatabaseSync(file);
+    const version = Number(db.prepare("PRAGMA user_version").get()?.user_version);
+    const bodies = db
+      .prepare("SELECT body FROM events")
+      .all()
+      .map(({ body }) => JSON.parse(String(body)));
+    const counts = new Set(bodies.map(({ lifted = 0 }) => lifted));
+    const sound = db.prepare("PRAGMA integrity_check").get()?.integrity_check;
+    const snapshots = Number(db.prepare("SELECT count(*) AS n FROM snapshots").get()?.n);
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE name = 'future'").all().length;
+    db.close();
+    return { version, events: bodies.length, lifted: [...counts], sound, snapshots, tables };
+  }
+
+  const old = { version: OLD, events: EVENTS, lifted: [0], sound: "ok", snapshots: RUNS, tables: 0 };
+  const lifted = { version: NEW, events: EVENTS, lifted: [2], sound: "ok", snapshots: 0, tables: 1 };
+
+  function lift() {
+    const db = new DatabaseSync(path);
+    try {
+      prepareSchema(db, path, madeUp());
+    } finally {
+      db.close();
+    }
+  }
+
+  async function liftElsewhere(killAt: number | "never"): Promise<number | null> {
+    const child = spawn(process.execPath, [fixture, path, String(killAt)], { stdio: ["ignore", "ignore", "inherit"] });
+    const [code] = await once(child, "exit");
+    return code as number | null;
+  }
+
+  const names = () => readdirSync(dirname(path)).filter((name) => !/-(wal|shm)$/.test(name));
+
+  test("is lifted through every version after it, and stays beside it as it was, as private as it is", () => {
+    lift();
+    expect(look()).toEqual(lifted);
+    const copy = copyOf(path, OLD);
+    expect(look(copy)).toEqual(old);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
+    const db = new DatabaseSync(path);
+    expect(db.prepare("SELECT version, program FROM migrations ORDER BY version").all()).toEqual(
+      Array.from({ length: NEW - FIRST_VERSION + 1 }, (_, index) => ({
+        ...{ version: FIRST_VERSION + index, program: ownVersion() },
+      })),
+    );
+    expect(db.prepare("SELECT DISTINCT version FROM events").all()).toEqual([{ version: NEW }]);
+    db.close();
+  });
+
+  test("can be reverted: its backup is a journal that the older Showrunner opens", async () => {
+    lift();
+    const journal = await openSqliteJournal(copyOf(path, OLD));
+    expect(await journal.runs()).toHaveLength(RUNS);
+    await journal.close();
+  });
+
+  test.each([1, EVENTS, EVENTS + 1, 2 * EVENTS])(
+    "is the old one whole when its process is killed at event %i of the lift, and is lifted by the next one",
+    async (killAt) => {
+      expect(await liftElsewhere(killAt)).toBeNull();
+      expect(look()).toEqual(old);
+      lift();
+      expect(look()).toEqual(lifted);
+      expect(look(copyOf(path, OLD))).toEqual(old);
+    },
+  );
+
+  test("is the old one or the new one when its process is killed while it makes the copy", async () => {
+    const child = spawn(process.execPath, [fixture, path, "never"], { stdio: ["ignore", "ignore", "inherit"] });
+    const watcher = watch(dirname(path), (_kind, name) => {
+      if (name?.endsWith(".part")) child.kill("SIGKILL");
+    });
+    await once(child, "exit");
+    watcher.close();
+    expect([old, lifted]).toContainEqual(look());
+    lift();
+    expect(look()).toEqual(lifted);
+    expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
+  });
+
+  test("is lifted once when two processes open it at the same time", async () => {
+    expect(await Promise.all([liftElsewhere("never"), liftElsewhere("never")])).toEqual([0, 0]);
+    expect(look()).toEqual(lifted);
+    expect(look(copyOf(path, OLD))).toEqual(old);
+    expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
+  });
+
+  test("stays as it is when a step of the lift fails, also the last one", () => {
+    const db = new DatabaseSync(path);
+    const broken = [...madeUp(), { sql: "CREATE TABLE broken (" }];
+    expect(() => prepareSchema(db, path, broken)).toThrow();
+    db.close();
+    expect(look()).toEqual(old);
+  });
+
+  test("stays as it is when an event cannot be read, and the message names it", () => {
+    const db = new DatabaseSync(path);
+    db.exec("UPDATE events SET body = '{' WHERE seq = 2 AND run_key = 3");
+    expect(() => prepareSchema(db, path, madeUp())).toThrow(/Event 2 of run "r2" .* nothing was changed/);
+    expect(db.prepare("PRAGMA user_version").get()).toEqual({ user_version: OLD });
+    db.close();
+  });
+
+  test("stays as it is when the copy cannot be written, and the message says what to do", () => {
+    mkdirSync(copyOf(path, OLD));
+    writeFileSync(join(copyOf(path, OLD), "x"), "");
+    expect(lift).toThrow(/Nothing was changed. Make the folder writable or move away what stands there/);
+    expect(look()).toEqual(old);
+    expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
+  });
+
+  test("replaces the backup of an earlier migration that failed", () => {
+    writeFileSync(copyOf(path, OLD), "left over");
+    writeFileSync(`${copyOf(path, OLD)}.part`, "left over");
+    lift();
+    expect(look(copyOf(path, OLD))).toEqual(old);
+    expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
+  });
+
+  test("of the newest version is not copied", () => {
+    const db = new DatabaseSync(path);
+    prepareSchema(db, path, migrations);
+    db.close();
+    expect(names()).toEqual(["journal.db"]);
+  });
+});
+
+test("a journal of version 2 keeps its money and its events, and what was spent before counts for no day and no tag", async () => {
+  const path = join(folder, `${++folders}`, "journal.db");
+  mkdirSync(dirname(path));
+  const db = new DatabaseSync(path);
+  prepareSchema(db, path, migrations.slice(0, 1));
+  const event = JSON.stringify(planned()).replaceAll("'", "''");
+  db.exec(`INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 10, 10, 1, 0, 'planned', 0, NULL, 0, 30, 70);
+    INSERT INTO events VALUES (1, 1, 10, 2, '${event}');
+    INSERT INTO ledger VALUES (1, 'a', 1, 30, 0, NULL), (1, 'b', 1, 0, 70, 1);
+    INSERT INTO accounts VALUES ('${account}', 30, 70, 1)`);
+  db.close();
+  const journal = await openSqliteJournal(path);
+  expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 2, event: planned() }]);
+  expect(await journal.runs()).toMatchObject([{ runId: "r1", tags: {}, resumeAt: null }]);
+  expect(await journal.runs({ search: "R1 samp" })).toMatchObject([{ runId: "r1", title: null }]);
+  expect(await journal.deliver({ account, id: "d", jobId: "j", at: 1 })).toEqual({ outcome: "early", runIds: [] });
+  const now = 1_800_000_000_000;
+  const outcome = await journal.takeLease("r1", holder("a"), { at: now, ttlMs: 1000, isDead: nobodyIsDead });
+  if (!outcome.acquired) throw new Error("not acquired");
+  const today = { tag: null, sinceAt: now, capMicros: 10 };
+  const ledger = [
+    { type: "settle", step: "a", attempt: 1, costMicros: 25 },
+    { type: "hold", step: "c", attempt: 1, amountMicros: 10 },
+  ] as const;
+  const more = { events: [], ledger, status: "running", guard: { caps: [today], wallet: null } };
+  expect(await journal.commit({ lease: outcome.lease, afterSeq: 2, at: now, ...more })).toMatchObject({
+    committed: true,
+  });
+  expect(await journal.spending(account, today)).toEqual({ heldMicros: 10, settledMicros: 0 });
+  expect(await journal.spending(account, { tag: null, sinceAt: 0 })).toEqual({ heldMicros: 10, settledMicros: 95 });
+  await journal.close();
+});

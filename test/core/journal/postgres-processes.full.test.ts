@@ -1,0 +1,20 @@
+import { afterAll, beforeAll } from "vitest";
+import { describeNeeding } from "../../support/absence.ts";
+import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";
+import { interleavingsContract } from "./interleavings.ts";
+import { processesContract } from "./processes.ts";
+
+describeNeeding(lacksPostgres())("On PostgreSQL", () => {
+  let cluster: PostgresCluster;
+  let url: string;
+  let schemas = 0;
+  beforeAll(async () => {
+    cluster = await PostgresCluster.start({ settings: { fsync: "off", max_connections: 60 } });
+    url = await cluster.createDatabase();
+  });
+  afterAll(() => cluster.remove());
+  const place = () => `${url}?schema=s${++schemas}&pool=3`;
+
+  processesContract("PostgreSQL", place);
+  interleavingsContract("PostgreSQL", place, 25);
+});

@@ -1,0 +1,36 @@
+import type { RunEvent } from "../../../src/core/journal/events.ts";
+import type { LeaseHolder } from "../../../src/core/journal/store.ts";
+
+export const baseUrl = "http://127.0.0.1:1/v3";
+export const account = `key_1@${baseUrl}`;
+
+export function planned(keyId = "key_1"): RunEvent & { readonly type: "run.planned" } {
+  return {
+    type: "run.planned",
+    plan: { version: 1, pipeline: "sample", steps: [], returns: {} },
+    input: { script: "Grüße, 世界" },
+    baseUrl,
+    keyId,
+    nonce: "n0",
+    budgetMicros: 5_000_000,
+    maxUnquotedMicros: null,
+    limits: { total: 8, perModel: {}, perModality: {} },
+    quoteMicros: null,
+    outDir: "/tmp/out",
+    source: null,
+  };
+}
+
+export function holder(instance: string): LeaseHolder {
+  return { host: "h", bootId: "b", pid: 1, processStart: "s", instance };
+}
+
+export function started(step: string): RunEvent {
+  return { type: "step.started", step };
+}
+
+export function submitted(step: string, jobId: string): RunEvent {
+  return { type: "job.submitted", step, attempt: 1, jobId, model: "m", replayed: false };
+}
+
+export const nobodyIsDead = () => false;

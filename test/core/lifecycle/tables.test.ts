@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AnyStateMachine, initialTransition, transition } from "xstate";
+import { getShortestPaths } from "xstate/graph";
+import {
+  chatMachine,
+  jobMachine,
+  jobPhases,
+  next,
+  outputMachine,
+  runMachine,
+  runStates,
+  stateName,
+  stepMachine,
+  stepStates,
+  type TransitionTable,
+  tables,
+} from "../../../src/core/lifecycle/index.ts";
+
+const charts: readonly [keyof typeof tables, AnyStateMachine][] = [
+  ["run", runMachine],
+  ["step", stepMachine],
+  ["job", jobMachine],
+  ["output", outputMachine],
+  ["chat", chatMachine],
+];
+
+describe.each(charts)("the %s chart", (name, machine) => {
+  const table = tables[name];
+
+  test("answers every sequence of events just as the machine does", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...machine.events), { maxLength: 30 }), (types) => {
+        let [snapshot] = initialTransition(machine);
+        for (const type of types) {
+          const before = stateName(snapshot.value);
+          const can = snapshot.can({ type });
+          expect(next(table, before, type) !== null).toBe(can);
+          if (!can) continue;
+          [snapshot] = transition(machine, snapshot, { type });
+          expect(next(table, before, type)).toBe(stateName(snapshot.value));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("reaches every one of its states, and each transition can be walked", () => {
+    const paths = getShortestPaths(machine, { events: machine.events.map((type) => ({ type })) as never });
+    const reached = new Set(paths.map((path) => stateName(path.state.value)));
+    expect([...table.states.keys()].sort()).toEqual([...reached].sort());
+    for (const row of table.states.values()) for (const to of row.values()) expect(table.states.has(to)).toBe(true);
+  });
+
+  test("has an end, which at most one event leads out of: a rerun", () => {
+    const again: readonly string[] = { run: ["run.reopened"], step: ["step.reset"], job: [], output: [], chat: [] }[
+      name
+    ];
+    const ends = [...table.states.values()].filter((row) => [...row.keys()].every((type) => again.includes(type)));
+    expect(ends.length).toBeGreaterThan(0);
+    for (const row of ends) expect([...row.keys()]).toEqual(again);
+  });
+});
+
+describe("sets of states by tag", () => {
+  test("hold the names that the table has, those of nested states too", () => {
+    expect([...jobPhases.submitting]).toEqual(["submitting.sent", "submitting.unknown"]);
+    expect([...jobPhases.inFlight]).toEqual([...jobPhases.submitting, "inQueue", "inProgress"]);
+    expect([...jobPhases.open]).toEqual([...jobPhases.inFlight, "unresolved"]);
+    expect(
+      [...runStates.ended, ...stepStates.ended].every((name) =>
+        [...tables.run.states.keys(), ...tables.step.states.keys()].includes(name),
+      ),
+    ).toBe(true);
+  });
+
+  test("are those steps and runs as ended that only a rerun leads out of, or a job that was given up", () => {
+    const left = (table: TransitionTable, ...events: readonly string[]) =>
+      [...table.states].filter(([, row]) => [...row.keys()].join() === events.join()).map(([name]) => name);
+    expect([...runStates.ended].sort()).toEqual(left(tables.run, "run.reopened").sort());
+    const failed = left(tables.step, "step.reset", "step.awaited");
+    expect(failed).toEqual(["failed"]);
+    expect([...stepStates.ended].sort()).toEqual([...failed, ...left(tables.step, "step.reset")].sort());
+    expect(new Set([...stepStates.withResult, ...stepStates.withoutResult])).toEqual(stepStates.ended);
+  });
+});
+
+describe("the job chart's money", () => {
+  test("is held from the intent on, and never released once the service took the job", () => {
+    for (const [state, row] of tables.job.states) {
+      const [money, phase] = state.split("|") as [string, string];
+      if (["submitting.sent", "submitting.unknown"].includes(phase)) expect(money).toBe("held");
+      if (["inQueue", "inProgress", "completed", "failed"].includes(phase))
+        expect(["held", "settled"]).toContain(money);
+      if (["planned", "priced"].includes(phase)) expect(money).toBe("none");
+      expect([...row.keys()].includes("job.submit.intended")).toBe(phase === "priced");
+    }
+  });
+});

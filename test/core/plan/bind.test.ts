@@ -1,0 +1,203 @@
+import { describe, expect, test } from "vitest";
+import {
+  AnyOf,
+  bindAsset,
+  bindReference,
+  bindText,
+  checkMediaLiteral,
+  PLACEHOLDER_MEDIA,
+  phrase,
+} from "../../../src/core/plan/kinds/bind-reference.ts";
+import type { Json, MediaKind } from "../../../src/core/plan/plan.ts";
+import { valueRef } from "../run/support/steps.ts";
+
+import { draft, place } from "./support/place.ts";
+
+const NIL = "00000000-0000-4000-8000-000000000000";
+const placeholder = { source: "asset", asset_id: `asset_${NIL}` };
+
+describe("a reference in the input of a model", () => {
+  /** What is said of it there, without the field. */
+  const said = (reference: { readonly $ref: never }, schema: Json | null, name?: string) => {
+    const at = place(schema, name);
+    bindReference(reference.$ref, at.location, at.planning);
+    return at.problems.map((text) => text.replace(/ input\.\w+:/, ":"));
+  };
+  const media = (...kinds: readonly string[]) => ({ media_type: kinds });
+
+  test.each([
+    ["a", media("image"), []],
+    ["a", media(), []],
+    ["a", null, []],
+    ["a", {}, []],
+    ["broken", media("video"), []],
+    ["nothing", media("video"), []],
+    ["film", media("image", "audio"), ["media-kind: takes an image or audio, and film makes a video"]],
+    ["voice", media("audio"), ["media-kind: takes audio, and voice makes a voice"]],
+    ["voice", media(), ["media-kind: takes media, and voice makes a voice"]],
+    ["voice", { format: "voice_id" }, []],
+    ["a", { format: "voice_id" }, ["media-kind: takes a voice, and a makes an image"]],
+    ["a", { type: ["string", "null"] }, ["media-kind: takes plain JSON (string or null), and a makes an image"]],
+    ["file", { ...media("image"), max_file_size_bytes: 20 }, []],
+    [
+      "file",
+      { ...media("image"), max_file_size_bytes: 19 },
+      ["file-size: takes at most 19 bytes, and the file of file has 20"],
+    ],
+    ["a", { ...media("image"), max_file_size_bytes: 19 }, []],
+    [
+      "open",
+      { type: "string" },
+      ['unknown-yield: open does not declare that it yields values; declare yields: "value" there'],
+    ],
+    ["open", {}, []],
+    [
+      "text",
+      media("image"),
+      ["media-kind: takes an image, and text is a value; pass a step that makes media, or let a task write a file"],
+    ],
+    [
+      "text",
+      { type: "array", items: media("image") },
+      ["media-kind: takes an image, and text is a value; pass a step that makes media, or let a task write a file"],
+    ],
+    ["text", { type: "string" }, []],
+    ["text", { format: "voice_id" }, []],
+    ["text", { type: ["integer", "null"] }, ["value-type: takes integer or null, and text is string"]],
+    ["free", { type: "integer" }, []],
+    ["free", null, []],
+  ])("to %s where %j is taken", (step, schema, problems) => {
+    expect(said(draft(step), schema as Json | null)).toEqual(problems);
+  });
+
+  test("to a place of a value is checked by what is known of the place; whole numbers are numbers", () => {
+    expect(said(draft("v", "value", ["n"]), { type: "number" })).toEqual([]);
+    expect(said(draft("v", "value", ["n"]), { type: "string" })).toEqual([
+      "value-type: takes string, and v.n is integer",
+    ]);
+    expect(said(draft("v", "value", ["s"]), { format: "voice_id" })).toEqual([]);
+    expect(said(draft("v", "value", ["n"]), { format: "voice_id" })).toEqual([
+      "value-type: takes string, and v.n is integer",
+    ]);
+    const number = "how many outputs there are must be known when the plan is made; give a number, or use expand";
+    expect(said(draft("v", "value", ["n"]), { type: "integer" }, "num_outputs")).toEqual([`fixed-field: ${number}`]);
+  });
+
+  test("is planned with all that is known, and has a stand-in that the schema can look at", () => {
+    const bound = (reference: { readonly $ref: never }, schema: Json | null = {}) => {
+      const at = place(schema);
+      const result = bindReference(reference.$ref, at.location, at.planning);
+      expect(at.checked).toEqual(["input.field"]);
+      return { ...result, opened: at.opened };
+    };
+    const planned = (step: string, more: object) => ({ $ref: { step, as: "asset", ...more } });
+    expect(bound(draft("a"))).toEqual({
+      input: planned("a", { output: 0, kind: "image" }),
+      sample: placeholder,
+      opened: [],
+    });
+    expect(bound(draft("voice"))).toMatchObject({ sample: `voice_${NIL}`, input: { $ref: { as: "voice" } } });
+    expect(bound(draft("many", "all"))).toEqual({
+      ...{
+        input: planned("many", { output: "all", kind: "image" }),
+        sample: [placeholder, placeholder, placeholder],
+        spread: true,
+        opened: [],
+      },
+    });
+    expect(bound(draft("endless", "all")).sample).toEqual([placeholder]);
+    expect(bound(draft("nothing"))).toEqual({ input: null, sample: null, opened: [] });
+    expect(bound(draft("open"), { type: "string" }).sample).toBeNull();
+    expect(bound(draft("text"), { enum: ["x", "y"] })).toEqual({
+      ...{ input: { $ref: { step: "text", as: "value", output: 0 } }, sample: new AnyOf(["x", "y"]), opened: [2] },
+    });
+    expect(bound(draft("text", "all"), { enum: ["x"] })).toMatchObject({
+      sample: [new AnyOf(["x"])],
+      spread: true,
+      opened: [1],
+    });
+    expect(bound(draft("text"), null)).toMatchObject({ sample: new AnyOf([null]), opened: [1] });
+  });
+});
+
+describe("other media in the input of a model", () => {
+  const pass = 'pass upload("name", "path/to/file")';
+  const foreign = `foreign-url input.field: takes an image that the service has: a foreign URL is not read; download it and ${pass}`;
+
+  test.each([
+    ["https://x/y.png", foreign],
+    ["DATA:image/png;base64,x", foreign],
+    [{ source: "url", url: "x" }, foreign],
+    [{ url: "x" }, foreign],
+    [
+      { path: "a.png" },
+      'type input.field: takes an image, and this is a file on this machine; pass upload("name", file) instead',
+    ],
+    ["asset_1", 'type input.field: takes an image; pass an asset as asset("image" | "video" | "audio", "asset_1")'],
+    [
+      "a cat",
+      'type input.field: takes an image, not text; pass the handle of a step, or upload("name", "path/to/file")',
+    ],
+    [
+      { source: "asset", asset_id: "job_1" },
+      "asset-id input.field: job_1 is a job; give the asset_id of one of its outputs",
+    ],
+    [{ source: "asset", asset_id: "asset_1" }, null],
+    [{ source: "asset", asset_id: "other" }, null],
+    [{ source: "asset", path: "a.png" }, null],
+    [{ source: "asset" }, null],
+    [{ source: "asset", url: "x" }, null],
+  ])("written out: %j", (literal, problem) => {
+    const at = place({ media_type: "image" });
+    const bound = checkMediaLiteral(literal as never, at.location, at.planning);
+    expect(at.problems).toEqual(problem === null ? [] : [problem]);
+    expect(bound).toEqual({ input: literal, sample: problem === null ? literal : PLACEHOLDER_MEDIA });
+    expect(at.checked).toEqual(problem === null ? [] : ["input.field"]);
+    const elsewhere = place({ type: "string" });
+    expect(checkMediaLiteral(literal as never, elsewhere.location, elsewhere.planning).sample).toEqual(literal);
+    expect(elsewhere.problems).toEqual([]);
+  });
+
+  test.each([
+    [{ media_type: ["image", "video"] }, "image", []],
+    [{ media_type: "cloud" }, "audio", []],
+    [null, "audio", []],
+    [{ media_type: "video" }, "audio", ["media-kind input.field: takes a video, and the asset is audio"]],
+    [{ format: "voice_id" }, "audio", ["media-kind input.field: takes a voice, and the asset is audio"]],
+    [{ type: "string" }, "image", ["media-kind input.field: takes plain JSON, and the asset is an image"]],
+  ])("as an asset where %j is taken: %s", (schema, kind, problems) => {
+    const at = place(schema as Json | null);
+    const bound = bindAsset({ assetId: "asset_1", kind: kind as MediaKind } as never, at.location, at.planning);
+    expect(bound).toEqual({ input: { source: "asset", asset_id: "asset_1" }, sample: placeholder });
+    expect([at.problems, at.checked]).toEqual([problems, ["input.field"]]);
+  });
+
+  test("as the asset of a job is none", () => {
+    const at = place(null);
+    bindAsset({ assetId: "job_7", kind: "image" } as never, at.location, at.planning);
+    expect(at.problems).toEqual(["asset-id input.field: job_7 is a job; give the asset_id of one of its outputs"]);
+  });
+
+  test.each([
+    [{ type: "string" }, []],
+    [{ format: "voice_id" }, []],
+    [{}, []],
+    [null, []],
+    [{ type: ["integer", "null"] }, ["value-type input.field: takes integer or null, not text"]],
+    [{ media_type: "image" }, ["media-kind input.field: takes an image, not text"]],
+  ])("as text with values in it where %j is taken", (schema, problems) => {
+    const at = place(schema as Json | null);
+    const bound = bindText({ $text: ["a ", draft("text")] } as never, at.location, at.planning);
+    expect([at.problems, at.opened.length]).toEqual([problems, 1]);
+    expect(bound.input).toEqual({ $text: ["a ", valueRef("text")] });
+    if (schema === null) expect(bound.sample).toEqual(new AnyOf(["x"]));
+  });
+
+  test("is named in words", () => {
+    expect([phrase([]), phrase(["image"]), phrase(["image", "video", "audio"])]).toEqual([
+      "media",
+      "an image",
+      "an image or a video or audio",
+    ]);
+  });
+});

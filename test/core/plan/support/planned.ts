@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { type Builder, draft, pipeline, type Returns } from "../../../../src/core/define/index.ts";
+import { type Draft, makePlan, type PlanContext, planExpansionStepwise } from "../../../../src/core/plan/index.ts";
+import type { ExpandStep, FileFacts, Json, Plan, PlanStep, Problem } from "../../../../src/core/plan/plan.ts";
+import { builtInCatalog } from "../../../support/built-in-catalog.ts";
+
+const catalog = builtInCatalog();
+const facts = (contentType: string): FileFacts => ({
+  ...{ path: "/somewhere", sha256: "a".repeat(64), sizeBytes: 9, contentType },
+});
+
+/** What plans of these tests are held against: the local service's models, and two files. */
+export const context: PlanContext = {
+  catalog,
+  files: new Map([
+    ["a.wav", facts("audio/wav")],
+    ["a.png", facts("image/png")],
+  ]),
+};
+
+export interface Tried {
+  readonly draft: Draft;
+  /** Null when there are problems. */
+  readonly plan: Plan | null;
+  readonly problems: readonly Problem[];
+  /** `code step field` of each problem. */
+  readonly told: readonly string[];
+  /** A step of the plan, whole. */
+  step(path: string): PlanStep;
+}
+
+/** Plans what `build` says. */
+export function planned(build: (b: Builder<unknown>) => unknown, definition: object = {}): Tried {
+  const made = pipeline("p", { input: z.unknown(), build: build as () => Returns, ...definition });
+  const { draft: drafted } = draft(made, {});
+  const outcome = makePlan(drafted!, context);
+  const problems = outcome.ok ? [] : outcome.problems;
+  const plan = outcome.ok ? outcome.plan : null;
+  return {
+    ...{ draft: drafted!, plan, problems, told: told(problems) },
+    step(path) {
+      const found = plan?.steps.find((step) => step.path === path);
+      if (found === undefined) throw new Error(`no step ${path}; problems: ${JSON.stringify(problems)}`);
+      return found;
+    },
+  };
+}
+
+export function told(problems: readonly Problem[]): readonly string[] {
+  return problems.map(({ code, step, field }) => `${code} ${step} ${field}`);
+}
+
+/** Plans what a value leads to. */
+export function expanded(tried: Tried, path: string, value: Json) {
+  const code = tried.draft.functions.get(path);
+  if (code?.kind !== "expand") throw new Error(`${path} has no function`);
+  const step = tried.step(path) as ExpandStep;
+  const stepwise = planExpansionStepwise(step, code.expand(value), { ...context, plan: tried.plan! });
+  for (;;) {
+    const next = stepwise.next();
+    if (next.done === true) return next.value;
+  }
+}

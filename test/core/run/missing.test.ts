@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { nextCommand } from "../../../src/core/run/next-command.ts";
+import { runReport } from "../../../src/core/run/view/report.ts";
+import type { Missing } from "../../../src/internal.ts";
+import { attempt, output } from "./support/attempts.ts";
+import { runningState } from "./support/decided.ts";
+import { job } from "./support/plans.ts";
+import { gate } from "./support/steps.ts";
+
+const plan = [
+  [
+    job("made"),
+    { status: "succeeded", attempts: [attempt(1, { outputs: [output(0, { phase: "available", copy: null })] })] },
+  ],
+  [
+    job("gone"),
+    { status: "succeeded", attempts: [attempt(1, { outputs: [output(0, { phase: "expired", copy: null })] })] },
+  ],
+  [job("unpriced"), { status: "succeeded", attempts: [attempt(1, { money: "held", impossibleBill: "-3 USD" })] }],
+  [job("sent"), { status: "running", attempts: [attempt(1, { phase: "inProgress", money: "held" })] }],
+  [
+    job("doubtful"),
+    { status: "unresolved", reason: "no answer came", attempts: [attempt(1, { phase: "unresolved" })] },
+  ],
+  [job("broken"), { status: "failed", reason: "refused" }],
+  [gate("go", []), { status: "running" }],
+] as const;
+
+const said = (list: readonly Missing[]) => list.map(({ step, what }) => `${step} ${what}`);
+
+test("What a run at rest lacks is named step by step, with until when it can be had", () => {
+  const state = runningState(plan as never, { status: "paused" });
+  const { missing } = runReport(state);
+  expect(said(missing)).toEqual([
+    "made file",
+    "gone expired",
+    "unpriced bill",
+    "sent job",
+    "doubtful job",
+    "broken result",
+    "go decision",
+  ]);
+  const until = new Date(12 + 48 * 3_600_000).toISOString();
+  expect(missing[0]).toMatchObject({ output: 0, until, text: expect.stringContaining("until 1970-01-03 00:00 UTC") });
+  expect(missing[2]!.text).toContain("the service says -3 USD, which cannot be");
+  expect(missing[3]!.text).toContain("at the service as j1");
+  expect(missing[4]!.text).toContain("no answer came");
+});
+
+test("A job of which nobody knows whether it was made is not said to be there", () => {
+  const unknown = [
+    job("asked"),
+    { status: "running", attempts: [attempt(1, { phase: "submitting.unknown", jobId: null, money: "held" })] },
+  ];
+  const [{ text }] = runReport(runningState([unknown] as never, { status: "paused" })).missing as [Missing];
+  expect(text).toMatch(/^asked may be at the service, as its submit was not acknowledged; then it bills up to \$/);
+});
+
+test.each([
+  ["inProgress", "film still renders at mock and bills up to $0.02 (resume asks for it)"],
+  ["submitting.sent", "film may be made at mock, as no answer came; then it bills up to $0.02"],
+])("A request to a provider that is %s is not said to be at the service", (phase, text) => {
+  const film = [
+    job("film"),
+    {
+      status: "running",
+      attempts: [attempt(1, { phase, jobId: "gen_1", provider: "mock", money: "held", holdMicros: 20_000 } as object)],
+    },
+  ];
+  expect(runReport(runningState([film] as never, { status: "paused" })).missing).toMatchObject([{ text }]);
+});
+
+test("A run that is driven lacks nothing that does not come by itself, and one that was interrupted does", () => {
+  const state = runningState(plan as never, { status: "running" });
+  expect(runReport(state).missing).toEqual([]);
+  expect(runReport(state, { isInterrupted: true }).missing).toHaveLength(plan.length);
+});
+
+test("A run that went well lacks at most a bill, which resume asks for", () => {
+  const late = [job("late"), { status: "succeeded", attempts: [attempt(1, { money: "held" })] }] as const;
+  const state = runningState([late, plan[5]] as never, { status: "succeeded" });
+  expect(said(runReport(state).missing)).toEqual(["late bill"]);
+  expect(nextCommand(state)).toEqual({
+    command: "showrunner resume r",
+    note: "asks again what late cost: its bill has not come yet",
+  });
+});

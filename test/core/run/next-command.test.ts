@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+import { newRun } from "../../../src/core/journal/fold.ts";
+import type { PauseState, RunState } from "../../../src/core/journal/state.ts";
+import type { PlanStep } from "../../../src/core/plan/plan.ts";
+import { fileOf, nextCommand } from "../../../src/core/run/next-command.ts";
+import { planned } from "../journal/samples.ts";
+import { job, planOf, ref } from "./support/plans.ts";
+import { expansion, gate, uploadRef, valueRef } from "./support/steps.ts";
+
+/** A run in a status, with the steps as they are in it. */
+function stateOf(
+  status: RunState["status"],
+  steps: readonly (readonly [PlanStep, object?])[] = [],
+  more: Partial<RunState> = {},
+): RunState {
+  const plan = planOf(steps.map(([step]) => step));
+  const state = { ...newRun("r1", { ...planned(), plan }, 0), status, ...more };
+  for (const [{ path }, own] of steps) Object.assign(state.steps[path]!, own);
+  return state;
+}
+
+const nothing = { fundingUrl: null, requiredMicros: null, balanceMicros: null, flag: null, resumeAt: null };
+
+function paused(pause: Partial<PauseState>, ...[steps, more]: [Parameters<typeof stateOf>[1]?, Partial<RunState>?]) {
+  const state = stateOf("paused", steps, { budgetMicros: 200_000, ...more });
+  state.pause = { reason: "stopped", message: "", ...nothing, ...pause };
+  return nextCommand(state);
+}
+
+const RESUME = "showrunner resume r1";
+const failed = { status: "failed" };
+const refusedFor = (retryable: boolean) => ({
+  ...failed,
+  attempts: [{ error: { code: "INVALID", message: "no", retryable } }],
+});
+
+describe("a run that nobody has to do anything for", () => {
+  test.each(["planned", "running", "succeeded"] as const)("names no command: %s", (status) => {
+    expect(nextCommand(stateOf(status))).toBeNull();
+  });
+
+  test("but one whose process has ended is resumed, whatever its status says", () => {
+    const note = "its process has ended; jobs already paid for are collected";
+    expect(nextCommand(stateOf("running"), { isInterrupted: true })).toEqual({ command: RESUME, note });
+  });
+});
+
+describe("a paused run", () => {
+  test.each([
+    ["stopped", RESUME, null],
+    ["unanswered", RESUME, null],
+    ["funds", `${RESUME} --wait-for-funds 30m`, "or without the flag, once there are funds"],
+    ["credentials", RESUME, "with SHOWRUNNER_API_KEY set to a key that the service accepts"],
+    ["unreachable", RESUME, "once the service is available; --give-up-after 1h waits for it longer"],
+    ["misdirected", RESUME, "once the network, or SHOWRUNNER_BASE_URL, leads to the service"],
+    ["code", `${RESUME} --file pipeline.ts`, "says what changed and what that costs"],
+    ["drift", `${RESUME} --file pipeline.ts`, "says what changed and what that costs"],
+    ["unresolved", RESUME, null],
+    ["approval", "showrunner approve r1", "lists what waits"],
+  ] as const)("for %s", (reason, command, note) => {
+    expect(paused({ reason })).toEqual({ command, note });
+  });
+
+  test("for a cap goes on by itself when the cap begins anew, or at once with a higher one", () => {
+    const at = { reason: "cap", resumeAt: Date.UTC(2030, 0, 2) } as const;
+    const by = "from 2030-01-02T00:00:00.000Z on, as a worker does by itself";
+    expect(paused(at)).toEqual({ command: RESUME, note: by });
+    expect(paused({ ...at, flag: "--cap 2/day" })?.note).toBe(`${by}; at once with --cap 2/day`);
+    expect(paused({ reason: "cap" })?.note).toBe("once the cap begins anew, as a worker does by itself");
+  });
+
+  test.each([
+    ["no job is priced in advance", {}, {}, "--max-unquoted 1.00"],
+    ["a cap over runs", { requiredMicros: 1, flag: "--cap 2/my day" }, {}, "--cap 2/my day"],
+    ["it has none", { requiredMicros: 150_001 }, { budgetMicros: null }, "--spending-cap 0.16"],
+    ["its own would do", { requiredMicros: 200_000 }, {}, "--spending-cap 0.20"],
+    ["it is reached", { requiredMicros: 200_001 }, {}, "--budget 0.21"],
+    ["what was spent", { requiredMicros: 210_000 }, { spentMicros: 300_000, heldMicros: 40_000 }, "--budget 0.34"],
+    [
+      "what is unconfirmed",
+      { requiredMicros: 210_000 },
+      { unconfirmedMicros: 215_000, heldMicros: 5_000 },
+      "--budget 0.22",
+    ],
+  ] as const)("for its budget names the limit and what would do: %s", (_why, pause, more, words) => {
+    expect(paused({ reason: "budget", ...pause }, [], more)).toEqual({ command: `${RESUME} ${words}`, note: null });
+  });
+
+  test("for its budget counts the known prices of what was not sent yet, and of nothing else", () => {
+    const priced = (costMicros: number | null, key: string | null = null) => ({
+      attempts: [
+        { key: null, quote: { costMicros: 7_000_000 } },
+        { key, quote: costMicros === null ? null : { costMicros } },
+      ],
+    });
+    const steps = [
+      [job("a"), priced(400_000)],
+      [job("b"), priced(30_000)],
+      [job("sent"), priced(5_000_000, "k")],
+      [job("unpriced"), priced(null)],
+      [job("new")],
+    ] as const;
+    const next = paused({ reason: "budget", requiredMicros: 300_000 }, steps, { spentMicros: 100_000 });
+    expect(next?.command).toBe(`${RESUME} --budget 0.53`);
+  });
+
+  test("for a job nobody knows of names its step, of several none", () => {
+    const lost = { status: "unresolved" };
+    expect(paused({ reason: "unresolved" }, [[job("a")], [job("the film"), lost]])).toEqual({
+      command: "showrunner adopt r1 'the film'",
+      note: "lists the jobs that it may have created",
+    });
+    expect(
+      paused({ reason: "unresolved" }, [
+        [job("a"), lost],
+        [job("b"), lost],
+      ]),
+    ).toEqual({
+      command: "showrunner adopt r1",
+      note: "asks for each of them; --all adopts the unambiguous ones",
+    });
+  });
+
+  test("for a decision names the first step that waits, and how many there are to choose from", () => {
+    const open = { status: "running" };
+    const made = {
+      status: "succeeded",
+      outputs: [0, 1].map((index) => ({ index, status: "COMPLETED", phase: "available" })),
+    };
+    const see = "see what it shows with: showrunner approve r1";
+    const shows = [ref("a", "all")];
+    expect(
+      paused({ reason: "approval" }, [[job("a"), made], [gate("done", shows)], [gate("look", shows), open]]),
+    ).toEqual({
+      command: "showrunner approve r1 look --resume",
+      note: see,
+    });
+    expect(
+      paused({ reason: "approval" }, [
+        [job("a"), { ...made, ...open }],
+        [gate("my pick", shows, true), open],
+      ]),
+    ).toEqual({
+      command: "showrunner approve r1 'my pick' --pick 1 --resume",
+      note: `1 to 2 can be picked; ${see}`,
+    });
+  });
+});
+
+describe("a run that has failed", () => {
+  const reruns = "reruns what failed and what depends on it";
+  const refused =
+    "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE";
+
+  test.each([
+    ["for a reason that may pass", refusedFor(true), reruns],
+    ["for one that is not known", failed, reruns],
+    ["in part", { status: "partial" }, reruns],
+    ["for one that will be the same again", refusedFor(false), refused],
+  ])("%s", (_why, own, note) => {
+    for (const status of ["failed", "partial", "cancelled"] as const) {
+      const state = stateOf(status, [
+        [job("a"), own],
+        [job("b"), { status: "succeeded" }],
+      ]);
+      expect(nextCommand(state)).toEqual({ command: `${RESUME} --rerun-failed`, note });
+    }
+  });
+
+  test("for a rejection reruns what was shown, each once, or the decision where only files of one's own were", () => {
+    const rejected = { ...failed, approval: { approved: false, note: null } };
+    const note = "reruns what was rejected or no longer exists, at its price, and asks again";
+    const rerun = (...steps: readonly (readonly [PlanStep, object?])[]) => nextCommand(stateOf("failed", steps));
+    const a = [job("a"), { status: "succeeded" }] as const;
+    expect(rerun(a, [gate("ok", [ref("a"), ref("my b"), ref("a", 1)]), rejected])).toEqual({
+      command: `${RESUME} --rerun a --rerun 'my b'`,
+      note,
+    });
+    expect(rerun([gate("ok", [uploadRef("f")]), rejected])).toEqual({ command: `${RESUME} --rerun ok`, note });
+    expect(rerun(a, [gate("ok", [uploadRef("f"), valueRef("a")]), failed])?.command).toBe(`${RESUME} --rerun a`);
+    // Approved, and failed all the same; or something else failed too.
+    const approved = { ...failed, approval: { approved: true, note: null } };
+    for (const steps of [
+      [[gate("ok", [ref("a")]), approved]],
+      [
+        [job("a"), failed],
+        [gate("ok", [ref("a")]), rejected],
+      ],
+    ] as const)
+      expect(rerun(...steps)?.command).toBe(`${RESUME} --rerun-failed`);
+  });
+
+  test("by code that plans steps goes on from there once the code is fixed; its file is named where none is known", () => {
+    const note = "once the code is fixed: continues from that expansion";
+    const grow = expansion("grow", valueRef("v"));
+    expect(nextCommand(stateOf("failed", [[grow, failed]]))).toEqual({ command: `${RESUME} --file pipeline.ts`, note });
+    const state = stateOf("failed", [[grow, failed]]);
+    state.planned = { ...state.planned, source: { file: "f.ts", exportName: "default" } as never };
+    expect(nextCommand(state)).toEqual({ command: RESUME, note });
+    expect(nextCommand(stateOf("failed", [[grow, { ...failed, expanded: [] }]]))?.note).toBe(reruns);
+    expect(
+      nextCommand(
+        stateOf("failed", [
+          [grow, failed],
+          [job("a"), failed],
+        ]),
+      )?.note,
+    ).toBe(reruns);
+  });
+
+  test("only because it was stopped has nothing of its own to rerun", () => {
+    expect(nextCommand(stateOf("cancelled", [[job("a"), { status: "cancelled" }]]))).toEqual({
+      command: `${RESUME} --rerun-failed`,
+      note: reruns,
+    });
+  });
+});
+
+test("the file of a run is named as --file takes it, with its export where that is not the default one", () => {
+  const of = (source: object | null) => fileOf({ planned: { ...planned(), source } } as never);
+  expect(of(null)).toBe("pipeline.ts");
+  expect(of({ file: "my films/a.ts", exportName: "default" })).toBe("'my films/a.ts'");
+  expect(of({ file: "a.ts", exportName: "short" })).toBe("a.ts#short");
+});

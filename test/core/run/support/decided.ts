@@ -1,0 +1,49 @@
+import type { RunEvent } from "../../../../src/core/journal/events.ts";
+import { newRun } from "../../../../src/core/journal/fold.ts";
+import type { RunState } from "../../../../src/core/journal/state.ts";
+import type { Plan, PlanStep } from "../../../../src/core/plan/plan.ts";
+import type { Command } from "../../../../src/core/run/command.ts";
+import type { DecideContext } from "../../../../src/core/run/decision.ts";
+import { decide } from "../../../../src/core/run/scheduler.ts";
+import { planned } from "../../journal/samples.ts";
+import { planOf } from "./plans.ts";
+
+export const HOUR_MS = 3_600_000;
+/** The instant of every decision. */
+export const NOW = 100 * HOUR_MS;
+
+/** A running run, each of its steps changed as given. */
+export function runningState(
+  steps: readonly (readonly [PlanStep, object?])[],
+  more: Partial<RunState> = {},
+  plan: Partial<Plan> = {},
+): RunState {
+  const all = planOf(steps.map(([step]) => step));
+  const state: RunState = {
+    ...newRun("r", { ...planned(), plan: { ...all, ...plan } }, 0),
+    status: "running",
+    ...more,
+  };
+  for (const [{ path }, own] of steps) Object.assign(state.steps[path]!, structuredClone(own));
+  return state;
+}
+
+export interface Decided {
+  readonly events: readonly RunEvent[];
+  readonly commands: readonly Command[];
+  readonly wakeAt: number | null;
+}
+
+/** What is decided of a state at {@link NOW}. */
+export function decidedOf(state: RunState, context: Partial<DecideContext> = {}): Decided {
+  const { events, commands, wakeAt } = decide(state, {
+    now: NOW,
+    order: state.planned.plan.steps,
+    active: new Set(),
+    notBefore: new Map(),
+    unsent: new Set(),
+    idempotencyWindowMs: 24 * HOUR_MS,
+    ...context,
+  });
+  return { events, commands, wakeAt };
+}

@@ -1,0 +1,324 @@
+import { deepStrictEqual } from "node:assert";
+import type {
+  JournalError,
+  OutputFacts,
+  RunEvent,
+  RunPlanned,
+  StoredEvent,
+} from "../../../../src/core/journal/events.ts";
+import { apply, newRun } from "../../../../src/core/journal/fold.ts";
+import { isRunFinal, isStepFinal, lastAttempt, type RunState } from "../../../../src/core/journal/state.ts";
+import { ownText } from "../../../../src/core/kit/clean-text.ts";
+import { referencesOf } from "../../../../src/core/plan/index.ts";
+import type { Json, Plan, PlanStep, Reference } from "../../../../src/core/plan/plan.ts";
+import { type Command, commandId } from "../../../../src/core/run/command.ts";
+import type { DecideContext, Decision } from "../../../../src/core/run/decision.ts";
+import { offered } from "../../../../src/core/run/kinds/approve.ts";
+import { runOutcome } from "../../../../src/core/run/outcome.ts";
+import { decide, Scheduler } from "../../../../src/core/run/scheduler.ts";
+
+/** What becomes of a step's attempts, the last one for all that follow. */
+export type Fate = "made" | "partly" | "failed" | "failed-free" | "moderated" | "refused" | "unanswered" | "late-bill";
+
+export interface World {
+  readonly plan: Plan;
+  /** By path; `made` where nothing is said. */
+  readonly fates?: { readonly [path: string]: readonly Fate[] };
+  /** Of tasks and chats, by path. */
+  readonly values?: { readonly [path: string]: Json };
+  /** What expansions plan, by path. */
+  readonly expansions?: {
+    readonly [path: string]: { readonly steps: readonly PlanStep[]; readonly returns: readonly Reference[] };
+  };
+  /** Steps whose model refuses the media of another one, once these exist. */
+  readonly refusedMedia?: { readonly [path: string]: string };
+  /** Positions that people pick, by path; null rejects. */
+  readonly decisions?: { readonly [path: string]: number | null } | "first";
+  readonly budgetMicros?: number;
+  readonly total?: number;
+  /** Each decision is compared with one by a look at all steps. */
+  readonly isDecidedTwice?: boolean;
+}
+
+export const PRICE = 100_000;
+const START = Date.UTC(2030, 0, 1);
+
+/** A run without an engine: decisions are taken, answers are made up, time goes by when nothing else does. */
+export class FakeRun {
+  world: World;
+  readonly state: RunState;
+  readonly events: StoredEvent[] = [];
+  readonly active = new Map<string, Command>();
+  /** Submits of which nothing left the machine so far. */
+  readonly unsent = new Set<string>();
+  readonly #scheduler: Scheduler;
+  /** Commands that may be issued again only after an instant. */
+  readonly notBefore = new Map<string, number>();
+  /** What else decisions are made from. */
+  context: Partial<DecideContext> = {};
+  #wakeAt: number | null = null;
+  #assets = 0;
+  now = START;
+
+  constructor(world: World) {
+    this.world = world;
+    const planned: RunPlanned = {
+      type: "run.planned",
+      plan: world.plan,
+      input: {},
+      baseUrl: "paper",
+      keyId: "paper",
+      nonce: "n",
+      budgetMicros: world.budgetMicros ?? null,
+      maxUnquotedMicros: null,
+      limits: { total: world.total ?? 3, perModel: {}, perModality: {} },
+      quoteMicros: null,
+      outDir: "/out",
+      source: null,
+    };
+    this.state = newRun("x", planned, this.now);
+    this.#scheduler = new Scheduler(this.state);
+    this.events.push({ runId: "x", seq: 1, at: this.now, version: 1, event: planned });
+  }
+
+  take(events: readonly RunEvent[]): void {
+    for (const event of events) {
+      const stored: StoredEvent = { runId: "x", seq: this.state.seq + 1, at: this.now, version: 1, event };
+      apply(this.state, stored);
+      this.#scheduler.note(event);
+      this.events.push(stored);
+    }
+  }
+
+  /** Decides until nothing more follows without an answer. */
+  decide(): void {
+    for (let rounds = 0; rounds < 1000; rounds++) {
+      const decision = this.#decideTwice({
+        now: this.now,
+        order: this.state.planned.plan.steps,
+        active: new Set(this.active.keys()),
+        notBefore: this.notBefore,
+        unsent: this.unsent,
+        idempotencyWindowMs: 24 * 3_600_000,
+        ...this.context,
+      });
+      this.take(decision.events);
+      for (const command of decision.commands) {
+        this.active.set(commandId(command), command);
+        this.notBefore.delete(commandId(command));
+      }
+      this.#wakeAt = decision.wakeAt;
+      if (decision.events.length === 0) return;
+    }
+    throw new Error("It decides for ever.");
+  }
+
+  /** A scheduler that was told of every event decides what a look at all steps decides. */
+  #decideTwice(context: DecideContext): Decision {
+    const { events, commands, wakeAt } = this.#scheduler.decide(context);
+    const decision = { events, commands, wakeAt };
+    if (this.world.isDecidedTwice !== true) return decision;
+    const whole = decide(this.state, context);
+    deepStrictEqual(decision, { events: whole.events, commands: whole.commands, wakeAt: whole.wakeAt });
+    return decision;
+  }
+
+  /** Answers one command under way: the one at a position, counted around. */
+  answer(position: number): void {
+    const ids = [...this.active.keys()];
+    const id = ids[position % ids.length]!;
+    const command = this.active.get(id)!;
+    this.active.delete(id);
+    this.now += 10;
+    const isGivenUp = "step" in command && this.state.steps[command.step]!.isGivenUp === true;
+    if (isGivenUp && isRunFinal(this.state.status)) this.take([{ type: "run.reopened" }]);
+    this.take(this.#answerTo(command));
+    if ("step" in command) this.#scheduler.ended(command.step);
+  }
+
+  /** Ends the command at a position without an answer; it is tried again after so long. */
+  fail(position: number, againInMs: number): void {
+    const ids = [...this.active.keys()];
+    const id = ids[position % ids.length]!;
+    const command = this.active.get(id)!;
+    this.active.delete(id);
+    this.notBefore.set(id, this.now + againInMs);
+    if ("step" in command) this.#scheduler.ended(command.step);
+  }
+
+  /** To its end or pause; `next` picks what is answered first. False when it can neither end nor pause. */
+  run(next: () => number = () => 0): boolean {
+    for (let rounds = 0; rounds < 10_000; rounds++) {
+      this.decide();
+      if (this.active.size > 0) this.answer(next());
+      else if (isRunFinal(this.state.status)) return true;
+      else if (this.state.status === "paused") {
+        if (this.state.pause?.reason !== "approval" || !this.#decideAll()) return true;
+      } else if (this.#wakeAt !== null) this.now = Math.max(this.now, this.#wakeAt);
+      else return false;
+    }
+    return false;
+  }
+
+  /** The same run up to an event, in a world that may be another: what was under way is begun again. */
+  static after(world: World, events: readonly StoredEvent[]): FakeRun {
+    const run = new FakeRun(world);
+    run.now = events.at(-1)!.at;
+    run.take(events.slice(1).map(({ event }) => event));
+    return run;
+  }
+
+  /** Kinds of events with their steps, `step.finished` with its status. */
+  log(): readonly string[] {
+    return this.events.map(({ event }) => {
+      const what = event.type === "step.finished" || event.type === "run.finished" ? event.status : event.type;
+      return "step" in event ? `${event.step} ${what}` : what;
+    });
+  }
+
+  #fateOf(path: string, attempt: number): Fate {
+    const fates = this.world.fates?.[path] ?? ["made"];
+    return fates[Math.min(attempt, fates.length) - 1]!;
+  }
+
+  /** Conditions of what does not exist yet stay. */
+  #quoted({ step, attempt, input }: Extract<Command, { type: "quote" }>): readonly RunEvent[] {
+    const { steps } = this.state;
+    const isOver = (path: string | undefined) => path !== undefined && isStepFinal(steps[path]!.status);
+    if (isOver(this.world.refusedMedia?.[step])) {
+      const reason = "refused media";
+      const end: RunEvent = { type: "step.finished", step, status: "failed", reason };
+      return steps[step]!.status === "waiting" ? [{ type: "step.started", step }, end] : [end];
+    }
+    const left = lastAttempt(steps[step]!)?.quote?.conditionalOn?.filter((path) => !isOver(path)) ?? [];
+    const basis = referencesOf(input).length > 0 ? "provisional" : "quoted";
+    return [
+      { type: "job.quoted", step, attempt, costMicros: PRICE, basis, ...(left.length > 0 && { conditionalOn: left }) },
+    ];
+  }
+
+  #answerTo(command: Command): readonly RunEvent[] {
+    switch (command.type) {
+      case "upload":
+        return [
+          {
+            type: "upload.stored",
+            step: command.step,
+            sha256: "0".repeat(64),
+            sizeBytes: 1,
+            contentType: ownText("image/png"),
+          },
+        ];
+      case "quote":
+        return this.#quoted(command);
+      case "submit":
+        return this.#submitted(command);
+      case "follow":
+        return this.#followed(command);
+      case "settle":
+        return [{ type: "job.settled", step: command.step, attempt: command.attempt, costMicros: PRICE }];
+      case "download": {
+        const { step, attempt, index } = command;
+        const copy = { sha256: `${step}${attempt}${index}`, sizeBytes: 1, contentType: ownText("image/png") };
+        return [{ type: "output.downloaded", step, attempt, index, ...copy }];
+      }
+      case "place":
+        return runOutcome(this.state).toPlace.map(({ name, step, output }) => {
+          return { type: "file.placed", name, step, index: output.index, file: `${name}.png` };
+        });
+      case "chat": {
+        const { step, attempt } = command;
+        const value = this.world.values?.[step] ?? "said";
+        if (this.#fateOf(step, attempt) === "made")
+          return [{ type: "chat.answered", step, attempt, value, costMicros: 5, jobId: null }];
+        return [{ type: "chat.failed", step, attempt, error: failure(false), costMicros: 0, jobId: null }];
+      }
+      case "task": {
+        const tries = this.state.steps[command.step]!.failures.length + 1;
+        const value = this.world.values?.[command.step] ?? null;
+        if (this.#fateOf(command.step, tries) === "made")
+          return [{ type: "task.completed", step: command.step, value, files: [] }];
+        return [{ type: "task.failed", step: command.step, error: failure(false) }];
+      }
+      case "pick":
+        return [{ type: "task.failed", step: command.step, error: failure(false) }];
+      case "expand": {
+        const { steps, returns } = this.world.expansions![command.step]!;
+        return [{ type: "expand.planned", step: command.step, steps, returns, groups: {} }];
+      }
+      default:
+        throw new Error(`No answer to ${(command as Command).type}.`);
+    }
+  }
+
+  #submitted({ step, attempt, model, mayExist }: Command & { readonly type: "submit" }): readonly RunEvent[] {
+    const fate = this.#fateOf(step, attempt);
+    if (fate === "refused")
+      return [{ type: "job.submit.refused", step, attempt, error: failure(false, "INVALID_ARGUMENT") }];
+    if (fate === "unanswered" && !mayExist)
+      return [{ type: "job.submit.unknown", step, attempt, message: ownText("no answer") }];
+    return [{ type: "job.submitted", step, attempt, jobId: `job-${step}-${attempt}`, model, replayed: mayExist }];
+  }
+
+  #followed({ step, attempt }: Command & { readonly type: "follow" }): readonly RunEvent[] {
+    const fate = this.#fateOf(step, attempt);
+    const bill = (costMicros: number): RunEvent => ({ type: "job.settled", step, attempt, costMicros });
+    if (fate === "failed") return [{ type: "job.failed", step, attempt, error: failure(true) }, bill(PRICE)];
+    if (fate === "failed-free") return [{ type: "job.failed", step, attempt, error: failure(true) }, bill(0)];
+    if (fate === "moderated")
+      return [{ type: "job.failed", step, attempt, error: failure(true, "MODERATION_FAILED") }, bill(0)];
+    const plan = this.state.planned.plan.steps.find(({ path }) => path === step);
+    const count = plan?.kind === "job" ? plan.outputs : 1;
+    const outputs = Array.from({ length: count }, (_, index) => this.#output(index, fate === "partly" && index === 0));
+    const completed: RunEvent = { type: "job.completed", step, attempt, outputs };
+    return fate === "late-bill" ? [completed] : [completed, bill(PRICE)];
+  }
+
+  #output(index: number, failed: boolean): OutputFacts {
+    const facts = {
+      voiceId: null,
+      contentType: ownText("image/png"),
+      width: 1,
+      height: 1,
+      durationMs: null,
+      fps: null,
+    };
+    if (failed) return { index, status: "FAILED", assetId: null, ...facts, error: failure(false) };
+    return { index, status: "COMPLETED", assetId: `asset-${++this.#assets}`, ...facts, error: null };
+  }
+
+  /** What people decide; false when they leave it. */
+  #decideAll(): boolean {
+    const { decisions } = this.world;
+    if (decisions === undefined) return false;
+    this.take([{ type: "run.resumed" }]);
+    for (const plan of this.state.planned.plan.steps) {
+      const step = this.state.steps[plan.path]!;
+      if (plan.kind !== "approve" || step.status !== "running" || step.approval !== null) continue;
+      if (decisions === "first") {
+        const [chosen] = offered(this.state, plan);
+        this.take([{ type: "approval.decided", step: plan.path, approved: true, pick: 0, note: null }]);
+        if (plan.choose) this.take([{ type: "pick.decided", step: plan.path, chosen: chosen!, scores: null }]);
+        continue;
+      }
+      const pick = decisions[plan.path] ?? null;
+      this.take([
+        {
+          type: "approval.decided",
+          step: plan.path,
+          approved: pick !== null,
+          pick: plan.choose ? pick : null,
+          note: null,
+        },
+      ]);
+      if (pick === null) continue;
+      const shown = plan.shows[plan.choose ? pick % plan.shows.length : 0]!.$ref;
+      this.take([{ type: "pick.decided", step: plan.path, chosen: { step: shown.step, index: 0 }, scores: null }]);
+    }
+    return true;
+  }
+}
+
+function failure(retryable: boolean, code = "INTERNAL"): JournalError {
+  return { code: ownText(code), message: ownText("failed on paper"), retryable };
+}

@@ -1,0 +1,35 @@
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findLocalService, startLocalService } from "../../../src/local-service/index.ts";
+import { startRecorder } from "../../../src/local-service/recording/index.ts";
+
+const record = (folder: string) =>
+  startRecorder({ baseUrl: "http://127.0.0.1:9/v3", folder, port: 0, keepMedia: false, say: () => {} } as never);
+const serve = (dataDir: string) => startLocalService({ dataDir });
+
+const WAYS = [
+  ["a recorder", "recorder", record, "RECORDING_UNUSABLE"],
+  ["a service", "service", serve, "DATA_DIR_UNUSABLE"],
+] as const;
+
+test.each(WAYS)(
+  "%s says which file hinders it where its lock is none, and not that another process has it",
+  async (_, name, open, code) => {
+    const folder = await mkdtemp(join(tmpdir(), "folder-lock-"));
+    const lock = join(folder, `${name}.lock`);
+    await writeFile(lock, "These are somebody's notes. ".repeat(100));
+    const error = await open(folder).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(`${lock}: file is not a database`) });
+    expect(findLocalService(folder)).toBeNull();
+  },
+);
+
+test.each(WAYS)("%s says which file it cannot open", async (_, name, open, code) => {
+  const folder = await mkdtemp(join(tmpdir(), "folder-lock-"));
+  const lock = join(folder, `${name}.lock`);
+  await mkdir(lock);
+  const error = await open(folder).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code, message: expect.stringContaining(`${lock}: unable to open`) });
+});

@@ -1,0 +1,300 @@
+import { mkdtempSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startLocalService } from "showrunner-local";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { builtPage, scriptBytes } from "../../../scripts/dashboard-page.ts";
+import { createMemoryJournal, openMediaStore, openShowrunner } from "../../../src/internal.ts";
+import { PortInUseError, startDashboard } from "../../../src/studio/dashboard/index.ts";
+import type { Gauges } from "../../../src/studio/dashboard/views/action-wire.ts";
+import { eventually } from "./support/eventually.ts";
+import { plantRun } from "./support/planted.ts";
+import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+interface Ask {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The path exactly as it goes over the wire. */
+  readonly path: string;
+}
+
+let served: Served;
+let cookie = "";
+
+beforeAll(async () => {
+  served = await serveDashboard();
+  const picture = await served.picture(200);
+  const html = Buffer.from("<script>alert(1)</script>");
+  const page = await served.media.put({ bytes: html });
+  await plantRun(served.journal, {
+    id: "night",
+    end: "succeeded",
+    steps: [
+      { path: "part/one", outputs: [picture] },
+      { path: "page", outputs: [{ sha256: page.sha256, contentType: "text/html" }] },
+      { path: "drawing", outputs: [{ sha256: page.sha256, contentType: "image/svg+xml" }] },
+    ],
+  });
+  cookie = String((await ask({ path: `/?token=${TOKEN}` })).headers["set-cookie"]).split(";")[0]!;
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+/** A request with nothing made right on its way, as an attacker would send it. */
+function ask({ method = "GET", path, headers = {}, body }: Ask): Promise<Answer> {
+  const { hostname, port } = new URL(served.dashboard.origin);
+  return new Promise((done, failed) => {
+    const sent = request(
+      { hostname, port, method, path, headers: { ...(cookie !== "" && { cookie }), ...headers } },
+      (answer) => {
+        const pieces: Buffer[] = [];
+        answer.on("data", (piece: Buffer) => pieces.push(piece));
+        answer.on("end", () =>
+          done({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(pieces) }),
+        );
+        answer.on("error", failed);
+      },
+    );
+    sent.on("error", failed);
+    sent.end(body);
+  });
+}
+
+const own = () => ({ origin: served.dashboard.origin, "content-type": "application/json" });
+const media = "/media/night/part%2Fone/0";
+
+describe("who may come in", () => {
+  test("without the token there is nothing to see, not even the page's script", async () => {
+    for (const path of ["/", "/api/runs", "/api/runs/night", "/api/live", media, "/assets/index.js", "/api/gauges"]) {
+      expect((await ask({ path, headers: { cookie: "" } })).status).toBe(401);
+    }
+  });
+
+  test("a wrong token, a shorter one and a longer one are refused, and set no cookie", async () => {
+    for (const token of ["wrong", TOKEN.slice(0, -1), `${TOKEN}x`, ""]) {
+      const answer = await ask({ path: `/?token=${token}`, headers: { cookie: "" } });
+      expect(answer.status).toBe(401);
+      expect(answer.headers["set-cookie"]).toBeUndefined();
+    }
+  });
+
+  test("the token becomes a cookie that scripts and other sites cannot use, and is not in it", async () => {
+    const answer = await ask({ path: `/runs/night?token=${TOKEN}`, headers: { cookie: "" } });
+    const [set = ""] = answer.headers["set-cookie"] as string[];
+    expect(set).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(set).not.toContain(TOKEN);
+    expect(answer.headers.refresh).toBe("0; url=/runs/night");
+  });
+
+  test("the way on after the token stays on this server", async () => {
+    const answer = await ask({ path: `//elsewhere.test/x?token=${TOKEN}`, headers: { cookie: "" } });
+    expect(String(answer.headers.refresh)).not.toContain("//");
+  });
+
+  test("another name for this machine is refused, whoever asks (DNS rebinding) [other hosts]", async () => {
+    const { port } = new URL(served.dashboard.origin);
+    for (const host of [
+      `evil.test:${port}`,
+      "evil.test",
+      `127.0.0.1.evil.test:${port}`,
+      `localhost.:${port}`,
+      "127.0.0.1:1",
+    ]) {
+      expect((await ask({ path: "/api/runs", headers: { host } })).status).toBe(403);
+      expect((await ask({ path: `/?token=${TOKEN}`, headers: { host } })).status).toBe(403);
+    }
+    expect((await ask({ path: "/api/runs", headers: { host: `localhost:${port}` } })).status).toBe(200);
+  });
+
+  test("a post from another site, or from nowhere, is refused although the cookie came along [other origins]", async () => {
+    const body = "{}";
+    const type = { "content-type": "application/json" };
+    for (const headers of [
+      type,
+      { ...type, origin: "http://evil.test" },
+      { ...type, origin: "null" },
+      { ...type, origin: served.dashboard.origin.replace("http:", "https:") },
+      { ...own(), "sec-fetch-site": "cross-site" },
+      { ...own(), "sec-fetch-site": "same-site" },
+    ]) {
+      const answer = await ask({ method: "POST", path: "/api/runs/night/stop", headers, body });
+      expect(answer.status).toBe(403);
+    }
+    expect((await ask({ method: "POST", path: "/api/runs/night/stop", headers: own(), body })).status).toBe(200);
+  });
+
+  test("another site's page cannot load pictures or data from here", async () => {
+    for (const mode of ["no-cors", "cors"]) {
+      const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": mode };
+      expect((await ask({ path: media, headers })).status).toBe(403);
+    }
+  });
+});
+
+describe("what answers say", () => {
+  test("every answer forbids foreign script, frames and guesses", async () => {
+    for (const path of ["/", "/api/runs", "/nowhere", media]) {
+      const { headers } = await ask({ path });
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(headers["x-frame-options"]).toBe("DENY");
+      expect(headers["referrer-policy"]).toBe("no-referrer");
+      expect(headers["cross-origin-resource-policy"]).toBe("same-origin");
+      const policy = String(headers["content-security-policy"]);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    }
+  });
+
+  test("the page loads script and style from files only", async () => {
+    const html = (await ask({ path: "/" })).body.toString();
+    expect(html.match(/<script[^>]*>/g)).toHaveLength(1);
+    expect(html).toMatch(/<script type="module"[^>]* src="\/assets\/[\w-]+\.js"><\/script>/);
+    expect(html).not.toMatch(/<style| style=| on\w+=/);
+  });
+
+  test("the page's script weighs less than 64 KB, compressed", async () => {
+    const bytes = scriptBytes(await builtPage());
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(64 * 1024);
+  });
+});
+
+describe("media", () => {
+  test("come by run, step and position, with their type", async () => {
+    const { status, headers, body } = await ask({ path: media });
+    expect(status).toBe(200);
+    expect(headers["content-type"]).toBe("image/png");
+    expect(headers["content-security-policy"]).toBe("default-src 'none'; sandbox");
+    expect(body.subarray(1, 4).toString()).toBe("PNG");
+  });
+
+  test("come in parts", async () => {
+    const whole = (await ask({ path: media })).body;
+    const part = await ask({ path: media, headers: { range: "bytes=4-9" } });
+    expect(part.status).toBe(206);
+    expect(part.headers["content-range"]).toBe(`bytes 4-9/${whole.length}`);
+    expect(part.body).toEqual(whole.subarray(4, 10));
+    expect((await ask({ path: media, headers: { range: `bytes=${whole.length}-` } })).status).toBe(416);
+  });
+
+  test("that could hold script are offered as files, under no type of their own", async () => {
+    for (const step of ["page", "drawing"]) {
+      const { headers } = await ask({ path: `/media/night/${step}/0` });
+      expect(headers["content-type"]).toBe("application/octet-stream");
+      expect(headers["content-disposition"]).toBe("attachment");
+    }
+  });
+
+  test.each([
+    "/media/night/..%2F..%2F..%2Fetc%2Fpasswd/0",
+    "/media/../../../../etc/passwd",
+    "/media/night/part%2Fone/..%2F..%2F0",
+    "/media/night/part%2Fone/0%00.png",
+    "/media/%2e%2e/%2e%2e/0",
+    "/media/night/__proto__/0",
+    "/media/night/constructor/upload",
+    "/media/night/part%2Fone/-1",
+    "/media/night/part%2Fone/1",
+    "/media/night/part%2Fone/upload",
+    "/media/night/%E0%A4%A/0",
+    "/assets/..%2Findex.html",
+    "/assets/..%2F..%2F..%2Fpackage.json",
+    "/assets/%2Fetc%2Fpasswd",
+    "/assets/.env",
+    "/../../etc/passwd",
+    "/runs/night/log/../../../../etc/passwd",
+    "http://evil.test/api/runs",
+  ])("%s leads nowhere", async (path) => {
+    expect([403, 404]).toContain((await ask({ path })).status);
+  });
+});
+
+describe("requests that go too far", () => {
+  test("a body of 10 MB is refused without being read to its end", async () => {
+    const body = JSON.stringify({ pipeline: "x", input: { prompt: "a".repeat(10_000_000) } });
+    const answer = await ask({ method: "POST", path: "/api/plan", headers: own(), body }).catch(
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    // The server hangs up on the rest; whether its answer is read before that is up to the sockets.
+    expect(typeof answer === "string" ? answer : answer?.status).toSatisfy(
+      (end: unknown) => end === 413 || end === "ECONNRESET" || end === "EPIPE",
+    );
+    expect((await ask({ path: "/api/runs" })).status).toBe(200);
+  });
+
+  test("what is no JSON object is refused", async () => {
+    const path = "/api/runs/night/approve";
+    expect(
+      (await ask({ method: "POST", path, headers: { ...own(), "content-type": "text/plain" }, body: "{}" })).status,
+    ).toBe(415);
+    for (const body of ["[]", "null", "{", '"x"']) {
+      expect((await ask({ method: "POST", path, headers: own(), body })).status).toBe(400);
+    }
+    for (const body of [
+      {},
+      { step: 5 },
+      { step: "x".repeat(20_000) },
+      { step: "page", pick: -1 },
+      { step: "page", pick: "0" },
+    ]) {
+      expect((await ask({ method: "POST", path, headers: own(), body: JSON.stringify(body) })).status).toBe(400);
+    }
+  });
+
+  test("what does not exist is said so, in words", async () => {
+    const answer = await ask({ path: "/api/runs/never" });
+    expect(answer.status).toBe(404);
+    expect(JSON.parse(answer.body.toString())).toEqual({
+      error: { code: "NOT_FOUND", message: "This run is not here." },
+    });
+    expect((await ask({ path: "/api/live?run=night&after=x" })).status).toBe(400);
+    expect((await ask({ path: "/api/runs?limit=-1" })).status).toBe(400);
+    expect((await ask({ method: "DELETE", path: "/api/runs/night", headers: own() })).status).toBe(404);
+  });
+
+  test("nothing of this was a surprise", () => {
+    expect(served.defects).toEqual([]);
+  });
+});
+
+test("a port that is taken is said to be, with what to type next", async () => {
+  const port = Number(new URL(served.dashboard.origin).port);
+  const { show, journal, media: store } = served;
+  const refused = startDashboard({ show, journal, media: store, port });
+  await expect(refused).rejects.toThrow(PortInUseError);
+  await expect(refused).rejects.toMatchObject({ next: expect.stringContaining("--port 0") });
+});
+
+test("when the local service ends with the command that embedded it, the dashboard takes another one", async () => {
+  const localDir = join(mkdtempSync(join(tmpdir(), "dashboard-local-")), "local");
+  const theirs = await startLocalService({ dataDir: localDir, renderer: "stub" });
+  const journal = createMemoryJournal();
+  const mediaDir = join(localDir, "../..", "media");
+  const open = () => openShowrunner({ journal, local: true, localDir, mediaDir });
+  let show = await open();
+  const dashboard = await startDashboard({
+    show,
+    journal,
+    media: await openMediaStore(mediaDir),
+    token: TOKEN,
+    reopen: async (lost) => {
+      await lost.close();
+      show = await open();
+      return show;
+    },
+  });
+  const door = await fetch(`${dashboard.origin}/?token=${TOKEN}`);
+  const headers = { cookie: door.headers.get("set-cookie")!.split(";")[0]! };
+  const gauges = async () => (await (await fetch(`${dashboard.origin}/api/gauges`, { headers })).json()) as Gauges;
+  await theirs.close();
+  await eventually(async () => (await gauges()).balanceMicros).toBe(25_000_000);
+  await dashboard.close();
+  await show.close();
+});

@@ -1,0 +1,119 @@
+import { request } from "node:http";
+import { connect } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
+import { expect, test } from "vitest";
+import { allowedHosts } from "../../../src/studio/dashboard/http/visitor.ts";
+import { serveDashboard } from "./support/serve.ts";
+
+interface Asked {
+  readonly port: number;
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function ask({ port, path, method = "GET", headers = {} }: Asked) {
+  return new Promise<{ status: number; type: string; bytes: number }>((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, path, method, headers, agent: false }, (answer) => {
+      let bytes = 0;
+      answer.on("data", (piece: Buffer) => {
+        bytes += piece.length;
+      });
+      answer.on("end", () =>
+        resolve({ status: answer.statusCode ?? 0, type: String(answer.headers["content-type"]), bytes }),
+      );
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
+}
+
+const portOf = (origin: string) => Number(new URL(origin).port);
+
+async function cookieOf(url: string): Promise<string> {
+  return (await fetch(url)).headers.get("set-cookie")!.split(";")[0]!;
+}
+
+test("a dashboard on all addresses answers by this machine's own names and those allowed, and by no other", async () => {
+  await using served = await serveDashboard({ host: "0.0.0.0", allowHosts: ["studio.lan", "fd00::7"] });
+  const port = portOf(served.dashboard.origin);
+  const own = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.filter(({ family }) => family === "IPv4").map(({ address }) => address),
+  );
+  const names = [
+    "127.0.0.1",
+    "localhost",
+    hostname(),
+    `${hostname()}.local`,
+    "studio.lan",
+    "STUDIO.lan",
+    "[fd00::7]",
+    ...own,
+  ];
+  for (const name of names) {
+    const { status } = await ask({ port, path: "/", headers: { Host: `${name}:${port}` } });
+    expect([name, status]).toEqual([name, 401]);
+  }
+  for (const name of ["elsewhere.example", "studio.lan.elsewhere.example", "0.0.0.0", "localhost.elsewhere.example"]) {
+    const { status } = await ask({ port, path: "/", headers: { Host: `${name}:${port}` } });
+    expect([name, status]).toEqual([name, 403]);
+  }
+  expect(new URL(served.dashboard.url).hostname).toBe("127.0.0.1");
+});
+
+test("a dashboard on one address takes neither the machine's other names nor other ports", () => {
+  const own = ["studio", "10.0.0.7"];
+  expect(allowedHosts({ host: "127.0.0.1", port: 8788, own })).toEqual([
+    "127.0.0.1:8788",
+    "localhost:8788",
+    "[::1]:8788",
+  ]);
+  expect(allowedHosts({ host: "10.0.0.7", port: 80, own, allowed: ["a.lan"] })).toEqual([
+    "10.0.0.7:80",
+    "10.0.0.7",
+    "a.lan:80",
+    "a.lan",
+    "a.lan:443",
+  ]);
+});
+
+test("HEAD is answered on every address that GET is, the live stream included, without a body", async () => {
+  await using served = await serveDashboard();
+  const { origin, url } = served.dashboard;
+  const headers = { Cookie: await cookieOf(url), Host: new URL(origin).host };
+  for (const path of ["/", "/api/runs", "/api/live", "/api/pipelines"]) {
+    const { status, bytes } = await ask({ port: portOf(origin), path, method: "HEAD", headers });
+    expect([path, status, bytes]).toEqual([path, 200, 0]);
+  }
+  const { type } = await ask({ port: portOf(origin), path: "/api/live", method: "HEAD", headers });
+  expect(type).toContain("text/event-stream");
+});
+
+test("a body that is cut off in the middle is no defect of the dashboard", async () => {
+  await using served = await serveDashboard();
+  const { origin, url } = served.dashboard;
+  const cookie = await cookieOf(url);
+  const { host } = new URL(origin);
+  const head = [
+    "POST /api/plan HTTP/1.1",
+    `Host: ${host}`,
+    `Origin: ${origin}`,
+    `Cookie: ${cookie}`,
+    "Content-Type: application/json",
+    "Content-Length: 1000",
+  ];
+  for (const ending of ["destroy", "end"] as const) {
+    await new Promise<void>((closed) => {
+      const socket = connect(portOf(origin), "127.0.0.1", () => {
+        socket.write(`${head.join("\r\n")}\r\n\r\n{"pipeline":`, () => setImmediate(() => socket[ending]()));
+      });
+      socket
+        .on("close", () => closed())
+        .on("error", () => undefined)
+        .resume();
+    });
+  }
+  // A request that comes after both has been answered once both are done with.
+  expect((await fetch(`${origin}/api/runs`, { headers: { cookie } })).status).toBe(200);
+  expect(served.defects).toEqual([]);
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { differing } from "../../../src/studio/dashboard/page/review/differing.ts";
+import type { ReviewQueue } from "../../../src/studio/dashboard/views/review-wire.ts";
+import type { StepView } from "../../../src/studio/dashboard/views/run-wire.ts";
+import { plantQuestion, send } from "./support/review-links.ts";
+import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+
+let served: Served;
+beforeAll(async () => {
+  served = await serveDashboard();
+  await plantQuestion(served, "acme-1", "acme", [10, 40]);
+  await plantQuestion(served, "acme-2", "acme", [70, 100]);
+  await plantQuestion(served, "rival-1", "rival", [130, 160]);
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+async function ask(path: string, body?: object) {
+  const { host, origin } = new URL(served.dashboard.origin);
+  const entered = await send(served, { path: `/?token=${TOKEN}`, headers: { host } });
+  const cookie = String(entered.headers["set-cookie"]).split(";")[0]!;
+  const answer = await send(served, {
+    path,
+    headers: { host, cookie, origin, ...(body && { "content-type": "application/json" }) },
+    ...(body && { method: "POST", body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, body: JSON.parse(String(answer.body)) as unknown };
+}
+
+async function queue(query = ""): Promise<ReviewQueue> {
+  const { status, body } = await ask(`/api/review${query}`);
+  expect(status).toBe(200);
+  return body as ReviewQueue;
+}
+
+const runs = ({ items }: ReviewQueue) => items.map(({ run }) => run).toSorted();
+
+describe("what waits", () => {
+  test("is listed over all runs, by pipeline, tag, run and words, with counts of all that the words find", async () => {
+    const all = await queue();
+    expect(runs(all)).toEqual(["acme-1", "acme-2", "rival-1"]);
+    expect(all.total).toBe(3);
+    expect(all.items[0]).toMatchObject({ message: "Which look for acme?", takes: 2, tags: ["client=acme"] });
+    expect(all.tags).toEqual([
+      { name: "client=acme", count: 2 },
+      { name: "client=rival", count: 1 },
+    ]);
+    const acme = await queue("?tag=client%3Dacme");
+    expect([runs(acme), acme.tags.length]).toEqual([["acme-1", "acme-2"], 2]);
+    expect(runs(await queue("?run=rival-1"))).toEqual(["rival-1"]);
+    expect(runs(await queue("?q=rival"))).toEqual(["rival-1"]);
+    expect(runs(await queue("?pipeline=none"))).toEqual([]);
+    expect(runs(await queue("?run=none"))).toEqual([]);
+  });
+
+  test("is the same list for code", async () => {
+    const waiting = await served.show.waiting({ tags: { client: "acme" } });
+    expect(waiting.map(({ runId }) => runId).toSorted()).toEqual(["acme-1", "acme-2"]);
+    expect(waiting[0]).toMatchObject({ message: "Which look for acme?", takes: 2, tags: { client: "acme" } });
+    expect(await served.show.waiting({ pipeline: "none" })).toEqual([]);
+  });
+
+  test("shows a comment at once, and leaves when somebody has decided", async () => {
+    const [first] = (await queue("?run=acme-2")).items;
+    const { step } = first!;
+    const one = `/api/review/step?${new URLSearchParams({ run: "acme-2", step })}`;
+    const said = { step, text: "warmer", take: 1, timeMs: 1500 };
+    expect(await ask("/api/runs/acme-2/comment", said)).toEqual({ status: 200, body: {} });
+    const { comments } = ((await ask(one)).body as StepView).decision!;
+    expect(comments).toMatchObject([{ text: "warmer", take: 1, timeMs: 1500, name: null }]);
+    await served.show.approve("acme-2", step, { pick: 0 });
+    expect(runs(await queue())).toEqual(["acme-1", "rival-1"]);
+    expect((await served.show.waiting()).map(({ runId }) => runId).toSorted()).toEqual(["acme-1", "rival-1"]);
+  });
+
+  test("a comment that says nothing, or is about what is not there, is refused by its field", async () => {
+    const [first] = (await queue("?run=acme-1")).items;
+    const { step } = first!;
+    const wrong = [
+      { text: "a" },
+      { step, text: "" },
+      { step, text: "a".repeat(2001) },
+      { step, text: "a", take: 2 },
+      { step, text: "a", take: -1 },
+      { step, text: "a", timeMs: 86_400_001 },
+    ];
+    const answers = await Promise.all(wrong.map((body) => ask("/api/runs/acme-1/comment", body)));
+    expect(answers.map(({ status }) => status)).toEqual(wrong.map(() => 400));
+    const messages = answers.map(({ body }) => (body as { error: { message: string } }).error.message.split(" ")[0]);
+    expect(messages).toEqual(["step", "text", "text", "take", "take", "timeMs"]);
+    expect((await ask("/api/runs/acme-1/comment", { step: "none", text: "a" })).status).toBe(404);
+    expect((await ask("/api/review/step?run=acme-1&step=none")).status).toBe(404);
+    expect(await served.journal.inbox("acme-1")).toEqual([]);
+  });
+});
+
+test("inputs differ in the fields that are not the same in all of them", () => {
+  const inputs = [
+    { prompt: "a kettle", seed: 1, at: { x: 1 } },
+    { prompt: "a kettle", seed: 2, at: { x: 1 } },
+    { prompt: "a kettle", at: { x: 1 }, ratio: null },
+  ];
+  expect(differing(inputs)).toEqual(["seed", "ratio"]);
+  expect(differing([])).toEqual([]);
+});

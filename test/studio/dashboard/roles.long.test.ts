@@ -1,0 +1,138 @@
+import { request } from "node:http";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBrowser } from "../../demo/support/browser.ts";
+import { violations } from "./support/browse.ts";
+import { plantHarbour } from "./support/harbour.ts";
+import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
+
+const viewerToken = "a-token-for-looking-only";
+let served: Served;
+let browser: Browser;
+
+beforeAll(async () => {
+  served = await serveDashboard({ viewerToken, allowHosts: ["studio.test"] });
+  await plantHarbour(served);
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await served?.[Symbol.asyncDispose]();
+});
+
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+function ask(
+  origin: string,
+  { method = "GET", path, headers = {}, body = "" }: Ask,
+): Promise<{ status: number; body: string; cookie: string }> {
+  const { hostname, port, host } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    const own = { Host: host, ...(method === "POST" && { Origin: origin, "Content-Type": "application/json" }) };
+    const call = request({ hostname, port, method, path, headers: { ...own, ...headers } }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on("data", (piece: Buffer) => pieces.push(piece));
+      answer.on("end", () => {
+        const cookie = answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+        resolve({ status: answer.statusCode!, body: Buffer.concat(pieces).toString(), cookie });
+      });
+    });
+    call.on("error", reject).end(body);
+  });
+}
+
+/** Every route that changes something, as the server knows them. */
+const actions = [
+  "/api/runs/harbour-42/stop",
+  "/api/runs/harbour-42/resume",
+  "/api/runs/harbour-42/approve",
+  "/api/runs/harbour-42/reject",
+  "/api/runs/harbour-42/adopt",
+  "/api/runs/harbour-42/comment",
+  "/api/plan",
+  "/api/runs",
+  "/api/review-links",
+  "/api/review-links/revoke",
+];
+
+describe("a viewer", () => {
+  test("reads everything and is refused every action by the server", async () => {
+    const { origin } = served.dashboard;
+    const { cookie } = await ask(origin, { path: `/?token=${viewerToken}` });
+    for (const path of ["/api/runs", "/api/runs/harbour-42", "/api/gauges", "/api/costs"]) {
+      expect([path, (await ask(origin, { path, headers: { Cookie: cookie } })).status]).toEqual([path, 200]);
+    }
+    for (const path of actions) {
+      const answer = await ask(origin, {
+        method: "POST",
+        path,
+        headers: { Cookie: cookie },
+        body: '{"step":"choose"}',
+      });
+      expect([path, answer.status, answer.body]).toEqual([path, 403, expect.stringContaining("READ_ONLY")]);
+    }
+    expect(await served.journal.inbox("harbour-42")).toEqual([]);
+    const visitor = await ask(origin, { path: "/api/visitor", headers: { Cookie: cookie } });
+    expect(JSON.parse(visitor.body)).toEqual({ role: "viewer", launcher: "showrunner" });
+  });
+
+  test("is offered no action, and told so", async () => {
+    const page = await browser.newPage();
+    await page.goto(served.dashboard.viewerUrl!);
+    await page.getByText("read only").waitFor();
+    await page.goto(`${served.dashboard.origin}/runs/harbour-42?step=choose`);
+    await page.getByText("Which one begins the film?").waitFor();
+    for (const name of ["Review", "Stop…", "Resume…", "Approve", "Reject…", "Rerun…"]) {
+      expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
+    }
+    expect(await violations(page)).toEqual([]);
+    await page.goto(`${served.dashboard.origin}/review?run=harbour-42`);
+    const desk = page.getByRole("region", { name: "The decision" });
+    await desk.getByText("Which one begins the film?").waitFor();
+    await page.keyboard.press("1");
+    expect(await desk.getByRole("radio").count()).toBe(0);
+    for (const name of ["Approve", "Reject…", "Comment", "Approve all…"]) {
+      expect([name, await page.getByRole("button", { name, exact: true }).count()]).toEqual([name, 0]);
+    }
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  test("who opens the other address may act from then on", async () => {
+    const { origin } = served.dashboard;
+    const { cookie } = await ask(origin, { path: `/?token=${TOKEN}` });
+    const answer = await ask(origin, {
+      method: "POST",
+      path: "/api/plan",
+      headers: { Cookie: cookie },
+      body: "{}",
+    });
+    expect(answer.status).not.toBe(403);
+  });
+});
+
+test("the locked page takes the token, and no wrong one", async () => {
+  const page = await browser.newPage();
+  await page.goto(served.dashboard.origin);
+  expect(await violations(page)).toEqual([]);
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await page.getByLabel("Token").fill("wrong-wrong-wrong-wrong");
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.getByRole("heading", { name: "This dashboard is locked" }).waitFor();
+  await page.getByRole("alert").getByText("not its token").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.getByLabel("Token").fill(TOKEN);
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await page.context().close();
+});
+
+test("tokens that are short or the same are refused at the start", async () => {
+  await expect(serveDashboard({ viewerToken: "short" })).rejects.toThrow("viewerToken");
+  await expect(serveDashboard({ viewerToken: TOKEN })).rejects.toThrow("viewerToken");
+});

@@ -1,0 +1,111 @@
+import { request } from "node:http";
+import { createReviewLink, type NewReviewLink } from "../../../../src/studio/dashboard/links/review-link.ts";
+import type {
+  SharedDecision,
+  SharedPage,
+  SharedRemark,
+  SharedVerdict,
+} from "../../../../src/studio/dashboard/views/shared-wire.ts";
+import { plantRun } from "./planted.ts";
+import type { Served } from "./serve.ts";
+
+export const PUBLIC = "review.example.test";
+
+export interface Sent {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** A request with nothing made right on its way, by the public name unless another one is given. */
+export function send(served: Served, { method = "GET", path, headers = {}, body }: Sent): Promise<Answer> {
+  const { hostname, port } = new URL(served.dashboard.origin);
+  return new Promise((done, failed) => {
+    const sent = request({ hostname, port, method, path, headers: { host: PUBLIC, ...headers } }, (answer) => {
+      const pieces: Buffer[] = [];
+      answer.on("data", (piece: Buffer) => pieces.push(piece));
+      answer.on("end", () =>
+        done({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(pieces) }),
+      );
+      answer.on("error", failed);
+    });
+    sent.on("error", failed);
+    sent.end(body);
+  });
+}
+
+/** Who holds a link, as its page asks. */
+export class Guest {
+  readonly token: string;
+  readonly #served: Served;
+  readonly #from: string;
+
+  constructor(served: Served, token: string, from = "203.0.113.7") {
+    this.token = token;
+    this.#served = served;
+    this.#from = from;
+  }
+
+  get headers() {
+    return { authorization: `Bearer ${this.token}`, "x-forwarded-for": this.#from };
+  }
+
+  ask(): Promise<Answer> {
+    return send(this.#served, { path: "/shared/api/decisions", headers: this.headers });
+  }
+
+  async decisions(): Promise<readonly SharedDecision[]> {
+    const { status, body } = await this.ask();
+    if (status !== 200) throw new Error(`${status} ${body}`);
+    return (JSON.parse(String(body)) as SharedPage).decisions;
+  }
+
+  decide(verdict: Partial<SharedVerdict> & { readonly ref: string }): Promise<Answer> {
+    return this.#post("decide", { approved: true, name: "Ann", ...verdict });
+  }
+
+  comment(remark: SharedRemark): Promise<Answer> {
+    return this.#post("comment", remark);
+  }
+
+  #post(what: string, given: object): Promise<Answer> {
+    const headers = { ...this.headers, origin: `https://${PUBLIC}`, "content-type": "application/json" };
+    const body = JSON.stringify(given);
+    return send(this.#served, { method: "POST", path: `/shared/api/${what}`, headers, body });
+  }
+}
+
+export async function linkTo(
+  served: Served,
+  link: NewReviewLink,
+): Promise<{ readonly id: string; readonly token: string }> {
+  const { link: made, token } = await createReviewLink(served.journal, link, Date.now());
+  return { id: made.id, token };
+}
+
+/** A run that asks which of two pictures is the better one. */
+export async function plantQuestion(
+  served: Served,
+  id: string,
+  client: string,
+  hues: readonly [number, number],
+): Promise<void> {
+  const [one, other] = await Promise.all(hues.map((hue) => served.picture(hue)));
+  const [hidden] = await Promise.all([served.picture(hues[0] + 7)]);
+  await plantRun(served.journal, {
+    id,
+    tags: { client },
+    steps: [
+      { path: "draft", outputs: [hidden!], prompt: "a secret recipe" },
+      { path: "look", outputs: [one!, other!], prompt: "a secret recipe" },
+      { path: "best", kind: "approve", needs: ["look"], state: "asked", prompt: `Which look for ${client}?` },
+    ],
+  });
+}

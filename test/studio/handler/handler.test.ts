@@ -1,0 +1,219 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { QuoteView, RunView } from "../../../src/studio/handler/index.ts";
+import { localShow } from "../../support/local-show.ts";
+import { PIXEL } from "../../support/tiny-media.ts";
+import { errorOf, eventsIn, quoteOf, type Served, serve, textUntil } from "./support/served.ts";
+
+interface Document {
+  readonly components: {
+    readonly schemas: { readonly "still.input": { readonly properties: { readonly prompt: unknown } } };
+  };
+}
+
+const world = localShow();
+let api: Served;
+
+beforeAll(() => {
+  api = serve(world.show, join(world.folder, "sent"));
+});
+
+describe("a pipeline as an endpoint", () => {
+  test("is priced, started, followed to its end, and its file comes in ranges from a signed address", async () => {
+    const quote = await (await api.post("/api/still/quote", { input: { prompt: "grey" } })).json();
+    expect(quote).toMatchObject({ usd: { expected: expect.stringMatching(/^0\.\d/) }, leftUsd: "1.00", stepCount: 1 });
+    const begun = await api.start("order-1");
+    const events = await api.send(`/api/runs/${begun.id}/events`);
+    expect(events.headers.get("Content-Type")).toMatch("text/event-stream");
+    const text = await textUntil(events, () => false);
+    const seen = eventsIn(text);
+    expect(seen.map(({ id }) => id)).toEqual(seen.map((_, index) => index + 1));
+    expect(seen.at(-1)?.type).toBe("run.finished");
+    const run = await api.until(begun.id);
+    expect(run.status).toBe("succeeded");
+    const { url, contentType, kind } = run.outputs.still as { url: string; contentType: string; kind: string };
+    expect([kind, url.startsWith("/api/media/")]).toEqual(["image", true]);
+    const whole = await api.send(url, { as: null });
+    const bytes = new Uint8Array(await whole.arrayBuffer());
+    expect([whole.status, whole.headers.get("Content-Type")]).toEqual([200, contentType]);
+    const part = await api.send(url, { as: null, headers: { Range: "bytes=2-5" } });
+    expect([part.status, part.headers.get("Content-Range")]).toEqual([206, `bytes 2-5/${bytes.length}`]);
+    expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(2, 6));
+    expect((await api.send(url, { as: null, headers: { Range: "bytes=999999999-" } })).status).toBe(416);
+    expect((await api.send(url, { as: null, headers: { "If-None-Match": whole.headers.get("ETag")! } })).status).toBe(
+      304,
+    );
+    expect(JSON.stringify(run)).not.toContain(world.folder);
+    expect(text).not.toContain(world.folder);
+  });
+
+  test("the same key is the same run, also at once; with another input it is refused", async () => {
+    const input = { prompt: "same" };
+    const runs = await Promise.all(Array.from({ length: 5 }, () => api.start("order-2", input)));
+    expect(new Set(runs.map(({ id }) => id)).size).toBe(1);
+    const other = await api.post(
+      "/api/still/runs",
+      { input: { prompt: "else" } },
+      { headers: { "Idempotency-Key": "order-2" } },
+    );
+    expect([other.status, (await errorOf(other)).code]).toEqual([409, "RUN_DIFFERS"]);
+    const foreign = await api.start("order-2", input, { as: "rival" });
+    expect(foreign.id).not.toBe(runs[0]!.id);
+    await Promise.all([api.until(runs[0]!.id), api.until(foreign.id)]);
+  });
+
+  test("a stream is resumed after the last event that was seen, and a finished one is over", async () => {
+    const { id } = await api.start("order-3");
+    await api.until(id);
+    const all = eventsIn(await textUntil(await api.send(`/api/runs/${id}/events`), () => false));
+    const after = await api.send(`/api/runs/${id}/events`, { headers: { "Last-Event-ID": "3" } });
+    expect(eventsIn(await textUntil(after, () => false))).toEqual(all.slice(3));
+    const over = await api.send(`/api/runs/${id}/events`, { headers: { "Last-Event-ID": String(all.length) } });
+    expect(over.status).toBe(204);
+    for (const forged of ["-1", "1e9", "999999", "../x", "1 OR 1=1"]) {
+      const again = await api.send(`/api/runs/${id}/events`, { headers: { "Last-Event-ID": forged } });
+      expect(eventsIn(await textUntil(again, () => false))).toEqual(all);
+    }
+  });
+
+  test("what waits is shown and picked; the run continues by itself", async () => {
+    const { id } = await api.start("order-4", { prompt: "grey" }, { at: "picked" });
+    const waits = await api.until(id, "paused");
+    expect(waits.waiting).toMatchObject([{ message: "Which?", choose: true }]);
+    const [one] = waits.waiting;
+    expect(one!.media).toHaveLength(2);
+    const wrong = await api.post(`/api/runs/${id}/decisions`, { step: one!.step, approve: true, pick: 7 });
+    expect([wrong.status, (await errorOf(wrong)).field]).toEqual([400, "pick"]);
+    const said = await api.post(`/api/runs/${id}/decisions`, {
+      step: one!.step,
+      approve: true,
+      pick: 1,
+      note: "softer",
+    });
+    expect(said.status).toBe(200);
+    const run = await api.until(id, "succeeded");
+    expect((run.outputs.look as { url: string }).url).toBe(one!.media[1]!.url);
+  });
+
+  test("a stop holds the run", async () => {
+    const { id } = await api.start("order-5", { prompt: "grey" }, { at: "picked" });
+    expect((await api.post(`/api/runs/${id}/stop`, {})).status).toBe(200);
+    expect((await api.until(id, "paused")).status).toBe("paused");
+  });
+
+  test("lists the caller's runs, newest first", async () => {
+    const { runs } = (await (await api.send("/api/runs?limit=3")).json()) as { runs: RunView[] };
+    expect(runs).toHaveLength(3);
+    expect(runs.map(({ createdAt }) => createdAt)).toEqual(
+      runs.map(({ createdAt }) => createdAt).toSorted((a, b) => b - a),
+    );
+    const { runs: none } = (await (await api.send("/api/runs", { as: "nobody" })).json()) as { runs: RunView[] };
+    expect(none).toEqual([]);
+  });
+});
+
+describe("what is refused", () => {
+  test("says the field and the next step", async () => {
+    const bad = await api.post("/api/still/quote", { input: { prompt: 3 } });
+    expect([bad.status, await bad.json()]).toMatchObject([
+      422,
+      { error: { code: "PLAN_PROBLEMS", field: "input.prompt" } },
+    ]);
+    const keyless = await api.post("/api/still/runs", { input: { prompt: "x" } });
+    expect([keyless.status, (await errorOf(keyless)).field]).toEqual([400, "Idempotency-Key"]);
+    expect((await api.send("/api/runs", { as: null })).status).toBe(401);
+    expect((await api.post("/api/nothing/quote", {})).status).toBe(404);
+    expect((await api.send("/api/still/quote", { method: "POST", body: "x" })).status).toBe(415);
+    expect((await api.post("/api/still/quote", { input: { prompt: "x".repeat(1 << 20) } })).status).toBe(413);
+  });
+
+  test("a run of somebody else is as absent as one that never was", async () => {
+    const { id } = await api.start("theirs");
+    await api.until(id);
+    for (const path of [`/api/runs/${id}`, `/api/runs/${id}/events`, "/api/runs/never"]) {
+      const response = await api.send(path, { as: "rival" });
+      expect([response.status, await errorOf(response)]).toEqual([
+        404,
+        { code: "NOT_FOUND", message: "This run is not here.", field: null, reference: null },
+      ]);
+    }
+    expect((await api.post(`/api/runs/${id}/stop`, {}, { as: "rival" })).status).toBe(404);
+  });
+
+  test("a start without a quote, or with one of something else, is answered with the quote to agree to", async () => {
+    const input = { prompt: "agreed" };
+    const start = (body: object) =>
+      api.post("/api/still/runs", { input, ...body }, { headers: { "Idempotency-Key": "agreed" } });
+    const none = await start({});
+    expect(none.status).toBe(428);
+    const { error } = (await none.json()) as { error: { code: string; field: string; quote: QuoteView } };
+    expect(error).toMatchObject({
+      code: "QUOTE_NEEDED",
+      field: "quote",
+      quote: { openSteps: [], leftUsd: expect.any(String) },
+    });
+    const other = await start({ input: { prompt: "another" }, quote: error.quote.id });
+    expect(other.status).toBe(409);
+    const refused = (await other.json()) as { error: { code: string; message: string; quote: QuoteView } };
+    expect(refused.error).toMatchObject({
+      code: "QUOTE_REFUSED",
+      message: expect.stringContaining("input.prompt is another"),
+    });
+    expect((await start({ quote: error.quote.id })).status).toBe(201);
+    expect((await start({ quote: error.quote.id })).status).toBe(200);
+    expect((await start({})).status).toBe(200);
+  });
+
+  test("parallel starts never spend more than the caller's budget", async () => {
+    const poor = serve(world.show, join(world.folder, "sent"), {
+      authorize: () => ({ tags: { customer: "poor" }, budget: "0.05" }),
+    });
+    const price = Number((await quoteOf(await poor.post("/api/still/quote", { input: { prompt: "x" } }))).usd.expected);
+    const starts = await Promise.all(
+      Array.from({ length: 12 }, async (_, n) => {
+        const input = { prompt: `n${n}` };
+        const { id: quote } = await quoteOf(await poor.post("/api/still/quote", { input }));
+        return poor.post("/api/still/runs", { input, quote }, { headers: { "Idempotency-Key": `k${n}` } });
+      }),
+    );
+    const rows = await world.show.runs({ tags: { customer: "poor" } });
+    await Promise.all(rows.map(async ({ runId }) => (await world.show.follow(runId)).result()));
+    const { spentMicros, heldMicros } = await world.show.spending({ tag: "customer=poor" });
+    expect(spentMicros + heldMicros).toBeLessThanOrEqual(50_000);
+    expect(spentMicros).toBe(Math.floor(0.05 / price) * price * 1e6);
+    expect(starts.every(({ status }) => status === 201 || status === 402)).toBe(true);
+    const late = await poor.post(
+      "/api/still/runs",
+      { input: { prompt: "late" } },
+      { headers: { "Idempotency-Key": "late" } },
+    );
+    expect(late.status).toBe(402);
+  });
+});
+
+test("a file is sent as a part of a form, or refused where it is a path", async () => {
+  const form = new FormData();
+  form.set("input", JSON.stringify({ prompt: "with a photo" }));
+  form.set("photo", new File([PIXEL], "../../me.png", { type: "image/png" }));
+  const sent = await api.send("/api/still/quote", { method: "POST", body: form });
+  expect([sent.status, await sent.text()]).toMatchObject([200, expect.stringContaining("usd")]);
+  for (const photo of ["/etc/passwd", "../x.png", "file:///etc/passwd", "a.png", { path: "/etc/hosts" }, "C:\\x.png"]) {
+    const response = await api.post("/api/still/quote", { input: { prompt: "x", photo } });
+    expect([response.status, (await errorOf(response)).field]).toEqual([400, expect.stringMatching(/photo/)]);
+  }
+  const inside = await api.post("/api/still/quote", { input: { prompt: "x", photo: "http://127.0.0.1:1/x.png" } });
+  expect((await errorOf(inside)).message).toMatch(/leads to no public address/);
+});
+
+test("the document is valid OpenAPI and has each pipeline's input", async () => {
+  const { Validator } = await import("@seriousme/openapi-schema-validator");
+  const document = (await (await api.send("/api/openapi.json")).json()) as Document;
+  const { valid, errors } = await new Validator().validate(document as never);
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+  expect(document.components.schemas["still.input"].properties.prompt).toMatchObject({
+    type: "string",
+    maxLength: 500,
+  });
+  expect(api.defects).toEqual([]);
+});

@@ -1,0 +1,97 @@
+import type { IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { jsonBody } from "../../../src/studio/handler/read-body.ts";
+import { bodyOfMessage, LONGEST_BODY_MS } from "../../../src/studio/served/read-bytes.ts";
+import { readJson } from "../../../src/studio/served/read-json.ts";
+
+const BOUNDS = { mostBytes: 100, instead: "send less" };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A request whose sender sends when the test says so. */
+function slowRequest() {
+  const onCancel = vi.fn();
+  let sender!: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      sender = controller;
+    },
+    cancel: onCancel,
+  });
+  const streamed = { body, duplex: "half" as const };
+  const headers = { "Content-Type": "application/json" };
+  const request = new Request("http://x/runs", { method: "POST", headers, ...streamed });
+  const send = (text: string) => sender.enqueue(new TextEncoder().encode(text));
+  return { request, send, end: () => sender.close(), onCancel };
+}
+
+test("a body that trickles in is refused at the deadline, and its sender is let go", async () => {
+  const { request, send, onCancel } = slowRequest();
+  const outcome = jsonBody({ request, hold: () => {} }).catch((error: unknown) => error);
+  for (let count = 0; count < 10; count += 1) {
+    send(" ");
+    await vi.advanceTimersByTimeAsync(LONGEST_BODY_MS / 10);
+  }
+  expect(await outcome).toMatchObject({
+    status: 408,
+    code: "BODY_TIMEOUT",
+    message: "The body did not arrive within 300 seconds: send it again, and name large files by a URL.",
+  });
+  expect(onCancel).toHaveBeenCalledOnce();
+});
+
+test("a body that ends just before the deadline is read, and leaves no timer", async () => {
+  const { request, send, end, onCancel } = slowRequest();
+  const body = jsonBody({ request, hold: () => {} });
+  send('{"a":');
+  await vi.advanceTimersByTimeAsync(LONGEST_BODY_MS - 1);
+  send("1}");
+  end();
+  expect(await body).toEqual({ a: 1 });
+  expect(vi.getTimerCount()).toBe(0);
+  expect(onCancel).not.toHaveBeenCalled();
+});
+
+test("one that trickles into a server of Node's is refused too, and can still be answered", async () => {
+  const incoming = Object.assign(new PassThrough(), { headers: { "content-type": "application/json" } });
+  const outcome = readJson(bodyOfMessage(incoming as unknown as IncomingMessage), BOUNDS).catch((error) => error);
+  for (let count = 0; count < 10; count += 1) {
+    incoming.write(" ");
+    await vi.advanceTimersByTimeAsync(LONGEST_BODY_MS / 10);
+  }
+  expect(await outcome).toMatchObject({ status: 408, code: "BODY_TIMEOUT" });
+  expect([incoming.destroyed, vi.getTimerCount()]).toEqual([false, 0]);
+});
+
+test("a body of a server of Node's is read whole, up to its bound, and one that is cut short is refused", async () => {
+  const sent = (contentType: string) => Object.assign(new PassThrough(), { headers: { "content-type": contentType } });
+  const read = (incoming: PassThrough) =>
+    readJson(bodyOfMessage(incoming as unknown as IncomingMessage), BOUNDS).catch((error) => error);
+  const whole = sent("application/json; charset=utf-8");
+  whole.end('{"a":1}');
+  expect(await read(whole)).toEqual({ a: 1 });
+  const large = sent("application/json");
+  large.end(`{"a":"${"x".repeat(BOUNDS.mostBytes)}"}`);
+  expect(await read(large)).toMatchObject({ status: 413, message: "A request may hold 100 bytes; send less." });
+  expect(large.destroyed).toBe(false);
+  const cut = sent("application/json");
+  const outcome = read(cut);
+  cut.write("{");
+  cut.destroy(new Error("aborted"));
+  expect(await outcome).toMatchObject({ status: 400, message: "The body was cut short." });
+  const text = sent("text/plain");
+  text.end("{}");
+  expect(await read(text)).toMatchObject({ status: 415 });
+});
+
+test("a body that another reader has emptied is refused, never taken for one without fields", async () => {
+  const sent = { contentType: "application/json", declaredBytes: 24 };
+  const empty = new ReadableStream<Uint8Array>({ start: (controller) => controller.close() });
+  for (const bytes of [null, empty]) {
+    const outcome = readJson({ ...sent, bytes }, BOUNDS);
+    await expect(outcome).rejects.toMatchObject({ status: 400, message: expect.stringContaining("body parser") });
+  }
+  expect(await readJson({ ...sent, declaredBytes: 0, bytes: null }, BOUNDS)).toEqual({});
+});

@@ -1,7 +1,0 @@
-import { createTimersEngine } from "../../src/worker/index.ts";
-import { engineContract } from "./contract.ts";
-
-engineContract("of one process", async () => {
-  const engine = createTimersEngine();
-  return [engine, engine];
-});
