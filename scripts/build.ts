@@ -45,11 +45,12 @@ await bundleDeclarations(types, entries, dist);
 await bundleDeclarations(types, ["local-service/index"], local);
 rmSync(types, { recursive: true });
 // Zod is a dependency for the schemas of pipelines; the part of it that we use loads in a third of the time.
-await bundle(main, dist, [...entries, "cli/main", "engine/media/media-thread"], [...main.bundled, "zod"]);
+await bundle(main, dist, [...entries, "cli/main", "core/engine/media/media-thread"], [...main.bundled, "zod"]);
 const threads = globSync("local-service/render/**/{worker,*-thread}.ts", { cwd: sources });
 const localEntries = ["local-service/index", ...threads.map((file) => file.replaceAll(sep, "/").replace(/\.ts$/, ""))];
 await bundle(localService, local, localEntries, localService.bundled);
-await buildPage(join(dist, "dashboard", "page"));
+cpSync(join(sources, "cli", "skills"), join(dist, "cli", "skills"), { recursive: true });
+await buildPage(join(dist, "studio", "dashboard", "page"));
 
 /** Writes each entry beside its declarations, and what they share or load later into `chunks`. */
 async function bundle(published: Published, outDir: string, entries: readonly string[], inside: readonly string[]) {

@@ -2,13 +2,14 @@
  * What must hold before a change is kept, cheapest first. Stops at the first step that fails and shows its output. `--ci` looks at
  * what comes after that on a machine with browsers, servers and media programs: what a change can break outside of its process, and
  * the long tests of the wings that it touches. `--full` looks at everything, in shards; behind it, the names of those that are wanted.
+ * With the name of a wing, or the beginning of a path: its quick tests.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { styleText } from "node:util";
-import { changedFiles, OUTSIDE, testsOf, WINGS, wingsOf } from "./wings.ts";
+import { changedFiles, OUTSIDE, testFoldersOf, testsOf, WINGS, wingsOf } from "./wings.ts";
 
 interface Step {
   readonly name: string;
@@ -78,15 +79,10 @@ const install = (folder: string) =>
     ...["install", "--prefix", folder, "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"],
   );
 
-function shardOf(wing: string): readonly Step[] {
-  const { folders, installs = [] } = WINGS[wing]!;
+function shardOf(wing: string, folders = testFoldersOf(wing)): readonly Step[] {
+  const { installs = [] } = WINGS[wing]!;
   // Of everything: all examples, new ones, every moment of a death; and no second try.
-  const everything = tests(
-    `all tests of ${wing}`,
-    "--retry=0",
-    "--maxWorkers=4",
-    ...folders.map((one) => `test/${one}/`),
-  );
+  const everything = tests(`all tests of ${folders.join(", ")}`, "--retry=0", "--maxWorkers=4", ...folders);
   return [...installs.map(install), { ...everything, env: { SHOWRUNNER_TEST_RUNS: "1000" } }];
 }
 
@@ -137,8 +133,11 @@ const SHARDS: Readonly<Record<string, () => readonly Step[]>> = {
   ],
 };
 
+/** A shard, or a folder of one by its name, such as `core/engine`. */
 function stepsOf(shard: string): readonly Step[] {
   if (SHARDS[shard] !== undefined) return SHARDS[shard]();
+  const wing = shard.split("/")[0]!;
+  if (WINGS[wing] !== undefined && existsSync(join(root, "test", shard))) return shardOf(wing, [`test/${shard}/`]);
   console.error(`there is no shard ${shard}: ${Object.keys(SHARDS).join(", ")}`);
   process.exit(2);
 }
@@ -148,7 +147,9 @@ const steps =
     ? (named.length > 0 ? named : Object.keys(SHARDS)).flatMap(stepsOf)
     : mode === "--ci"
       ? afterBareTests()
-      : [...basics, tests("quick tests", "--project=quick*")];
+      : mode === undefined
+        ? [...basics, tests("quick tests", "--project=quick*")]
+        : [tests(`quick tests of ${mode}`, "--project=quick*", ...(WINGS[mode] ? testFoldersOf(mode) : [mode]))];
 
 for (const [index, step] of steps.entries()) {
   const started = performance.now();

@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "vite";
 
 const root = join(import.meta.dirname, "..");
-const sources = join(root, "src", "dashboard");
+const sources = join(root, "src", "studio", "dashboard");
 const page = join(sources, "page");
 const cache = join(root, "node_modules", ".cache", "showrunner-dashboard");
 

@@ -50,7 +50,7 @@ export function lifecyclePage(): string {
   );
   return `# Lifecycles
 
-Drawn from the definitions in \`src/lifecycle\` by \`node scripts/lifecycle-page.ts\`, and exported by
+Drawn from the definitions in \`src/core/lifecycle\` by \`node scripts/lifecycle-page.ts\`, and exported by
 \`showrunner/statecharts\`. A run moves along these arrows and no others.
 
 ${parts.join("\n")}

@@ -25,26 +25,26 @@ interface Group {
 const groups: Readonly<Record<string, Group>> = {
   lifecycle: {
     mutate: ["src/core/lifecycle/*.ts"],
-    tests: ["{lifecycle,docs}/{tables,stately,lifecycle}.test.ts"],
+    tests: ["{core/lifecycle,docs}/{tables,stately,lifecycle}.test.ts"],
   },
   plan: {
     mutate: ["src/core/plan/**/*.ts"],
     tests: [
-      "{plan,define}/*.test.ts",
-      "catalog/{validate,diff}.test.ts",
-      "run/{revise,simulated-time,result-cache,took}.test.ts",
+      "core/{plan,define}/*.test.ts",
+      "core/catalog/{validate,diff}.test.ts",
+      "core/run/{revise,simulated-time,result-cache,took}.test.ts",
     ],
   },
-  define: { mutate: ["src/core/define/**/*.ts"], tests: ["{plan,define}/*.test.ts"] },
+  define: { mutate: ["src/core/define/**/*.ts"], tests: ["core/{plan,define}/*.test.ts"] },
   fold: {
     mutate: [
       ...["fold", "state", "replan", "overcharge"].map((name) => `src/core/journal/${name}.ts`),
       "src/core/journal/events/*.ts",
     ],
-    tests: ["run/!(view).test.ts", "journal/{fold,replan,overcharge,event-texts}.test.ts"],
+    tests: ["core/run/!(view).test.ts", "core/journal/{fold,replan,overcharge,event-texts}.test.ts"],
   },
-  decide: { mutate: ["src/core/run/*.ts", "src/core/run/kinds/*.ts"], tests: ["run/!(view|timeline).test.ts"] },
-  view: { mutate: ["src/core/run/view/*.ts"], tests: ["run/*.test.ts"] },
+  decide: { mutate: ["src/core/run/*.ts", "src/core/run/kinds/*.ts"], tests: ["core/run/!(view|timeline).test.ts"] },
+  view: { mutate: ["src/core/run/view/*.ts"], tests: ["core/run/*.test.ts"] },
 };
 
 const root = join(import.meta.dirname, "..");

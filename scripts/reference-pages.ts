@@ -34,7 +34,7 @@ const DOC = String.raw`(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\s*`;
 
 /** Error classes that carry a literal code, by code. */
 export function errorClasses(): readonly Documented[] {
-  const files = globSync("**/*.ts", { cwd: join(root, "src") }).filter((file) => !file.startsWith("local-service"));
+  const files = globSync("**/*.ts", { cwd: join(root, "src") }).filter((file) => !/^local-service.(?!recording)/.test(file));
   const shape = new RegExp(
     `(?:${DOC})?export class (\\w+) extends \\w+[^{]*\\{\\s*(?:(?!\\n\\}).)*?readonly code = "([A-Z][A-Z_0-9]+)"`,
     "gs",
@@ -91,7 +91,7 @@ ${commands.join("\n")}
 
 /** Members of the unions of events, as they are written, by type. */
 function events(): readonly Documented[] {
-  return globSync("journal/events/*.ts", { cwd: join(root, "src") })
+  return globSync("core/journal/events/*.ts", { cwd: join(root, "src") })
     .toSorted()
     .flatMap((file) => {
       const text = source(file);
@@ -168,20 +168,20 @@ const OPTIONS: readonly { readonly of: string; readonly parts: readonly (readonl
   {
     of: "openShowrunner",
     parts: [
-      ["engine/options/options.ts", "OpenOptions"],
-      ["engine/service/embedded-service.ts", "ServiceOptions"],
-      ["engine/notify/notifications.ts", "NotifyOptions"],
+      ["core/engine/options/options.ts", "OpenOptions"],
+      ["core/engine/service/embedded-service.ts", "ServiceOptions"],
+      ["core/engine/notify/notifications.ts", "NotifyOptions"],
     ],
   },
   {
     of: "show.run",
     parts: [
-      ["engine/options/options.ts", "RunOptions"],
-      ["engine/options/options.ts", "DriveOptions"],
+      ["core/engine/options/options.ts", "RunOptions"],
+      ["core/engine/options/options.ts", "DriveOptions"],
     ],
   },
-  { of: "show.resume", parts: [["engine/options/options.ts", "ResumeOptions"]] },
-  { of: "show.plan", parts: [["engine/options/options.ts", "QuoteOptions"]] },
+  { of: "show.resume", parts: [["core/engine/options/options.ts", "ResumeOptions"]] },
+  { of: "show.plan", parts: [["core/engine/options/options.ts", "QuoteOptions"]] },
 ];
 
 function configurationPage(): string {

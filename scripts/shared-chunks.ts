@@ -6,7 +6,7 @@ import type { Plugin } from "vite";
 
 const COMMAND = "cli/main";
 /** One file, so that a server can send it as it is. */
-const PAGE_CLIENT = "browser/index";
+const PAGE_CLIENT = "studio/browser/index";
 
 /** A plugin that learns which entries reach a module without `await import`, and the groups for `codeSplitting`. */
 export function sharedChunks(entries: ReadonlyMap<string, string>) {

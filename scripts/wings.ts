@@ -6,9 +6,7 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 
 interface Wing {
-  /** Folders of these names, in `src` and in `test`. */
-  readonly folders: readonly string[];
-  /** Other paths of it, by their beginning. */
+  /** Its folders below the top level; by default those of its name in `src` and in `test`. */
   readonly paths?: readonly string[];
   /** Wings whose change can break it: those that it imports from, and those that its tests run on. */
   readonly on: readonly string[];
@@ -17,34 +15,30 @@ interface Wing {
 }
 
 export const WINGS: Readonly<Record<string, Wing>> = {
-  core: {
-    folders: "answers catalog define families journal lifecycle plan providers run statecharts".split(" "),
-    on: [],
-    installs: ["test/core/providers"],
-  },
-  migrate: { folders: ["migrate"], on: ["core"] },
-  media: { folders: ["film", "marks"], on: ["core"], installs: ["test/core/marks/c2pa"] },
-  "local-service": { folders: ["local-service", "generated-clients"], on: ["core"] },
-  engine: {
-    folders: ["api", "engine", "network", "recording", "telemetry", "testing"],
-    on: ["core", "media", "local-service"],
-  },
-  workers: { folders: ["worker", "pg-boss", "restate"], on: ["engine"], installs: ["test/fleet/worker/restate"] },
-  dashboard: { folders: ["dashboard", "report", "served"], on: ["engine"] },
-  servers: { folders: ["browser", "handler", "mcp"], on: ["engine", "dashboard"] },
+  core: { on: ["local-service"], installs: ["test/core/providers", "test/core/marks/c2pa"] },
+  "local-service": { on: ["core"] },
+  migrate: { on: ["core"] },
+  film: { on: ["core"] },
+  testing: { on: ["core"] },
+  fleet: { on: ["core"], installs: ["test/fleet/worker/restate"] },
+  studio: { on: ["core"] },
   cli: {
-    folders: ["cli", "demo"],
-    paths: ["bin/", "skills/"],
-    on: ["media", "migrate", "workers", "servers"],
+    paths: ["src/cli/", "test/cli/", "test/demo/", "bin/"],
+    on: ["film", "migrate", "fleet", "studio"],
     installs: ["test/fleet/worker/restate"],
   },
-  package: {
-    folders: ["architecture", "bench", "docs", "mutation", "package", "recipes"],
-    paths: ["bench/", "docs/", "recipes/", "scripts/", "README.md"],
+  tree: {
+    paths: [
+      ...["architecture", "bench", "docs", "mutation", "package", "recipes"].map((folder) => `test/${folder}/`),
+      ...["docs/", "recipes/", "scripts/", "README.md"],
+    ],
     on: ["cli"],
     installs: ["test/fleet/worker/restate"],
   },
 };
+
+/** Where a wing lies, each by its beginning. */
+export const pathsOf = (wing: string) => WINGS[wing]!.paths ?? [`src/${wing}/`, `test/${wing}/`];
 
 /** What a change can break outside of this process, once each; CI looks at all of it. Films are made by the quick tests that need ffmpeg. */
 export const OUTSIDE: Readonly<Record<string, string>> = {
@@ -62,9 +56,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
 
 /** Nothing of these is looked at by a test of a wing. */
 const NO_WING =
-  /^(?:\.changeset|\.github|site|\.ci\/passed|\.gitignore|LICENSE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/internal)/;
-
-const wingOf = (folder: string) => Object.keys(WINGS).find((name) => WINGS[name]!.folders.includes(folder));
+  /^(?:\.changeset|\.github|\.ci\/passed|\.gitignore|LICENSE|CHANGELOG|CONTRIBUTING|SECURITY|docs\/(?:internal|site))/;
 
 /** Wings of changed files: those that hold them, then those that are built on these. All of them where a file belongs to all. */
 export function wingsOf(files: readonly string[]): {
@@ -75,20 +67,22 @@ export function wingsOf(files: readonly string[]): {
   const changed = new Set<string>();
   const built = new Set<string>();
   for (const file of files.filter((one) => !NO_WING.test(one))) {
-    const [, kind, folder = ""] = /^(src|test)\/([\w-]+)\//.exec(file) ?? [];
-    const wing = wingOf(folder) ?? all.find((name) => WINGS[name]!.paths?.some((path) => file.startsWith(path)));
+    const wing = all.find((name) => pathsOf(name).some((path) => file.startsWith(path)));
     for (const name of wing === undefined ? all : [wing]) changed.add(name);
     // What other wings do is not changed by a test.
-    if (kind !== "test" && wing !== undefined) built.add(wing);
+    if (!file.startsWith("test/") && wing !== undefined) built.add(wing);
   }
   for (const one of built) for (const name of all) if (WINGS[name]!.on.includes(one)) built.add(name);
   return { changed: [...changed], built: [...built].filter((name) => !changed.has(name)) };
 }
 
+/** Such as `test/film/`. */
+export const testFoldersOf = (wing: string) => pathsOf(wing).filter((path) => path.startsWith("test/"));
+
 /** Files of these wings' tests that end so, such as `.long.test.ts`; the wings in this order. */
 export function testsOf(wings: readonly string[], ending: string): readonly string[] {
   return wings.flatMap((name) => {
-    const folders = WINGS[name]!.folders.map((folder) => `test/${folder}/**/*${ending}`);
+    const folders = testFoldersOf(name).map((folder) => `${folder}**/*${ending}`);
     return globSync(folders, { cwd: root, exclude: ["**/node_modules/**"] }).toSorted();
   });
 }

@@ -5,35 +5,35 @@ import { expect, test } from "vitest";
 
 const src = resolve(import.meta.dirname, "../../src");
 /** Folders whose answers leave for callers: customers, agents, holders of review links. */
-const ROUTES = ["handler", "mcp", "dashboard/links"];
+const ROUTES = ["studio/handler", "studio/mcp", "studio/dashboard/links"];
 /** What an error, a failed step or a paused run says, whatever it is called where it is read. */
 const WORDS = new Set(["message", "stack", "cause", "reason", "serviceMessage", "details", "fundingUrl", "errors"]);
 
 /** Where words are read that are no error's, or go to the operator; with what they are. */
 const READ: Readonly<Record<string, string>> = {
-  "dashboard/links/link-routes.ts linkRoutes.continued reason": "of a pause: its code",
-  "dashboard/links/shared-decisions.ts decidedMeanwhile.own message": "of the inbox",
-  "dashboard/links/shared-decisions.ts decidedMeanwhile.said message": "of the inbox",
-  "dashboard/links/shared-decisions.ts verdictOf message": "of the inbox",
-  "dashboard/links/shared-decisions.ts verdictOf.last message": "of the inbox",
-  "dashboard/links/shared-decisions.ts verdictOf.pick message": "of the inbox",
-  "dashboard/links/shared-decisions.ts verdictOf.status message": "of the inbox",
-  "handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
-  "handler/create-handler.ts contextOf String of an error": "for the operator's log",
-  "handler/create-handler.ts refused message": "of a refusal that served/for-callers.ts made",
-  "handler/event-view.ts eventView.why reason": "of a pause: its code",
-  "handler/run-view.ts runView message": "of an open decision: the author's question",
-  "handler/run-view.ts runView reason": "of a pause: its code",
-  "mcp/decisions.ts askedOf message": "of an open decision: the author's question",
-  "mcp/http.ts refuse message": "of a refusal that was made there",
-  "mcp/http.ts startHttp String of an error": "for the log of who started the server",
-  "mcp/session.ts AgentSession.drive String of an error": "for the log of who started the server",
-  "mcp/tasks.ts taskOf message": "of a summary, whose words served/for-callers.ts made",
-  "mcp/tool-error.ts agentError message": "of a refusal that served/for-callers.ts made",
-  "mcp/tool-error.ts errorText message": "of a ToolError, whose words are ours, or of such a refusal",
-  "mcp/tool-error.ts reportTo.report String of an error": "for the log of who started the server",
-  "mcp/tools/pipelines.ts planned.lines message": "of problems that served/for-callers.ts made",
-  "mcp/tools/runs.ts summary reason": "of a pause: its code",
+  "studio/dashboard/links/link-routes.ts linkRoutes.continued reason": "of a pause: its code",
+  "studio/dashboard/links/shared-decisions.ts decidedMeanwhile.own message": "of the inbox",
+  "studio/dashboard/links/shared-decisions.ts decidedMeanwhile.said message": "of the inbox",
+  "studio/dashboard/links/shared-decisions.ts verdictOf message": "of the inbox",
+  "studio/dashboard/links/shared-decisions.ts verdictOf.last message": "of the inbox",
+  "studio/dashboard/links/shared-decisions.ts verdictOf.pick message": "of the inbox",
+  "studio/dashboard/links/shared-decisions.ts verdictOf.status message": "of the inbox",
+  "studio/handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
+  "studio/handler/create-handler.ts contextOf String of an error": "for the operator's log",
+  "studio/handler/create-handler.ts refused message": "of a refusal that studio/served/for-callers.ts made",
+  "studio/handler/event-view.ts eventView.why reason": "of a pause: its code",
+  "studio/handler/run-view.ts runView message": "of an open decision: the author's question",
+  "studio/handler/run-view.ts runView reason": "of a pause: its code",
+  "studio/mcp/decisions.ts askedOf message": "of an open decision: the author's question",
+  "studio/mcp/http.ts refuse message": "of a refusal that was made there",
+  "studio/mcp/http.ts startHttp String of an error": "for the log of who started the server",
+  "studio/mcp/session.ts AgentSession.drive String of an error": "for the log of who started the server",
+  "studio/mcp/tasks.ts taskOf message": "of a summary, whose words studio/served/for-callers.ts made",
+  "studio/mcp/tool-error.ts agentError message": "of a refusal that studio/served/for-callers.ts made",
+  "studio/mcp/tool-error.ts errorText message": "of a ToolError, whose words are ours, or of such a refusal",
+  "studio/mcp/tool-error.ts reportTo.report String of an error": "for the log of who started the server",
+  "studio/mcp/tools/pipelines.ts planned.lines message": "of problems that studio/served/for-callers.ts made",
+  "studio/mcp/tools/runs.ts summary reason": "of a pause: its code",
 };
 
 test("no route answers with the words of an error or of a run's failure: one place says what callers learn", () => {

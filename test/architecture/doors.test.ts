@@ -7,7 +7,7 @@ const src = resolve(import.meta.dirname, "../../src");
 /** The local service is a building of its own, with a door of its own; the page runs in a browser. */
 const sources = globSync("**/*.ts", { cwd: src })
   .map((path) => path.split(sep).join("/"))
-  .filter((path) => !/^(local-service|dashboard\/page)\//.test(path))
+  .filter((path) => !/^(local-service|studio\/dashboard\/page)\//.test(path))
   .map((path) => ({ path, text: readFileSync(join(src, path), "utf8").replace(/^\s*(\/?\*|\/\/).*$/gm, "") }));
 
 /** Names of values that a text imports from modules, also at run time. */
@@ -31,44 +31,44 @@ test("only the door to the network opens connections, and the client by the disp
     return [...connecting, ...(calls ? [`${path}: fetch`] : []), ...(undici ? [`${path}: undici()`] : [])];
   });
   expect(users.toSorted()).toEqual([
-    "api/files/fetch-piece.ts: undici()",
-    "api/http/transport.ts: undici()",
-    "api/stream/connection.ts: undici()",
+    "core/api/files/fetch-piece.ts: undici()",
+    "core/api/http/transport.ts: undici()",
+    "core/api/stream/connection.ts: undici()",
     // That of the page that it is loaded by.
-    "browser/connect.ts: fetch",
     // Passes on what the user's package asks of its provider, and looks at the answer.
-    "engine/generate/ask-status.ts: fetch",
-    "network/address-guard.ts: lookup as lookUp",
-    "network/fetch.ts: fetch",
-    "network/fetch.ts: undici()",
-    "network/forward.ts: undici()",
-    'network/undici.ts: import("undici"',
-    'network/undici.ts: load("undici"',
+    "core/engine/generate/ask-status.ts: fetch",
+    "core/network/address-guard.ts: lookup as lookUp",
+    "core/network/fetch.ts: fetch",
+    "core/network/fetch.ts: undici()",
+    "core/network/forward.ts: undici()",
+    'core/network/undici.ts: import("undici"',
+    'core/network/undici.ts: load("undici"',
+    "studio/browser/connect.ts: fetch",
     "testing/surroundings.ts: Agent",
   ]);
 });
 
 /** What in the folders that inputs pass through reads files by their path, and whose path that is. */
 const READERS: Readonly<Record<string, string>> = {
-  "catalog/snapshot.ts": "the operator's catalog",
-  "engine/effects/chat-pictures.ts": "the media store",
-  "engine/media/bucket/s3-upload.ts": "the media store",
-  "engine/media/folder-garbage.ts": "the media store",
-  "engine/media/whole/bytes.ts": "what the door opened, or the media store",
-  "engine/media/media-files.ts":
+  "core/catalog/snapshot.ts": "the operator's catalog",
+  "core/engine/effects/chat-pictures.ts": "the media store",
+  "core/engine/media/bucket/s3-upload.ts": "the media store",
+  "core/engine/media/folder-garbage.ts": "the media store",
+  "core/engine/media/whole/bytes.ts": "what the door opened, or the media store",
+  "core/engine/media/media-files.ts":
     "the media store, and planned files, which go nowhere unless they are those that were measured",
-  "engine/media/media-reader.ts": "the contents of small files, only to know them again",
-  "engine/media/open-file.ts": "the door",
-  "engine/media/place-file.ts": "the out folder",
-  "engine/notify/notifications.ts": "the operator's key",
-  "engine/provenance/provenance.ts": "the out folder",
-  "engine/service/embedded-service.ts": "the folder of the local service",
+  "core/engine/media/media-reader.ts": "the contents of small files, only to know them again",
+  "core/engine/media/open-file.ts": "the door",
+  "core/engine/media/place-file.ts": "the out folder",
+  "core/engine/notify/notifications.ts": "the operator's key",
+  "core/engine/provenance/provenance.ts": "the out folder",
+  "core/engine/service/embedded-service.ts": "the folder of the local service",
 };
 
 test("only the door for files opens what an input names", () => {
   const reading = /^(open|openSync|openAsBlob|readFile|readFileSync|createReadStream|copyFile|copyFileSync)\b/;
   const readers = sources
-    .filter(({ path }) => /^(define|plan|run|engine|mcp|catalog)\//.test(path))
+    .filter(({ path }) => /^(core\/(define|plan|run|engine|catalog)|studio\/mcp)\//.test(path))
     .filter(({ text }) => valuesFrom(text, /^(node:)?fs(\/promises)?$/).some((name) => reading.test(name)));
   expect(readers.map(({ path }) => path).toSorted()).toEqual(Object.keys(READERS).toSorted());
 });

@@ -5,19 +5,10 @@ import { describe, expect, test } from "vitest";
 const root = resolve(import.meta.dirname, "../..");
 const src = join(root, "src");
 
-/** Single files that every folder may import. */
-const leaves = globSync("*.ts", { cwd: src })
-  .map(withoutEnding)
-  .filter((name) => name !== "index" && name !== "internal");
-
 /** Folders without I/O, time or chance, whole or by file. */
 const pure = [
-  /^answers\//,
-  /^define\//,
-  /^plan\//,
-  /^lifecycle\//,
-  /^run\//,
-  /^journal\/(fold|replan|overcharge|state|events|events\/.*)\.ts$/,
+  /^core\/(answers|define|plan|lifecycle|run)\//,
+  /^core\/journal\/(fold|replan|overcharge|state|events|events\/.*)\.ts$/,
 ];
 
 interface Source {
@@ -28,7 +19,7 @@ interface Source {
   readonly imports: readonly string[];
 }
 
-const sources = readSources("**/*.ts").filter(({ path }) => !path.startsWith("dashboard/page/"));
+const sources = readSources("**/*.ts").filter(({ path }) => !path.startsWith("studio/dashboard/page/"));
 
 describe("no circle", () => {
   const graph = importGraph(readSources("**/*.{ts,tsx}"));
@@ -41,7 +32,7 @@ describe("no circle", () => {
 
 describe.each([
   { heading: "Folder of `src/`", base: "" },
-  { heading: "Folder of `src/core/engine/`", base: "engine/" },
+  ...["core/", "core/engine/", "fleet/", "studio/"].map((base) => ({ heading: `Folder of \`src/${base}\``, base })),
 ])("the table of docs/internal/architecture.md, $heading", ({ heading, base }) => {
   const table = rowsOf(readFileSync(join(root, "docs/internal/architecture.md"), "utf8"), heading);
   const names = table.map(({ name }) => name);
@@ -58,30 +49,32 @@ describe.each([
 
   test("has what each imports in rows above it", () => {
     const upward = table.flatMap(({ name, imports }, row) =>
-      imports.filter((one) => !names.slice(0, row).includes(one)).map((one) => `${name} → ${one}`),
+      imports
+        .filter((one) => !names.slice(0, row).some((above) => `${one}/`.startsWith(`${above}/`)))
+        .map((one) => `${name} → ${one}`),
     );
     expect(upward).toEqual([]);
   });
 });
 
 describe("import arrows", () => {
-  test("the single files in src import nothing but each other", () => {
-    const found = sources
-      .filter(({ path }) => leaves.includes(withoutEnding(path)))
-      .flatMap((file) => targetsOf(file).map((target) => `${file.path} → ${target}`))
-      .filter((arrow) => !leaves.some((leaf) => arrow.endsWith(` → ${leaf}.ts`)));
-    expect(found).toEqual([]);
-  });
-
-  test("command line and dashboard reach other folders only through an index", () => {
-    const sides = sources.filter(({ path }) => /^(cli|dashboard)\//.test(path));
+  test("command line, studio, fleet and testing reach other wings only through an index", () => {
+    const sides = sources.filter(({ path }) => /^(cli|studio|fleet|testing)\//.test(path));
     const deep = sides.flatMap((file) =>
       targetsOf(file)
         .filter((target) => folderOf(target) !== folderOf(file.path) && !/(^|\/)(index|internal)\.ts$/.test(target))
-        .filter((target) => !leaves.includes(withoutEnding(target)))
+        .filter((target) => !target.startsWith("core/kit/"))
         .map((target) => `${file.path} → ${target}`),
     );
     expect(deep).toEqual([]);
+  });
+
+  test("the local service has nothing of the client but data of model families; what records has", () => {
+    const service = sources.filter(({ path }) => /^local-service\/(?!recording\/)/.test(path));
+    expect(service.length).toBeGreaterThan(100);
+    const outside = service.flatMap(targetsOf).filter((target) => !target.startsWith("local-service/"));
+    const folders = new Set(outside.map((target) => target.split("/").slice(0, 2).join("/")));
+    expect([...folders].toSorted()).toEqual(["core/families", "core/kit"]);
   });
 
   test("no server listens on all addresses because nobody named one", () => {
@@ -180,21 +173,23 @@ function rowsOf(page: string, heading: string): { readonly name: string; readonl
   });
 }
 
-/** Folders directly under `base`, sorted; a single file stands for itself, unless all may import it. */
+/** Folders directly under `base`, sorted; a single file stands for itself. */
 function foldersIn(base: string): string[] {
   const inside = sources.filter(({ path }) => path.startsWith(base)).map(({ path }) => folderOf(path, base));
-  return [...new Set(inside)].filter((name) => base !== "" || !leaves.includes(name)).toSorted();
+  return [...new Set(inside)].toSorted();
 }
 
-/** Other folders of `base` that the folder's files import, sorted. */
+/** Other folders of `base` that the folder's files import, sorted; those of the core by name, but for its kit, which is everybody's. */
 function arrowsOf(folder: string, base: string, files: readonly Source[]): string[] {
   const isOwn = ({ path }: Source) => path.startsWith(base) && folderOf(path, base) === folder;
   const inside = files
     .filter(isOwn)
     .flatMap(targetsOf)
     .filter((target) => target.startsWith(base));
-  const found = new Set(inside.map((target) => folderOf(target, base)));
-  return [...found].filter((to) => to !== folder && (base !== "" || !leaves.includes(to))).toSorted();
+  const others = inside.filter((target) => folderOf(target, base) !== folder && !target.startsWith("core/kit/"));
+  const nameOf = (target: string) =>
+    base === "" && target.startsWith("core/") ? `core/${folderOf(target, "core/")}` : folderOf(target, base);
+  return [...new Set(others.map(nameOf))].toSorted();
 }
 
 /** Files of `src`, with those that each imports. */

@@ -67,14 +67,17 @@ const RETIRED: Readonly<Record<string, string>> = {
 
 /** Words that mean something elsewhere, with the folder in which they do not. */
 const RETIRED_IN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  answers: { spoken: "envelope", bare: "noEnvelope", silent: "noResponse" },
+  "core/answers": { spoken: "envelope", bare: "noEnvelope", silent: "noResponse" },
   ...Object.fromEntries(
-    ["cli", "engine", "handler", "journal", "mcp", "run"].map((one) => [one, { room: "headroom" }]),
+    ["cli", "core/engine", "studio/handler", "core/journal", "studio/mcp", "core/run"].map((one) => [
+      one,
+      { room: "headroom" },
+    ]),
   ),
-  api: { hear: "onMessage" },
-  "engine/drive": { hear: "onMessage" },
-  "engine/slice": { hear: "onMessage" },
-  "engine/reuse": {
+  "core/api": { hear: "onMessage" },
+  "core/engine/drive": { hear: "onMessage" },
+  "core/engine/slice": { hear: "onMessage" },
+  "core/engine/reuse": {
     nothing: "none",
     known: "folded, recorded",
     claimed: "used",
@@ -177,8 +180,8 @@ const QUOTED = /`[^`]*`|(?<=\.ts`, )"[^"]*"/g;
 
 /** SQL that journals already hold, and its page: another comment would be another statement. The names of tests. */
 const ALLOWED_PHRASES = [
-  join("src", "journal", "sqlite", "schema.ts"),
-  join("src", "journal", "postgres", "write-function.ts"),
+  join("src", "core", "journal", "sqlite", "schema.ts"),
+  join("src", "core", "journal", "postgres", "write-function.ts"),
   join("docs", "internal", "journal-schema.md"),
   join("docs", "internal", "coverage.md"),
 ];

@@ -9,7 +9,7 @@ import { Stranger } from "./support/stranger.ts";
 vi.setConfig({ testTimeout: 240_000 });
 
 const PLACE = ".claude/skills/showrunner/SKILL.md";
-const ours = readFileSync(join(root, "skills/showrunner/SKILL.md"), "utf8");
+const ours = readFileSync(join(root, "src/cli/skills/showrunner/SKILL.md"), "utf8");
 
 describe("skills install", () => {
   test("writes the skill, keeps it where it is alike, and overwrites another only with --force", async () => {

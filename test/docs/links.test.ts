@@ -3,7 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const pages = ["*.md", "docs/**/*.md", "recipes/**/*.md", "skills/**/*.md", "src/local-service/README.md"]
+const pages = ["*.md", "docs/**/*.md", "recipes/**/*.md", "src/cli/skills/**/*.md", "src/local-service/README.md"]
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
   .filter((page) => page !== "THIRD_PARTY_NOTICES.md")
   .map((page) => join(root, page));
@@ -38,7 +38,7 @@ test.each(pages.map((page) => [relative(root, page), page]))("links of %s lead s
 const current = pages.map((page) => relative(root, page)).filter((page) => !/decisions|CHANGELOG/.test(page));
 
 test.each(current)("sources and tests that %s names are there", (page) => {
-  const named = [...proseOf(join(root, page)).matchAll(/`((?:src|test|scripts|bench)\/[\w./-]+\.tsx?)`/g)].map(
+  const named = [...proseOf(join(root, page)).matchAll(/`((?:src|test|scripts)\/[\w./-]+\.tsx?)`/g)].map(
     ([, path = ""]) => path,
   );
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);

@@ -4,7 +4,7 @@ import { root } from "./support/code-blocks.ts";
 
 /** Everything that people read, or that is run for them. */
 const files = [
-  ...["*.{md,json}", "bin/*", "docs/*.{md,txt}", "src/**/*.{ts,tsx,md,json}", "scripts/*.ts", "site/*.ts"],
+  ...["*.{md,json}", "bin/*", "docs/*.{md,txt}", "src/**/*.{ts,tsx,md,json}", "scripts/*.ts", "docs/site/*.ts"],
   ...["recipes/**/*.{ts,md,yaml,yml}", "recipes/**/Dockerfile", ".github/**/*.yml"],
 ].flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ["THIRD_PARTY_NOTICES.md", "package-lock.json"] }));
 

@@ -25,7 +25,7 @@ export interface Test {
 export type Suite = () => readonly Test[];
 
 /** Those start compilers or write journals to disk, as do the long ones. */
-const ELSEWHERE = ["define/hovers", "define/messages", "journal/snapshot"];
+const ELSEWHERE = ["core/define/hovers", "core/define/messages", "core/journal/snapshot"];
 const ENTRY = "tests-of-the-group";
 
 /** `patterns` are of files relative to `test` in the folder. */

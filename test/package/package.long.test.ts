@@ -71,8 +71,8 @@ describe("the packages", () => {
     for (const file of [
       ...["dist/index.js", "dist/index.d.ts", "dist/api/index.js", "dist/api/index.d.ts"],
       ...["bin/showrunner.js", "dist/cli/main.js"],
-      ...["dist/dashboard/page/index.html", "dist/dashboard/page/LICENSES.txt"],
-      "skills/showrunner/SKILL.md",
+      ...["dist/studio/dashboard/page/index.html", "dist/studio/dashboard/page/LICENSES.txt"],
+      "dist/cli/skills/showrunner/SKILL.md",
       ...["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "THIRD_PARTY_NOTICES.md"],
     ]) {
       expect(main).toContain(file);

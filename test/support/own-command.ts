@@ -12,7 +12,7 @@ export function newest(...patterns: readonly string[]): number {
 
 /** Whether what a build writes last is younger than all that it is made from. */
 export function isBuilt(): boolean {
-  return newest("dist/dashboard/page/index.html") > newest("{src,scripts}/**/*.*", "*.json");
+  return newest("dist/studio/dashboard/page/index.html") > newest("{src,scripts}/**/*.*", "*.json");
 }
 
 export const sourceCommand = join(root, "src/cli/main.ts");

@@ -88,11 +88,6 @@ import {
   WalletShortError,
 } from "./chunks/showrunner.js";
 import {
-  CallerError,
-  ShowrunnerError,
-  isShowrunnerError,
-} from "./chunks/errors.js";
-import {
   FamiliesError,
   readFamilies,
 } from "./chunks/families.js";
@@ -100,6 +95,11 @@ import {
   Family,
   FamilyInput,
 } from "./chunks/family.js";
+import {
+  CallerError,
+  ShowrunnerError,
+  isShowrunnerError,
+} from "./chunks/errors.js";
 import {
   z,
 } from "zod";

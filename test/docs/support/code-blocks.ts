@@ -17,7 +17,7 @@ export interface CodeBlock {
 /** Every fenced block of the README, the recipes, the skill and the docs. */
 export function codeBlocks(): CodeBlock[] {
   const documents = [
-    ...["README.md", "recipes/README.md", "recipes/distributed/README.md", "skills/showrunner/SKILL.md"],
+    ...["README.md", "recipes/README.md", "recipes/distributed/README.md", "src/cli/skills/showrunner/SKILL.md"],
     ...globSync("docs/**/*.md", { cwd: root }).toSorted(),
   ];
   return documents.flatMap((document) => blocksOf(document, readFileSync(join(root, document), "utf8")));

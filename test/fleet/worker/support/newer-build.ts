@@ -10,12 +10,12 @@ const EVENT_VERSION = Number(/EVENT_VERSION = (\d+);/.exec(events)![1]);
 
 const patches = [
   {
-    file: "/src/engine/drive/drive-tools.ts",
+    file: "/src/core/engine/drive/drive-tools.ts",
     from: "plan.steps.toSorted((a, b) => lengths.get(b.path)! - lengths.get(a.path)!)",
     to: "plan.steps.toReversed()",
   },
   {
-    file: "/src/journal/events.ts",
+    file: "/src/core/journal/events.ts",
     from: `EVENT_VERSION = ${EVENT_VERSION};`,
     to: `EVENT_VERSION = ${EVENT_VERSION + 1};`,
   },

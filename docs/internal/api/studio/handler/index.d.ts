@@ -8,13 +8,13 @@ import {
   RunView,
   StepView,
   WaitingView,
-} from "../chunks/index2.js";
+} from "../../chunks/index2.js";
 import {
   Showrunner,
-} from "../chunks/showrunner.js";
+} from "../../chunks/showrunner.js";
 import {
   Pipeline,
-} from "../chunks/pipeline.js";
+} from "../../chunks/pipeline.js";
 
 interface Endpoint {
   readonly pipeline: Pipeline;

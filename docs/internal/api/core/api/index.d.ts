@@ -115,7 +115,7 @@ import {
   verifyLogDrain,
   verifyNotification,
   verifyWebhook,
-} from "../chunks/index.js";
+} from "../../chunks/index.js";
 export {
   ApiError,
   type ApiKey,

@@ -16,7 +16,7 @@ import {
   StepView,
   WaitingView,
   connect,
-} from "../chunks/index2.js";
+} from "../../chunks/index2.js";
 export {
   type ConnectOptions,
   type Decision,

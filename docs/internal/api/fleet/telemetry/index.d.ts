@@ -2,7 +2,7 @@
 import {
   JournalStore,
   Showrunner,
-} from "../chunks/showrunner.js";
+} from "../../chunks/showrunner.js";
 import {
   IncomingMessage,
   ServerResponse,
