@@ -34,7 +34,9 @@ const DOC = String.raw`(\/\*\*(?:(?!\*\/)[\s\S])*\*\/)\s*`;
 
 /** Error classes that carry a literal code, by code. */
 export function errorClasses(): readonly Documented[] {
-  const files = globSync("**/*.ts", { cwd: join(root, "src") }).filter((file) => !/^local-service.(?!recording)/.test(file));
+  const files = globSync("**/*.ts", { cwd: join(root, "src") }).filter(
+    (file) => !/^local-service.(?!recording)/.test(file),
+  );
   const shape = new RegExp(
     `(?:${DOC})?export class (\\w+) extends \\w+[^{]*\\{\\s*(?:(?!\\n\\}).)*?readonly code = "([A-Z][A-Z_0-9]+)"`,
     "gs",

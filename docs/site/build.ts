@@ -1,5 +1,5 @@
 /**
- * Builds the site into site/dist: the pages of docs/, the API from docstrings by typedoc, and search. VitePress fails on a dead link.
+ * Builds the site into docs/site/dist: the pages of docs/, the API from docstrings by typedoc, and search. VitePress fails on a dead link.
  * With GITHUB_REPOSITORY, links to sources lead there; without, they are shown as names of files.
  */
 import { spawnSync } from "node:child_process";
@@ -131,7 +131,10 @@ function arrangeApi(): void {
     const title = name === "showrunner" ? name : `showrunner/${name}`;
     const text = readFileSync(join(folder, from), "utf8")
       .replace(/^# .*$/m, `# ${title}`)
-      .replaceAll(/\]\(([\w-]+\.md)/g, (_link, file: string) => `](${places.get(file) ?? file}`);
+      .replaceAll(/\]\(([\w./-]+\.md)/g, (link, file: string) => {
+        const linked = places.get(posix.join(dirname(from), file));
+        return linked === undefined ? link : `](${linked}`;
+      });
     rmSync(join(folder, from));
     writeFileSync(join(folder, place), text);
     writeTwin(`api/${place}`, text);

@@ -102,14 +102,14 @@ export const TASKS: readonly (readonly [folder: string, task: string])[] = [
   ["./core/api/", "Talk to the service"],
   ["./core/answers/", "Talk to the service"],
   ["./core/engine/errors", "Handle errors"],
-  ["./errors", "Handle errors"],
+  ["./core/kit/errors", "Handle errors"],
 ];
 
 /** Names of the main entry by task, in the order of the flow. */
 export function namesByTask(index: string): ReadonlyMap<string, readonly string[]> {
   const found = [...index.matchAll(/^export (?:type )?\{([^}]*)\} from "([^"]+)";/gm)].flatMap(([, names, from]) => {
     const task = TASKS.find(([folder]) => from!.startsWith(folder))?.[1];
-    if (task === undefined) throw new Error(`${from} has no task in site/pages.ts`);
+    if (task === undefined) throw new Error(`${from} has no task in docs/site/pages.ts`);
     const all = names!.split(",").map((name) => name.replace("type ", "").trim());
     return all.filter((name) => name !== "").map((name) => [task, name] as const);
   });

@@ -3,8 +3,8 @@ import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const pages = ["*.md", "docs/**/*.md", "recipes/**/*.md", "src/cli/skills/**/*.md", "src/local-service/README.md"]
-  .flatMap((pattern) => globSync(pattern, { cwd: root }))
+const pages = ["*.md", "docs/**/*.md", "recipes/**/*.md", "src/cli/skills/**/*.md", "src/*/README.md"]
+  .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ["docs/site/**"] }))
   .filter((page) => page !== "THIRD_PARTY_NOTICES.md")
   .map((page) => join(root, page));
 
