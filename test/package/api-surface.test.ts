@@ -12,7 +12,7 @@ test("docs/internal/api says what each entry exports now; a change of it is made
   for (const [name, text] of surface) expect(text, name).toBe(readFileSync(join(folder, name), "utf8"));
 });
 
-test.each(["index", "api/index", "migrate/index", "local-service/index"])(
+test.each(["index", "core/api/index", "migrate/index", "local-service/index"])(
   "what the types of %s need of other packages is zod",
   (entry) => {
     const foreign = new Set<string>();
