@@ -95,7 +95,7 @@ export class Scheduler {
       this.#basis = null;
       return lateDecision(new DecisionBuilder(state, context, this.#indexed()));
     }
-    if (isLatePauseOver(state)) return { ...NOTHING, events: [{ type: "run.resumed" }] };
+    if (isLatePauseOver(state)) return { ...NOTHING, events: [{ type: "run.resumed", byItself: true }] };
     if (state.status === "planned") return { ...NOTHING, events: [{ type: "run.started" }] };
     const index = this.#indexed();
     const raised = raisedHolds(state, index.holding, (path, attempt) => isUnsent(context, path, attempt));

@@ -266,6 +266,74 @@ describe("driven in slices", () => {
     expect(world.paidService.jobs.size).toBe(3);
   });
 
+  test.each([
+    ["between two looks at it", -1_000],
+    ["as it is to be looked at", 0],
+  ])("whoever starts it once more %s waits once more for its job", async (_, fromLookMs) => {
+    const world = await slow({ a: 19 });
+    await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
+    expect((await driven(world, 11 * MINUTE_MS)).at(-1)).toBe("paused");
+    const { wakeAt } = (await world.journal.run("x"))!;
+    await world.clock.advance(wakeAt! + fromLookMs - world.clock.now());
+    const handle = await during(world.clock, world.show.run(chain, {}, { id: "x", outDir: world.outDir }), 5);
+    await world.show.engine.slice("x").catch(() => {});
+    expect((await during(world.clock, handle.result(), 5_000)).status).toBe("succeeded");
+    expect(world.paidService.jobs.size).toBe(3);
+  });
+
+  test("whoever started it once more is told where it pauses again", async () => {
+    const world = await slow({ a: 600 });
+    await world.show.start(chain, {}, { id: "x", outDir: world.outDir });
+    await driven(world, 11 * MINUTE_MS);
+    const { wakeAt } = (await world.journal.run("x"))!;
+    await world.clock.advance(wakeAt! - world.clock.now());
+    const handle = await during(world.clock, world.show.run(chain, {}, { id: "x", outDir: world.outDir }), 5);
+    await world.show.engine.slice("x");
+    expect((await during(world.clock, handle.result(), 5_000)).pause?.reason).toBe("late");
+    expect(world.clock.now() - wakeAt!).toBeGreaterThanOrEqual(10 * MINUTE_MS);
+    expect(world.clock.now() - wakeAt!).toBeLessThan(12 * MINUTE_MS);
+  });
+
+  const pair = pipeline("pair", {
+    input: nothing,
+    build: ({ job }) => {
+      const made = ["a", "d"].map((name) => job(name, models.image, { prompt: name }, { within: "10m" }));
+      return { a: job("a2", models.image, { prompt: "a2", images: [made[0]!] }), d: made[1]! };
+    },
+  });
+
+  test("of two late jobs each has its own time: the end of one does not have the other waited for again", async () => {
+    const world = await slow({ a: 15, d: 600 });
+    await world.show.start(pair, {}, { id: "x", outDir: world.outDir });
+    expect(await driven(world, 19 * MINUTE_MS)).toEqual(["running", "paused", "running", "paused"]);
+    expect(await world.show.show("x")).toMatchObject({ cost: "0.20", held: "0.10", pause: { reason: "late" } });
+    expect(await timesOf(world, "step.overdue")).toBe(2);
+    const from = world.clock.now();
+    expect((await resumed(world)).pause?.reason).toBe("late");
+    expect(world.clock.now() - from).toBeGreaterThanOrEqual(10 * MINUTE_MS);
+    expect(await timesOf(world, "step.overdue")).toBe(3);
+  });
+
+  test("of two late jobs of a run that ended, the end of one leaves the end of the run as it is for the other", async () => {
+    const world = await slow({ a: 15, d: 600 });
+    const choices = pipeline("choices", {
+      input: nothing,
+      build: ({ firstOf, job }) => {
+        const choice = (name: string) =>
+          firstOf(`${name}-face`, [
+            (b) => b.job(name, models.image, { prompt: name }, { within: "10m" }),
+            (b) => b.job(`${name}2`, models.image, { prompt: `${name}2` }),
+          ]);
+        return { film: job("film", models.image, { prompt: "film", images: ["a", "d"].map(choice) }) };
+      },
+    });
+    await world.show.start(choices, {}, { id: "x", outDir: world.outDir });
+    expect(await driven(world, 19 * MINUTE_MS)).toEqual(["running", "succeeded"]);
+    expect(await timesOf(world, "run.reopened")).toBe(1);
+    expect(await timesOf(world, "step.overdue")).toBe(2);
+    expect(await world.show.show("x")).toMatchObject({ cost: "0.40", held: "0.10" });
+  });
+
   test("a run that ended takes its late job in by itself, and asks no longer than a day", async () => {
     const world = await slow({ a: 15 });
     await world.show.start(either, {}, { id: "x", outDir: world.outDir });

@@ -241,6 +241,8 @@ describe("a scheduler that is told of every event", () => {
       run.decide();
     }
     expect(run.state.pause).toMatchObject({ reason: "late", late: ["p", "q"] });
+    run.take([{ type: "run.resumed" }]);
+    run.decide();
     answer("follow:q#1");
     answer("download:q#1.0");
     answer("quote:q2#1");

@@ -115,7 +115,7 @@ function isTooLate(state: RunState, answer: RunEvent): boolean {
 /** What was answered, with the run reopened for the end of a job that it has ended without. */
 export function withReopening(state: RunState, answers: readonly RunEvent[]): readonly RunEvent[] {
   const at = answers.findIndex((answer) => hasCome(state, answer));
-  return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened" });
+  return at === -1 ? answers : answers.toSpliced(at, 0, { type: "run.reopened", byItself: true });
 }
 
 function hasCome(state: RunState, answer: RunEvent): boolean {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
@@ -132,7 +133,8 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     return { planner, durations, media: this.parts.media, balance, store, repository, now };
   }
 
-  #attached(id: string, how: ResumeOptions): AttachedParts {
+  /** `known`: the run as it was when it was started once more. */
+  #attached(id: string, how: ResumeOptions, known: RunState | null = null): AttachedParts {
     return {
       store: this.store,
       clock: this.clock,
@@ -140,8 +142,11 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       resultOf: (now) => result(now, this.parts.media),
       // Nobody asks again when that process dies: a stop that it has not taken in still stands.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
-      // What it paused for otherwise, a stop above all, no limit helps.
-      lacksLimits: (state) => state.pause?.reason === "budget" && changesLimits(state, how),
+      goesOn: (state) => {
+        if (state.pause?.reason === "budget") return changesLimits(state, how);
+        // The pause that it was in, and no later one. What it paused for otherwise, a stop above all, stands.
+        return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
+      },
     };
   }
 
@@ -158,7 +163,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     if (isHere || row === null || isRunFinal(state.status) || !isDriven(row, this.now())) {
       return this.#supervisor.open(state, { ...(await this.#resuming(state, how)), leavesGivenUp: true });
     }
-    return attach(row, this.#attached(id, how), signal);
+    return attach(row, this.#attached(id, how, state), signal);
   }
 
   resume<S extends z.ZodType, R extends Returns>(

@@ -62,7 +62,8 @@ export type RunLevelEvent =
     }
   | SpendingReached
   | Paused
-  | { readonly type: "run.resumed" }
+  /** `byItself`: a late job has ended, and nobody asked to wait for others that are late. */
+  | { readonly type: "run.resumed"; readonly byItself?: true }
   /**
    * From now on the service cannot be reached, or something else answers; or the bucket that holds media (`media`). Reported once,
    * not with every try.
@@ -74,8 +75,8 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered"; readonly reason?: "media" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A terminal run continues, because a step is rerun. */
-  | { readonly type: "run.reopened" };
+  /** A terminal run continues, because a step is rerun or waited for again. */
+  | { readonly type: "run.reopened"; readonly byItself?: true };
 
 /** Another share of a budget or cap is spent or reserved. Recorded where somebody is notified, once for each share and limit. */
 export interface SpendingReached {
@@ -176,12 +177,12 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...ignoredBy("ledger", "media"),
   },
   "run.resumed": {
-    apply: (fold) => {
+    apply: (fold, { byItself }) => {
       const { state, at } = fold;
       fold.moveRun();
       startClock(state.activeTime, at);
       if (state.pause?.reason === "unanswered") allowRepeats(state);
-      if (state.pause?.reason === "late") awaitAgain(state, at);
+      if (state.pause?.reason === "late" && byItself !== true) awaitAgain(state, at);
       state.pause = null;
       state.outage = null;
     },
@@ -233,11 +234,11 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     ...ignoredBy("ledger", "media", "incident"),
   },
   "run.reopened": {
-    apply: (fold) => {
+    apply: (fold, { byItself }) => {
       fold.moveRun();
       startClock(fold.state.activeTime, fold.at);
       for (const step of Object.values(fold.state.steps)) if (step.isGivenUp) awaitStep(fold, step);
-      awaitAgain(fold.state, fold.at);
+      if (byItself !== true) awaitAgain(fold.state, fold.at);
       fold.state.finishedAt = null;
       fold.state.message = null;
     },
