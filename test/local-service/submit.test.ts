@@ -84,18 +84,6 @@ describe("a submit", () => {
     expect(reply.status).toBe(400);
     expect(reply.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "webhook" });
   });
-
-  test("of an unlimited shot prompt passes up to the stated body cap, and is refused beyond it", async () => {
-    const service = await start();
-    const shots = (length: number) => ({
-      input: { aspect_ratio: "1:1", duration_ms: 5000, multi_prompt: [{ prompt: "x".repeat(length) }] },
-    });
-    expect((await ask(service, "POST", "/models/video-1", { body: shots(15_000_000) })).status).toBe(202);
-    const refused = await ask(service, "POST", "/models/video-1", { body: shots(17_000_000) });
-    expect(refused.status).toBe(400);
-    expect(refused.body.error.message).toContain("1 invalid input field");
-    expect(refused.body.error.details[0].message).toContain("16777216 bytes");
-  });
 });
 
 describe("an idempotency key", () => {

@@ -2,8 +2,9 @@ import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, globSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, posix } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { apiSurface, declarationsIn } from "../../scripts/api-surface.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { FILM } from "../../src/local-service/stub.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
@@ -353,4 +354,33 @@ console.log(run.status);
     serving.kill("SIGTERM");
     expect(await once(serving, "close")).toEqual([0, null]);
   });
+});
+
+describe("the types of the package", () => {
+  const folder = join(root, "docs/internal/api");
+  let surface: ReadonlyMap<string, string>;
+  beforeAll(async () => {
+    surface = await apiSurface();
+  });
+
+  test("docs/internal/api says what each entry exports now; a change of it is made by node scripts/api-surface.ts", () => {
+    expect(declarationsIn(folder)).toEqual([...surface.keys()]);
+    for (const [name, text] of surface) expect(text, name).toBe(readFileSync(join(folder, name), "utf8"));
+  });
+
+  test.each(["index", "core/api/index", "migrate/index", "local-service/index"])(
+    "what the types of %s need of other packages is zod",
+    (entry) => {
+      const foreign = new Set<string>();
+      const files = new Set([`${entry}.d.ts`]);
+      for (const file of files) {
+        for (const [, from] of surface.get(file)!.matchAll(/(?:from |import\()"([^"\n]+)"/g)) {
+          if (from!.startsWith(".")) files.add(join(dirname(file), from!.replace(/\.js$/, ".d.ts")));
+          else foreign.add(from!);
+        }
+      }
+      foreign.delete("zod");
+      expect([...foreign]).toEqual([]);
+    },
+  );
 });

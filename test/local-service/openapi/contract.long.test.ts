@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
@@ -15,6 +16,7 @@ import {
   submit,
   until,
   upload,
+  uploaded,
 } from "../support/service.ts";
 
 /* Every request goes through `ask` or `upload`, which hold the answer against the document. */
@@ -281,4 +283,43 @@ describe.each([
     // It has no words that moderation could object to.
     expect(unmet).toEqual(["POST /models/upscale-1 422"]);
   });
+});
+
+/** The tiny picture, made larger by a chunk that shows nothing. */
+function pictureOf(bytes: number): Buffer {
+  const picture = Buffer.from(PICTURE.bytes);
+  const headerEnd = 33;
+  const chunk = Buffer.alloc(bytes - picture.length);
+  chunk.writeUInt32BE(chunk.length - 12, 0);
+  chunk.write("teSt", 4, "latin1");
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, chunk.length - 4)), chunk.length - 4);
+  return Buffer.concat([picture.subarray(0, headerEnd), chunk, picture.subarray(headerEnd)]);
+}
+
+test("an image of 10485760 bytes is accepted, one of a byte more is refused by name", async () => {
+  const service = await start();
+  const estimate = async (bytes: number) => {
+    const input = {
+      aspect_ratio: "16:9",
+      duration_ms: 5000,
+      prompt: "waves",
+      start_image: await uploaded(service, pictureOf(bytes)),
+    };
+    return ask(service, "POST", "/models/video-1/estimate", { body: { input } });
+  };
+  expect((await estimate(10_485_760)).status).toBe(200);
+  const refused = await estimate(10_485_761);
+  expect(refused.body.error.details).toMatchObject([{ field: "input.start_image", reason: "max_file_size_bytes" }]);
+});
+
+test("a submit of an unlimited shot prompt passes up to the stated body cap, and is refused beyond it", async () => {
+  const service = await start();
+  const shots = (length: number) => ({
+    input: { aspect_ratio: "1:1", duration_ms: 5000, multi_prompt: [{ prompt: "x".repeat(length) }] },
+  });
+  expect((await ask(service, "POST", "/models/video-1", { body: shots(15_000_000) })).status).toBe(202);
+  const refused = await ask(service, "POST", "/models/video-1", { body: shots(17_000_000) });
+  expect(refused.status).toBe(400);
+  expect(refused.body.error.message).toContain("1 invalid input field");
+  expect(refused.body.error.details[0].message).toContain("16777216 bytes");
 });

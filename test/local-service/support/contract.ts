@@ -171,9 +171,21 @@ function contractFrom({ routes, webhooks, sharedHeaders, validatorOf }: Read): C
 
 /** The contract that a service publishes. */
 export async function contractOf(baseUrl: string): Promise<Contract> {
+  return contractFrom(readDocument(await publishedBy(baseUrl)));
+}
+
+let usual: Promise<string> | undefined;
+
+/** The contract of a service without options that its document depends on: that of the first one, which is read once. */
+export async function usualContract(baseUrl: string): Promise<Contract> {
+  usual ??= publishedBy(baseUrl);
+  return contractFrom(readDocument(await usual));
+}
+
+async function publishedBy(baseUrl: string): Promise<string> {
   const published = await (await fetch(`${baseUrl}/openapi.json`)).text();
   // The port of each is its own; all else is that of most others.
-  return contractFrom(readDocument(published.replaceAll(new URL(baseUrl).origin, "http://127.0.0.1")));
+  return published.replaceAll(new URL(baseUrl).origin, "http://127.0.0.1");
 }
 
 /** A fetch that holds every answer below a service's base URL against its contract; streams pass as they are. */
