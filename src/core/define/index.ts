@@ -72,5 +72,5 @@ export type { IncludeOptions } from "./steps/include.ts";
 export type { JobOptions } from "./steps/job.ts";
 export type { StepOptions } from "./steps/options.ts";
 export type { TakesOptions } from "./steps/takes.ts";
-export type { IsolateOptions, TaskOptions } from "./steps/task.ts";
+export type { TaskOptions } from "./steps/task.ts";
 export type { BytesInput } from "./steps/upload.ts";

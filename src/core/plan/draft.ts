@@ -31,15 +31,6 @@ export interface TaskContext {
   progress(fraction: number): void;
 }
 
-/** The function as an export of a module, and the limits of the thread that runs it. */
-export interface Isolation {
-  /** URL. */
-  readonly module: string;
-  readonly name: string;
-  readonly timeoutMs: number;
-  readonly memoryMb: number;
-}
-
 /**
  * Looks whether a machine has what a function needs: what is missing, with what to do; null when nothing is. Steps with the
  * same function share one answer.
@@ -73,7 +64,6 @@ type VersionedFunction = { readonly version: string } & (
       readonly kind: "task";
       readonly run: (input: unknown, context: TaskContext) => unknown;
       /** Absent: it runs in the process that drives the run. */
-      readonly isolation?: Isolation;
       readonly requires?: Requirement;
       readonly foresee?: Foresee;
     }

@@ -1,12 +1,9 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { reasonLines } from "../../../src/cli/commands/follow.ts";
 import { type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
 import { during, openFakeShow } from "../../support/fake-showrunner.ts";
-import { refuse } from "./fixtures/isolated-tasks.ts";
 
 const here = import.meta.filename;
 
@@ -32,10 +29,7 @@ test("a local function that throws is named by file and line in journal, report 
   expect(error).toEqual([{ code: "TASK_FAILED", message: "no such layer", retryable: true, site }]);
 });
 
-test("so is one that throws in a thread of its own, and one that scores", async () => {
-  const module = pathToFileURL(join(import.meta.dirname, "fixtures/isolated-tasks.ts"));
-  const thread = await failed(({ task }) => ({ made: task("make", {}, refuse, { isolate: { module } }) }));
-  expect(thread.result.report.steps[0]!.attempts.at(-1)!.site).toMatch(/fixtures\/isolated-tasks\.ts:\d+:\d+$/);
+test("so is one that scores", async () => {
   const scored = await failed(({ job, choose }) => ({
     best: choose("best", [job("a", models.image, { prompt: "a" })], { by: broken as () => number }),
   }));

@@ -1,4 +1,4 @@
-import type { Foresee, Isolation, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
+import type { Foresee, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
 import type { FileKind, Json } from "../../plan/plan.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle-value.ts";
@@ -12,30 +12,12 @@ export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOption
   /** Change it when the function does something else, so that the step runs again. Default `"1"`. */
   readonly version?: string | undefined;
   /**
-   * Runs it in a worker thread, which can be ended: at a time limit, when the run stops, and when it needs too much memory,
-   * even while it computes without a pause. Default: in the process that drives the run.
-   */
-  readonly isolate?: IsolateOptions | undefined;
-  /**
    * Looks whether the machine has what the function needs, such as a program: asked while the pipeline is planned, before
    * anything is paid. Default: it needs nothing.
    */
   readonly requires?: Requirement | undefined;
   /** Says while it is planned how long what it makes will be, and what is to be known of that. Default: nothing is known. */
   readonly foresee?: Foresee | undefined;
-}
-
-/** Runs a task in a worker thread. */
-export interface IsolateOptions {
-  /**
-   * The module that exports the function under its own name, as a `file:` URL: a function's closure cannot be moved to a
-   * thread, so that the thread imports it. `import.meta.url` where it stands beside the pipeline.
-   */
-  readonly module: URL | string;
-  /** After so many milliseconds the thread is ended, and the try has failed. Default 600 000. */
-  readonly timeoutMs?: number | undefined;
-  /** Memory of the thread, megabytes. Default 1024. */
-  readonly memoryMb?: number | undefined;
 }
 
 /**
@@ -88,7 +70,7 @@ export function taskMethod(recorder: Recorder): TaskMethod {
   ) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
-    read.only("a task", [...WORK_OPTIONS, "files", "version", "isolate", "requires", "foresee", "expect"]);
+    read.only("a task", [...WORK_OPTIONS, "files", "version", "requires", "foresee", "expect"]);
     const files = readFiles(read);
     checkFunction(run, "run", path, recorder);
     const version = read.string("version") ?? "1";
@@ -102,14 +84,12 @@ export function taskMethod(recorder: Recorder): TaskMethod {
       after: read.after(),
       when: read.when(),
     });
-    const isolation = readIsolation(read, run);
     const requires = read.get("requires") as Requirement | undefined;
     if (requires !== undefined) checkFunction(requires, "requires", path, recorder);
     const foresee = read.get("foresee") as Foresee | undefined;
     if (foresee !== undefined) checkFunction(foresee, "foresee", path, recorder);
     const code = { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown, version } as const;
-    const isolated = isolation !== null && { isolation };
-    recorder.bind(path, { ...code, ...isolated, ...(requires && { requires }), ...(foresee && { foresee }) });
+    recorder.bind(path, { ...code, ...(requires && { requires }), ...(foresee && { foresee }) });
     return taskHandle<ValueOf<R>, F>(path, files, recorder);
   };
 }
@@ -118,33 +98,6 @@ export function taskMethod(recorder: Recorder): TaskMethod {
 export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
   if (typeof given === "function") return;
   recorder.report({ code: "bad-option", step, field, message: `${field} is no function` });
-}
-
-/** No timer is longer, milliseconds. */
-const MOST = 2_147_483_647;
-const DEFAULT_LIMITS = { timeoutMs: 600_000, memoryMb: 1024 };
-
-function readIsolation(read: OptionReader, run: unknown): Isolation | null {
-  const given = read.get("isolate") ?? null;
-  if (given === null) return null;
-  const { module, ...limits } = given as Partial<IsolateOptions>;
-  const url = String(module ?? "");
-  if (!url.startsWith("file:")) {
-    read.bad("isolate.module", "module is the file: URL of the module that exports the function, e.g. import.meta.url");
-    return null;
-  }
-  const name = typeof run === "function" ? run.name : "";
-  if (name === "") {
-    read.bad("isolate", "the function has no name of its own; export it: export function cut(input, context) { … }");
-    return null;
-  }
-  const limit = (field: "timeoutMs" | "memoryMb") => {
-    const value = limits[field] ?? DEFAULT_LIMITS[field];
-    if (Number.isSafeInteger(value) && value > 0 && value <= MOST) return value;
-    read.bad(`isolate.${field}`, `${field} is a whole number from 1 to ${MOST}`);
-    return DEFAULT_LIMITS[field];
-  };
-  return { module: url, name, timeoutMs: limit("timeoutMs"), memoryMb: limit("memoryMb") };
 }
 
 type Files = readonly { readonly name: string; readonly kind: FileKind }[];

@@ -5,7 +5,7 @@ import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { ownText, thrownText } from "../../kit/clean-text.ts";
 import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
-import type { Isolation, TaskContext } from "../../plan/draft.ts";
+import type { TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { heldMedia } from "../media/held-media.ts";
@@ -14,7 +14,6 @@ import { isStoreError } from "../media/media-errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { done, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
-import { runIsolated } from "./isolated.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
@@ -42,8 +41,7 @@ export const task: Effect<"task"> = async (command, context) => {
   let running: Promise<unknown> | null = null;
   try {
     const input = localInput(command.input, held);
-    const own = taskContext(context, step, folder);
-    const given = code.isolation === undefined ? code.run(input, own) : isolated(code.isolation, input, own, folder);
+    const given = code.run(input, taskContext(context, step, folder));
     if (isThenable(given)) running = Promise.resolve(given);
     const returned = running === null ? given : await unlessAborted(running, context.signal);
     if (returned === ABORTED || context.signal.aborted) return done();
@@ -64,11 +62,6 @@ export const task: Effect<"task"> = async (command, context) => {
     else if (files.length > 0 || folder.isThere) await leave();
   }
 };
-
-function isolated(isolation: Isolation, input: unknown, { signal, progress }: TaskContext, folder: TaskFolder) {
-  const files = Object.fromEntries(folder.names.map((name) => [name, folder.file(name)!]));
-  return runIsolated(isolation, { input, folder: folder.path(), files, signal, progress });
-}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
