@@ -8,6 +8,7 @@ import { failed, openShowrunner, type Pipeline, pipeline, type RunResult } from 
 import { apiError } from "../../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { MockProvider } from "../../support/mock-models.ts";
+import { mortalProcess } from "../../support/mortal-process.ts";
 import { settle } from "../../support/simulated-clock.ts";
 
 const nothing = z.object({});
@@ -593,6 +594,64 @@ describe("a request to a provider", () => {
     provider.status = null;
     expect(await resumed(world, { pipeline: film(provider) })).toMatchObject({ status: "succeeded" });
     expect(provider.made).toBe(1);
+  });
+});
+
+describe("an answer and a provider's work that are late side by side", () => {
+  const story = (provider: MockProvider) =>
+    pipeline("story", {
+      input: nothing,
+      build: ({ chat, generate, job }) => {
+        const said = chat("said", "some/model", { prompt: "said" }, { within: "2m", maxCost: "0.01" });
+        const film = generate("film", provider.startingVideo(), { prompt: "f" }, { maxCost: "0.50", within: "3m" });
+        return { film, drawn: job("drawn", models.image, { prompt: said }) };
+      },
+    });
+
+  /** A provider that has made the film after so many minutes. */
+  function filming({ clock }: FakeShow, minutes: number): MockProvider {
+    const provider = new MockProvider();
+    provider.status = () => ({ status: "pending" });
+    clock.setTimer(minutes * MINUTE_MS, () => {
+      provider.status = null;
+    });
+    return provider;
+  }
+
+  test.each([
+    [4, 7],
+    [8, 4],
+    [8, 1],
+    [1, 7],
+  ])("are each sent once and counted: the answer after %d minutes, the film after %d", async (answers, films) => {
+    const world = await slow({ said: answers });
+    const provider = filming(world, films);
+    const of = story(provider);
+    let result = await ran(world, of);
+    for (let rounds = 0; result.pause?.reason === "late" && rounds < 3; rounds++) {
+      expect(result.report.held).not.toBe("0.00");
+      result = await resumed(world, { pipeline: of });
+    }
+    expect(result).toMatchObject({ status: "succeeded", report: { held: "0.00" } });
+    expect([world.paidService.chats.size, provider.made]).toEqual([1, 1]);
+    expect(await timesOf(world, "step.overdue")).toBe(Number(answers > 2) + Number(films > 3));
+  });
+
+  test("go on after a kill: the film is found, and the question asked once more, as nobody can fetch its answer", async () => {
+    const world = await slow({ said: 8 });
+    const provider = filming(world, 9);
+    // The boundary behind the pause for both.
+    const process = await mortalProcess(world, 26);
+    const live = async () => {
+      await (await process.show.run(story(provider), {}, { id: "x", outDir: world.outDir })).result();
+    };
+    await process.live(live(), 5_000);
+    expect(await timesOf(world, "step.overdue")).toBe(2);
+    await world.clock.advance(MINUTE_MS);
+    let result = await resumed(world, { pipeline: story(provider) });
+    while (result.pause?.reason === "late") result = await resumed(world, { pipeline: story(provider) });
+    expect(result).toMatchObject({ status: "succeeded", report: { held: "0.00" } });
+    expect([world.paidService.chats.size, provider.made]).toEqual([2, 1]);
   });
 });
 

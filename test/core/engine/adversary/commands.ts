@@ -142,6 +142,7 @@ const adoptsInPairs = command("adopt none, then adopt", async (real) => {
 const stops = command("stop", ({ world }) => tell(world, (show) => show.stop(RUN)));
 
 const resumesToo = command("another process resumes too", async (real) => {
+  real.world.changing = null;
   if (isDriven(real)) await tell(real.world, async (show) => (await show.resume(RUN)).result());
 });
 

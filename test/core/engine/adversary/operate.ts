@@ -37,6 +37,7 @@ export async function drive(real: Real, how: Drive = {}): Promise<void> {
   const { world } = real;
   const { secret = SECRET, options = {}, dieIn = null, pauseIn = null } = how;
   if (!isDriven(real)) {
+    if (options.edit === undefined) world.changing = null;
     world.note(() => `resume ${JSON.stringify(options)}${secret === SECRET ? "" : " with the wrong secret"}`);
     real.driver = new SimProcess(world, { secret });
     real.driver.resume(options, world.isNextInSlices());
@@ -64,6 +65,7 @@ export function freeze(real: Real): void {
 
 /** Whoever stood still goes on with what it was at, whatever others did meanwhile. */
 export async function thaw(real: Real): Promise<void> {
+  real.world.changing = null;
   for (const process of real.frozen.splice(0)) {
     real.world.note(() => "a frozen process wakes");
     process.thaw();
@@ -106,6 +108,7 @@ export async function change(
   if (isDriven(real)) await drive(real);
   const edit = edited === null ? {} : { edit: { [edited]: { prompt: words } }, everywhere: true };
   const pipeline = edited === null ? renamed : code;
+  if (edited !== null && real.frozen.length === 0) world.beginsToChange(edited);
   await drive(real, { dieIn, pauseIn, options: { pipeline, acceptChanges: true, ...edit } });
 }
 

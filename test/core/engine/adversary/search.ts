@@ -11,7 +11,7 @@ import type { SimWorld, WorldOptions } from "./sim-world.ts";
 
 const BATCH = 500;
 /** What writes, fetches and looks at files, by where it is. */
-const inMemory = /\/src\/(?:api\/files|engine\/media)\/(part-file|fetch-file|measure-media)\.ts$/;
+const inMemory = /\/src\/core\/(?:api\/files|engine\/media)\/(part-file|fetch-file|measure-media)\.ts$/;
 const stands = new Map(
   Object.entries({
     "part-file": "./sim-media.ts",

@@ -95,6 +95,8 @@ export class SimWorld {
   readonly #intents = new Map<string, Intent>();
   budgetMicros: number | null;
   capMicros: number | null;
+  /** The step whose change a process is asked for just now, with the first process that knows of it. */
+  changing: { readonly step: string; readonly from: number; isListTold: boolean } | null = null;
   /** Requests for reruns by id. */
   readonly reruns = new Map<string, readonly string[]>();
 
@@ -156,6 +158,10 @@ export class SimWorld {
     return { place, aheadMs: clocksMs[place % clocksMs.length] ?? 0 };
   }
 
+  beginsToChange(step: string): void {
+    this.changing = { step, from: this.#processes, isListTold: true };
+  }
+
   movePrices(factor: number): void {
     this.service.priceFactor = factor;
     this.priceMoves.push({ at: this.time.now, processes: this.#processes });
@@ -196,6 +202,7 @@ export class SimWorld {
     }
     if (trouble.kind === "half truth" && kind === "estimate") this.isMisquoted = true;
     if (trouble.kind === "half truth" && isOtherBill(trouble.says)) this.misbilled.add(request.path.split("/")[2]!);
+    if (kind === "list" && this.changing !== null) this.changing.isListTold = false;
     this.note(() => `${kind}${key === null ? "" : ` ${key.slice(0, 8)}`}: ${troubleText(trouble)}`);
     return trouble;
   }
@@ -236,12 +243,23 @@ export class SimWorld {
     if (word?.approved === false) this.fail(`${step} was bought although ${decides} was rejected`);
     if (word?.chosen != null && used !== null && used !== word.chosen)
       this.fail(`${step} was bought with ${used} although ${word.chosen} was picked`);
+    if (this.#isOutdated(key, intent)) this.fail(`${step} was bought as it was, although its change was asked for`);
     const moved = this.priceMoves.at(-1);
     const { costMicros, excessMicros } = this.service.jobOfKey(key)!;
     const isStale = moved !== undefined && by.place >= moved.processes && at - moved.at > QUOTE_LIFE_MS;
     const isKnowable = !by.isInSlices && !this.isClockSet && !this.isMisquoted;
     if (isStale && isKnowable && this.money.holdOf.get(key)! < costMicros - excessMicros)
       this.fail(`${step} was bought at a price that had moved before its driver began`);
+  }
+
+  /** Whether the request is that of an earlier process, its step changes now, and the service could have said that it made nothing of it. */
+  #isOutdated(key: string, { step, by }: Intent): boolean {
+    const { changing, service, knownJobs } = this;
+    if (changing?.step !== step || by.place >= changing.from || !changing.isListTold) return false;
+    const { jobId: own, model } = service.jobOfKey(key)!;
+    return [...service.jobs.values()].every(
+      (job) => job.model !== model || job.jobId === own || knownJobs.has(job.jobId),
+    );
   }
 
   /** Looks at what a process has just made durable. */
