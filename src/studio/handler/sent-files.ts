@@ -11,6 +11,8 @@ const SWEEP_MS = HOUR_MS;
 /** Until then a request that has just ended may have had its file copied into the media store, whose `gc` spares what is young. */
 const COPIES_MS = 2 * HOUR_MS;
 const RETRY_AFTER_S = 3600;
+/** What a file takes beside its bytes, in blocks of the disk: its folder, its last block, its marks. */
+const FILE_BYTES = 12 * 1024;
 
 interface Parts {
   /** Where they lie: `OWNER/SHA256/NAME`, with marks beside the file that say what it is kept for. */
@@ -79,8 +81,9 @@ export class SentFiles {
     await this.#counted;
     let came = 0;
     const take = (sizeBytes: number) => {
-      this.#shares.take(owner, sizeBytes);
-      came += sizeBytes;
+      const taken = came === 0 ? FILE_BYTES + sizeBytes : sizeBytes;
+      this.#shares.take(owner, taken);
+      came += taken;
     };
     try {
       const folder = join(this.#parts.folder, owner);
@@ -196,7 +199,7 @@ export class SentFiles {
     for (const name of await namesIn(folder)) {
       const [, kind, value = ""] = /^\.(request|until|run|ended|copied|removing)-(.+)$/.exec(name) ?? [];
       const found = kind === undefined || kind === "request" ? await stat(join(folder, name)).catch(() => null) : null;
-      if (kind === undefined) sizeBytes += found?.size ?? 0;
+      if (kind === undefined) sizeBytes += FILE_BYTES + (found?.size ?? 0);
       // A request that takes longer has ended with its process.
       else if (kind === "request") isUsed ||= found !== null && now - found.mtimeMs < SWEEP_MS;
       else if (kind === "until") isUsed ||= Number(value) > now;

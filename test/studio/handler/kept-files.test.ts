@@ -141,7 +141,7 @@ test("copies of what ended leave the media store once nobody can be about to nam
   const files = new SentFiles({
     folder: join(folder, "sent"),
     show: { journal, media },
-    most: { each: 100, all: 200 },
+    most: { each: 1e6, all: 2e6 },
     now: () => now,
   });
   const bytes = Buffer.from("a file");
@@ -171,14 +171,14 @@ test("a caller has a share of the disk, and what a process left counts in the ne
     new SentFiles({
       folder: join(folder, "sent"),
       show: { journal, media },
-      most: { each: 100, all: 200 },
+      most: { each: 1e6, all: 2e6 },
       now: () => now,
     });
   const keep = async (files: SentFiles, owner: string, text: string, until = now + HOUR_MS) => {
     const request = files.request(owner);
     const tooLarge = () => new Error() as never;
     try {
-      await request.keep({ bytes: pieces(Buffer.from(text)), name: "a.txt", mostBytes: 1000, tooLarge });
+      await request.keep({ bytes: pieces(Buffer.from(text)), name: "a.txt", mostBytes: 1e6, tooLarge });
       if (until > 0) await request.keepFor({ until });
       return "kept";
     } catch (error) {
@@ -189,24 +189,46 @@ test("a caller has a share of the disk, and what a process left counts in the ne
     }
   };
   const first = open();
-  expect(await keep(first, "a", "x".repeat(60))).toBe("kept");
+  expect(await keep(first, "a", "x".repeat(600_000))).toBe("kept");
   // What was refused, or is there already, takes nothing.
-  for (let at = 0; at < 5; at += 1) expect(await keep(first, "a", `${at}`.repeat(30), 0)).toBe("kept");
-  expect(await keep(first, "a", "x".repeat(30))).toBe("kept");
+  for (let at = 0; at < 5; at += 1) expect(await keep(first, "a", `${at}`.repeat(300_000), 0)).toBe("kept");
+  expect(await keep(first, "a", "x".repeat(300_000))).toBe("kept");
   const second = open();
-  expect(await keep(second, "a", "y".repeat(30))).toBe(429);
-  expect(await keep(second, "b", "z".repeat(50))).toBe("kept");
-  expect(await keep(second, "c", "w".repeat(70))).toBe(503);
-  expect(await keep(second, "c", "w".repeat(20))).toBe("kept");
+  expect(await keep(second, "a", "y".repeat(300_000))).toBe(429);
+  expect(await keep(second, "b", "z".repeat(500_000))).toBe("kept");
+  expect(await keep(second, "c", "w".repeat(700_000))).toBe(503);
+  expect(await keep(second, "c", "w".repeat(200_000))).toBe("kept");
   await rename(folder, `${folder}-gone`);
   await rm(`${folder}-gone`, { recursive: true });
+});
+
+test("files of a byte take what they take of the disk: a caller cannot fill it with their folders [shares of disk]", async () => {
+  const folder = await fastFolder("small-files-");
+  const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
+  const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 2e5, all: 4e5 }, now: Date.now });
+  const request = files.request("acme");
+  const keep = (text: string) =>
+    request.keep({
+      bytes: pieces(Buffer.from(text)),
+      name: "a.txt",
+      mostBytes: 1,
+      tooLarge: () => new Error() as never,
+    });
+  const kept = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => keep(String.fromCharCode(97 + n))));
+  const refused = kept.filter(({ status }) => status === "rejected");
+  expect(refused.length).toBe(4);
+  for (const { reason } of refused as PromiseRejectedResult[]) expect(reason).toBeInstanceOf(BusyRefusal);
+  await request.release();
+  expect(filesIn(join(folder, "sent"))).toEqual([]);
+  files.close();
+  await rm(folder, { recursive: true });
 });
 
 test("a file that comes after its request was refused goes too [shares of disk]", async () => {
   const folder = await fastFolder("late-");
   const media = await openMediaStore(join(folder, "media"));
   const show = { journal: createMemoryJournal(), media };
-  const files = new SentFiles({ folder, show, most: { each: 100, all: 200 }, now: Date.now });
+  const files = new SentFiles({ folder, show, most: { each: 1e6, all: 2e6 }, now: Date.now });
   const { promise, resolve } = Promise.withResolvers<Uint8Array>();
   const request = files.request("acme");
   const late = async function* () {
@@ -249,7 +271,7 @@ test("a file that is sent again while it is swept is there for its request [shar
   const folder = await fastFolder("again-");
   const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
   let now = Date.now();
-  const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 100, all: 200 }, now: () => now });
+  const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 1e6, all: 2e6 }, now: () => now });
   const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
   const first = files.request("acme");
   const path = await first.keep({ bytes: pieces(Buffer.from("a file")), ...how });
@@ -280,7 +302,7 @@ test("a file that is sent again to one process while another one removes it is t
     await marked.promise;
     return null;
   };
-  const parts = { folder: join(folder, "sent"), most: { each: 100, all: 200 }, now: Date.now };
+  const parts = { folder: join(folder, "sent"), most: { each: 1e6, all: 2e6 }, now: Date.now };
   const open = (journal: object) => new SentFiles({ ...parts, show: { journal: journal as never, media } });
   const [first, second] = [open({ run }), open(createMemoryJournal())];
   const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
@@ -305,7 +327,7 @@ test("a file that is sent again to one process while another one removes it is t
 test("two processes that keep, let go of and sweep the same few files take none from a request that uses it [shares of disk]", async () => {
   const folder = await fastFolder("many-requests-");
   const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
-  const parts = { folder: join(folder, "sent"), show, most: { each: 1_000, all: 2_000 }, now: Date.now };
+  const parts = { folder: join(folder, "sent"), show, most: { each: 1e6, all: 2e6 }, now: Date.now };
   const both = [new SentFiles(parts), new SentFiles(parts)];
   const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
   let lost = 0;
@@ -331,13 +353,13 @@ test.each(["before its request is answered", "after it"])(
   async (when) => {
     const folder = await fastFolder("failed-");
     const show = { journal: createMemoryJournal(), media: await openMediaStore(join(folder, "media")) };
-    const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 100, all: 300 }, now: Date.now });
-    const how = { name: "a.txt", mostBytes: 100, tooLarge: () => new Error() as never };
+    const files = new SentFiles({ folder: join(folder, "sent"), show, most: { each: 1e6, all: 3e6 }, now: Date.now });
+    const how = { name: "a.txt", mostBytes: 1e6, tooLarge: () => new Error() as never };
     const { promise, reject } = Promise.withResolvers<Uint8Array>();
     // Nobody may have begun to read when it is rejected.
     promise.catch(() => undefined);
     const [first, failing, next] = [files.request("acme"), files.request("acme"), files.request("acme")];
-    await first.keep({ bytes: pieces(Buffer.alloc(60, "x")), ...how });
+    await first.keep({ bytes: pieces(Buffer.alloc(600_000, "x")), ...how });
     const failed = failing.keep({ bytes: later(promise), ...how }).catch(() => "failed");
     await first.release();
     if (when === "after it") await failing.release();
@@ -345,7 +367,7 @@ test.each(["before its request is answered", "after it"])(
     expect(await failed).toBe("failed");
     if (when !== "after it") await failing.release();
     expect(filesIn(join(folder, "sent"))).toEqual([]);
-    expect(existsSync(await next.keep({ bytes: pieces(Buffer.alloc(60, "y")), ...how }))).toBe(true);
+    expect(existsSync(await next.keep({ bytes: pieces(Buffer.alloc(600_000, "y")), ...how }))).toBe(true);
     files.close();
     await rm(folder, { recursive: true });
   },
