@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { withLauncher } from "../../core/kit/launcher.ts";
 import { isRunId } from "../../internal.ts";
-import { matchPath, notFound, Refusal, refusalFor } from "../served/index.ts";
+import { matchPath, notFound, Refusal, refusalFor, stderrReport } from "../served/index.ts";
 import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { jsonOf, type Route } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
@@ -61,7 +61,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const session = createSession(tokens, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const shared = open?.hosts ?? [];
-  const onDefect = options.onDefect ?? logDefect;
+  const onDefect = options.onDefect ?? stderrReport("dashboard");
   const isPublic = ({ headers }: IncomingMessage) => shared.includes(headers.host?.toLowerCase() ?? "");
   const links = {
     routes: linkRoutes({ context, folder, isPublic, onDefect }),
@@ -95,10 +95,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     },
   };
 }
-
-const logDefect: NonNullable<DashboardOptions["onDefect"]> = (error, reference) => {
-  process.stderr.write(`dashboard: ${reference === undefined ? "" : `${reference}: `}${String(error)}\n`);
-};
 
 function contextOf(options: DashboardOptions): DashboardContext {
   const { journal, media, pipelines = [], pickedDir = null, loadPipeline = async () => null, reopen } = options;

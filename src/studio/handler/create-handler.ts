@@ -11,6 +11,7 @@ import {
   refusalFor,
   reported,
   Shares,
+  stderrReport,
   Unplannable,
 } from "../served/index.ts";
 import { budgetTag, checkedCaller, ENDPOINT, ENDPOINT_NAME, ownerOf } from "./callers.ts";
@@ -90,11 +91,9 @@ function contextOf(show: Showrunner, options: HandlerOptions): Context {
     quotes: new Shares({ each: 10_000, all: 200_000, what: "quotes of yours", retryAfterS: 3600, lentMs: DAY_MS }),
     mostBytes: options.mostBytes ?? DEFAULT_MOST_BYTES,
     mistakes: new Map(),
-    report: options.onDefect ?? ((error, reference) => log(`${reference}: ${String(error)}`)),
+    report: options.onDefect ?? stderrReport("handler"),
   };
 }
-
-const log = (line: string) => void process.stderr.write(`handler: ${line}\n`);
 
 const RESERVED = ["runs", "media", "openapi.json"];
 

@@ -151,7 +151,11 @@ export function refusePaths(value: unknown, field: string, level = 0): void {
     return;
   }
   if (value instanceof SentFile || typeof value !== "object" || value === null) return;
-  for (const [name, inner] of Object.entries(value)) refusePaths(inner, `${field}.${name}`, level + 1);
+  for (const [name, inner] of Object.entries(value)) {
+    // A name is a text of the caller as well.
+    refusePaths(name, field, level);
+    refusePaths(inner, `${field}.${name}`, level + 1);
+  }
 }
 
 function refuseStray(value: unknown, field: string): void {

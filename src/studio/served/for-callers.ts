@@ -26,6 +26,17 @@ export type Audience = "customer" | "agent" | "reviewer";
 /** Writes an error into the operator's log, under a reference that callers can quote. */
 export type Report = (error: unknown, reference: string) => void;
 
+/** Where nobody says otherwise: a line of stderr, in which no text of a caller is a secret, a line or a command of the terminal. */
+export function stderrReport(server: string): (error: unknown, reference?: string) => void {
+  return (error, reference) => {
+    const said = cleanText(String(error), MOST_LOGGED).replaceAll(/[\n\t]+/g, " ");
+    process.stderr.write(`${server}: ${reference === undefined ? "" : `${reference}: `}${said}\n`);
+  };
+}
+
+/** Of an error in the log, characters. */
+const MOST_LOGGED = 4_000;
+
 type Sentences = { readonly customer: string; readonly agent: string };
 const both = (text: string): Sentences => ({ customer: text, agent: text });
 const said = (sentences: Sentences, audience: Audience) => sentences[audience === "agent" ? "agent" : "customer"];

@@ -12,6 +12,7 @@ export {
   refusalFor,
   reported,
   runText,
+  stderrReport,
   stepText,
   Unplannable,
   unplannable,

@@ -250,3 +250,13 @@ test("a text that ends in the middle of an emoji is priced and made like any oth
   expect((await api.until(id)).status).toBe("succeeded");
   expect(api.defects).toEqual([]);
 });
+
+test("a name within an input is a text of the caller like any other", async () => {
+  const map = pipeline("map", {
+    input: z.object({ map: z.record(z.string(), z.string()) }),
+    build: ({ job }) => ({ still: job("still", models.image, { prompt: "a kite" }) }),
+  });
+  const own = serve(world.show, join(world.folder, "sent"), { pipelines: { map } });
+  const status = async (name: string) => (await own.post("/api/map/quote", { input: { map: { [name]: "x" } } })).status;
+  expect([await status("a b/../../x"), await status("/etc/passwd"), await status("a/b")]).toEqual([400, 400, 200]);
+});

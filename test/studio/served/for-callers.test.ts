@@ -11,7 +11,7 @@ import {
   type Problem,
   type RunState,
 } from "../../../src/internal.ts";
-import { type Audience, problemFor, refusalFor, runText, Unplannable } from "../../../src/studio/served/index.ts";
+import { type Audience, problemFor, refusalFor, runText, stderrReport, Unplannable } from "../../../src/studio/served/index.ts";
 import { isFull } from "../../support/sample.ts";
 
 /** What no caller may read, as errors say it. */
@@ -136,3 +136,19 @@ test.each([
     expect(text(false)!.split("; ").at(-1)).toBe(BY_OPERATOR);
   },
 );
+
+test("what is logged of a caller's text is one line without secrets and commands of a terminal [no secrets written]", () => {
+  const lines: string[] = [];
+  const { write } = process.stderr;
+  process.stderr.write = (line: string | Uint8Array) => lines.push(String(line)) > 0;
+  try {
+    stderrReport("handler")(new Error("no \x1b[2J\u202e\nhandler: 1a2b: fine sk-proj-abcdefghijklmnop0123"), "9f9f");
+  } finally {
+    process.stderr.write = write;
+  }
+  expect(lines).toEqual([
+    expect.stringMatching(/^handler: 9f9f: Error: no .*\[2J.* handler: 1a2b: fine \[redacted\]\n$/),
+  ]);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+  expect(lines[0]).not.toMatch(/[\u001b\u202e]/);
+});
