@@ -45,7 +45,7 @@ export function resolveServicePath(base: BaseUrl, path: string): string | null {
 
 /** One path segment from a value that others chose. */
 export function segment(value: string): string {
-  if (value === "" || value === "." || value === "../..") {
+  if (value === "" || value === "." || value === "..") {
     throw new OptionError(`"${value}" cannot be part of a request path; give the id as the service issued it.`);
   }
   return encodeURIComponent(value);

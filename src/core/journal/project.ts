@@ -17,6 +17,6 @@ export function moved(planned: RunPlanned, { project }: JournalStore): RunPlanne
   const { project: before, outDir } = planned;
   if (typeof before !== "string" || project === undefined || before === project) return planned;
   const below = relative(before, outDir);
-  if (!isAbsolute(outDir) || below.startsWith("../..") || isAbsolute(below) || existsSync(outDir)) return planned;
+  if (!isAbsolute(outDir) || below.startsWith("..") || isAbsolute(below) || existsSync(outDir)) return planned;
   return { ...planned, project, outDir: join(project, below) };
 }

@@ -138,7 +138,7 @@ function isPath(value: string): boolean {
   const text = value.trim();
   if (text.includes("\0")) return true;
   // A step upwards is one also in a name with spaces; code of a pipeline may put a folder before it.
-  if (text.length >= 2 && text.split(/[/\\]/).includes("../..")) return true;
+  if (text.length >= 2 && text.split(/[/\\]/).includes("..")) return true;
   return text.length >= 2 && !/\s/.test(text) && PATH.test(text);
 }
 

@@ -12,7 +12,7 @@ const MOST_TEXTS = 20_000;
 
 /**
  * Refuses an input with a text in it that leads outside of the folder: code of the pipeline could read what lies there. One that is
- * absolute or climbs by `../..` is refused whether there is such a file or not, so that nobody learns that of this machine. Any other may be
+ * absolute or climbs by `..` is refused whether there is such a file or not, so that nobody learns that of this machine. Any other may be
  * plain words, and is refused where the working folder has a file of that name elsewhere. Uploads need no such look, as the Showrunner
  * opens nothing else for them. An agent that follows foreign instructions could otherwise send any file of this machine to the service.
  * @throws ToolError
@@ -25,9 +25,9 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
       throw new ToolError(`The input holds more than ${MOST_TEXTS} texts`, "send less at once, in several runs");
     if (text.trim() === "" || text.includes("\0")) continue;
     const path = resolve(text);
-    const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("../..");
+    const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("..");
     if (climbs && !isWithin(folder, path) && !isWithin(await realpath(folder), path)) throw outside(text, folder);
-    // Where a folder is a link, `../..` leads from where it leads.
+    // Where a folder is a link, `..` leads from where it leads.
     for (const one of climbs ? [path, text] : [path]) {
       const place = await realpath(one).catch(() => null);
       if (place !== null && !isWithin(await realpath(folder), place)) throw outside(text, folder);
@@ -45,7 +45,7 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
 
 function isWithin(folder: string, path: string): boolean {
   const inner = relative(folder, path);
-  return inner !== "../.." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
+  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }
 
 function outside(given: string, folder: string): ToolError {

@@ -137,7 +137,7 @@ describe("a file that was uploaded", () => {
   test("is compared by its bytes; one that is not there any more is what it was", async () => {
     const world = await openFakeShow();
     const { show, clock, outDir } = world;
-    const picture = join(outDir, "../..", "picture.png");
+    const picture = join(outDir, "..", "picture.png");
     await writeFile(picture, greyPng(512));
     const run = await during(clock, show.run(sent, { picture }, { id: "x", outDir }));
     expect((await during(clock, run.result())).status).toBe("succeeded");

@@ -230,7 +230,7 @@ describe("The media store", () => {
       const nasty = fc.oneof(
         fc.string({ unit: anyCharacter, maxLength: 300 }),
         fc
-          .array(fc.constantFrom("../..", "/", "\\", "con", "NUL", ".", "a", " ", ":", "\u202e", "\0"), {
+          .array(fc.constantFrom("..", "/", "\\", "con", "NUL", ".", "a", " ", ":", "\u202e", "\0"), {
             maxLength: 12,
           })
           .map((parts) => parts.join("")),
@@ -239,7 +239,7 @@ describe("The media store", () => {
         fc.asyncProperty(nasty, async (name) => {
           const file = await place(name);
           const segments = file.split("/");
-          expect(relative(outDir, join(outDir, file)).startsWith("../..")).toBe(false);
+          expect(relative(outDir, join(outDir, file)).startsWith("..")).toBe(false);
           for (const segment of segments) {
             // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
             expect(segment).not.toMatch(/[\u0000-\u001f<>:"\\|?*]|[. ]$|^[. ]|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i);

@@ -275,7 +275,7 @@ test("runs exactly the steps whose request or consumed results never occurred be
 describe("of every kind of step, a second run", () => {
   /** Decides whatever the run waits for. */
   async function decided(world: FakeShow, id: string, options: RunOptions): Promise<RunResult> {
-    const sample = join(world.mediaDir, "../..", "sample.wav");
+    const sample = join(world.mediaDir, "..", "sample.wav");
     writeFileSync(sample, plainWav(50));
     let result = await run(world, everyKind, { sample }, { id, ...options });
     while (result.status === "paused" && result.pause?.reason === "approval") {

@@ -341,7 +341,7 @@ test("a run whose process was killed says that it is interrupted, waits for you,
   await here.page.getByText("showrunner resume cut-off").waitFor();
   expect(await here.page.getByRole("button", { name: "Stop…" }).count()).toBe(0);
   await here.page.getByRole("button", { name: "Resume…" }).waitFor();
-  const ran = here.page.locator("dl.facts").getByText("Ran for").locator("../..");
+  const ran = here.page.locator("dl.facts").getByText("Ran for").locator("..");
   const before = await ran.textContent();
   expect(before).toMatch(/Ran for\d+(\.\d+)? s/);
   await here.page.clock.install();

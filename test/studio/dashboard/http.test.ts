@@ -276,7 +276,7 @@ test("when the local service ends with the command that embedded it, the dashboa
   const localDir = join(mkdtempSync(join(tmpdir(), "dashboard-local-")), "local");
   const theirs = await startLocalService({ dataDir: localDir, renderer: "stub" });
   const journal = createMemoryJournal();
-  const mediaDir = join(localDir, "../..", "media");
+  const mediaDir = join(localDir, "..", "media");
   const open = () => openShowrunner({ journal, local: true, localDir, mediaDir });
   let show = await open();
   const dashboard = await startDashboard({

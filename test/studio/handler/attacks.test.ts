@@ -36,8 +36,8 @@ const odd = fc.oneof(
   fc.string({ maxLength: 40 }),
   fc.string({ unit: "grapheme", maxLength: 20 }),
   fc.constantFrom(
+    "..",
     "../..",
-    "../../..",
     "%2e%2e%2f",
     "/etc/passwd",
     "..\\..",
@@ -204,7 +204,7 @@ test("a part of a form makes no list of billions of holes", async () => {
 
 test("a long text is judged in little time", async () => {
   const began = process.cpuUsage();
-  const prompt = `${"../../".repeat(300_000)} x`;
+  const prompt = `${"../".repeat(300_000)} x`;
   const response = await api.post("/api/still/quote", { input: { prompt } }, { as: "rival" });
   expect(response.status).toBe(400);
   expect(process.cpuUsage(began).user).toBeLessThan(5_000_000);

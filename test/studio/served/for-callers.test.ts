@@ -11,7 +11,14 @@ import {
   type Problem,
   type RunState,
 } from "../../../src/internal.ts";
-import { type Audience, problemFor, refusalFor, runText, stderrReport, Unplannable } from "../../../src/studio/served/index.ts";
+import {
+  type Audience,
+  problemFor,
+  refusalFor,
+  runText,
+  stderrReport,
+  Unplannable,
+} from "../../../src/studio/served/index.ts";
 import { isFull } from "../../support/sample.ts";
 
 /** What no caller may read, as errors say it. */
