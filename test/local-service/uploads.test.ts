@@ -7,7 +7,7 @@ import { openBench } from "./render/bench.ts";
 import { mediaSamples, type SampleName } from "./support/media-samples.ts";
 import { ask, type Body, finished, get, start, submit, upload } from "./support/service.ts";
 
-const { path } = await openBench();
+const { path } = await openBench(1);
 const samples = await mediaSamples();
 const NAMES = Object.keys(samples) as SampleName[];
 

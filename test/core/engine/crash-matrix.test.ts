@@ -48,7 +48,7 @@ test("killed at every journal append and every request boundary, a run comes to 
   const { count } = calm.mortal;
   const extra = { chats: 0, calls: 0 };
 
-  const chosen = points(count, 40);
+  const chosen = points(count, 80);
   for (const point of chosen) {
     const { facts, calls, mortal: crashInjector, madeElsewhere } = await lifeWithDeathAt(point);
     const where = `killed at ${point}: ${crashInjector.points[point - 1]}`;

@@ -21,6 +21,7 @@ import { migrations } from "../../../src/core/journal/sqlite/schema.ts";
 import { newestVersion } from "../../../src/core/journal/sqlite/version.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownVersion } from "../../../src/core/kit/own-version.ts";
+import { points } from "../../support/sample.ts";
 import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 import { Worker } from "./worker.ts";
 
@@ -157,7 +158,7 @@ describe("A journal file", () => {
 
   test("with any page overwritten is refused as damaged and left as it was", async () => {
     const whole = await writeJournal();
-    for (let page = 1; page < whole.length / 4_096; page += 1) {
+    for (const page of points(whole.length / 4_096 - 1, 4)) {
       const damaged = Buffer.from(whole);
       damaged.fill(0x5a, page * 4_096, (page + 1) * 4_096);
       writeFileSync(path, damaged);

@@ -11,9 +11,9 @@ import {
 } from "../../../src/local-service/render/index.ts";
 
 /** A renderer and a folder for one test file; both go when the file is done. */
-export async function openBench() {
+export async function openBench(workers = 2) {
   const folder = await mkdtemp(join(tmpdir(), "render-"));
-  const renderer = createRenderer({ workers: 2 });
+  const renderer = createRenderer({ workers });
   afterAll(async () => {
     await renderer.close();
     await rm(folder, { recursive: true, force: true });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { openBench } from "./bench.ts";
 import { difference, readPicture } from "./look.ts";
 
-const { render, path, media } = await openBench();
+const { render, path, media } = await openBench(1);
 const portrait = { prompt: "portrait of a woman", aspect_ratio: "9:16" };
 
 describe("an image", () => {

@@ -5,7 +5,7 @@ import { encodeSound } from "../../../src/local-service/render/sound/render-spee
 import { openBench } from "./bench.ts";
 import { buzz } from "./tone.ts";
 
-const { render, path } = await openBench();
+const { render, path } = await openBench(1);
 
 beforeAll(async () => {
   const picture = { prompt: "hills", aspect_ratio: "16:9", resolution: "360p" };
