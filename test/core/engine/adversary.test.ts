@@ -1,6 +1,6 @@
 import "./adversary/files-in-memory.ts";
 import { beforeAll, describe, test } from "vitest";
-import { clockIsSet, jobFails, passes, pricesMove, resumes } from "./adversary/commands.ts";
+import { changesUnsent, clockIsSet, jobFails, passes, pricesMove, resumes } from "./adversary/commands.ts";
 import type { HalfTruth } from "./adversary/half-truths.ts";
 import { expectAllKept, expectKept } from "./adversary/kept.ts";
 import { type SimPlan, simPlans } from "./adversary/plans.ts";
@@ -174,6 +174,11 @@ describe("What the search has found stays mended:", () => {
       clockIsSet(-90),
       resumes({ troubles: [{ on: "submit", times: 6, trouble: halfTruth("the answer is about another job") }] }),
     ]));
+
+  test.each(["never", "always"] as const)(
+    "a request that was never sent is not made once its step was changed (in slices: %s)",
+    (slices) => expectKept(surroundings("chain", { slices }), [changesUnsent(0, "another look"), resumes()]),
+  );
 
   test("a run in slices that lacked funds sends what it lacked them for once it is resumed", () =>
     expectKept(

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import {
   adoptAll,
   change,
+  changeUnsent,
   type Decision,
   decideAll,
   decideAnew,
@@ -84,6 +85,11 @@ export const changes = (how: Parameters<typeof change>[1]): Command =>
   command(
     how.step === null ? "resume with a job renamed" : `resume --edit #${how.step}:prompt="${how.words}"`,
     (real) => change(real, how),
+  );
+
+export const changesUnsent = (skip: number, words: string): Command =>
+  command(`dies with submit ${skip} unsent, then resume --edit of that: prompt="${words}"`, (real) =>
+    changeUnsent(real, { skip, words }),
   );
 
 export const jobFails = (skip: number, failure: PaidJob["failure"]): Command =>
@@ -187,6 +193,7 @@ const changed = fc
 
 const often = fc.oneof(
   { weight: 2, arbitrary: changed },
+  fc.nat(2).map((skip) => changesUnsent(skip, "another look")),
   fc.record({ step: few, request: fc.nat(1), dieIn }).map((how) => reruns(how.step, how.request, how.dieIn)),
   fc.constantFrom(true, true, true, false).map(decides),
   fc.constantFrom<Decision>("pick 0", "pick 1", "pick 1", "reject", "approve").map(decidesAnew),

@@ -22,6 +22,8 @@ interface Drive {
   readonly dieIn?: number | null;
   /** Boundaries until others may act again; null: when the run rests. */
   readonly pauseIn?: number | null;
+  /** Submits until the process dies with one that it has not sent. */
+  readonly dieUnsent?: number;
   readonly options?: ResumeOptions;
 }
 
@@ -43,6 +45,7 @@ export async function drive(real: Real, how: Drive = {}): Promise<void> {
     real.driver.resume(options, world.isNextInSlices());
   }
   if (dieIn !== null) real.driver!.dieIn(dieIn);
+  if (how.dieUnsent !== undefined) real.driver!.dieBeforeSubmit(how.dieUnsent);
   await liveOn(world, real.driver!, pauseIn ?? undefined);
 }
 
@@ -87,6 +90,16 @@ export async function rerun(real: Real, step: number, request: number, dieIn: nu
   world.words.clear();
   if (isDriven(real)) await drive(real);
   await drive(real, { dieIn, options: { rerun: steps, requestId } });
+}
+
+/** A process dies with a request that it has not sent, and the prompt of that is edited. */
+export async function changeUnsent(real: Real, how: { readonly skip: number; readonly words: string }): Promise<void> {
+  const { world } = real;
+  const { prompted } = world.options.plan;
+  await drive(real, { dieUnsent: how.skip });
+  const { steps } = await world.state();
+  const step = prompted.findIndex((path) => lastAttempt(steps[path]!)?.phase.startsWith("submitting") === true);
+  if (step !== -1) await change(real, { step, words: how.words, dieIn: null, pauseIn: null });
 }
 
 /** A step's prompt becomes another one, or a job gets another name: a change of the code that is accepted. */
