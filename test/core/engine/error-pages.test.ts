@@ -36,6 +36,40 @@ const documents: Readonly<Record<string, readonly [body: string | Buffer, words:
   "an archive": [Buffer.from("504b0304140000000000", "hex"), /its bytes are application\/zip/],
   "a document": ["%PDF-1.7\n1 0 obj\n", /its bytes are application\/pdf/],
 };
+const hex = (text: string) => Buffer.from(text, "hex");
+/** More that a URL may answer with in place of a picture; each is refused, whatever it is called. */
+const others: Readonly<Record<string, string | Buffer>> = {
+  "a JSON list": '[{"error":"gone"}]',
+  "a JSON string": '"not found"',
+  "a JSON number": "404",
+  "a JSON null": "null",
+  "JSON behind a byte order mark": '\ufeff{"error":1}',
+  "JSON behind spaces": '  \n\t{"error":1}',
+  "JSON lines": '{"a":1}\n{"a":2}\n',
+  "JSON that was cut": '{"error":{"code":503,"mess',
+  "an HTML page behind a comment": "<!-- gateway --><html><body>502</body></html>",
+  "an HTML page in capitals": "<HTML><HEAD><TITLE>502 Bad Gateway</TITLE></HEAD></HTML>",
+  "an HTML page behind a byte order mark": "\ufeff<!doctype html><p>Sign in</p>",
+  "a part of a page": "<div>try again later</div>",
+  "an HTML page in UTF-16": Buffer.from("\ufeff<html><body>Sign in</body></html>", "utf16le"),
+  "XML in UTF-16": Buffer.from(`\ufeff${XML}`, "utf16le"),
+  "a SOAP fault": '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Fault/></soap:Envelope>',
+  "a feed": '<rss version="2.0"><channel/></rss>',
+  "a playlist": "#EXTM3U\n#EXT-X-VERSION:3\n",
+  "a YAML document": "error: upstream\ncode: 503\n",
+  "a table": "code,message\n503,upstream\n",
+  "events of a stream": 'event: error\ndata: {"code":503}\n\n',
+  "a redirect in words": "Moved Permanently. Redirecting to https://login.test/",
+  "a base64 picture": PIXEL.toString("base64"),
+  "a data URL": `data:image/png;base64,${PIXEL.toString("base64")}`,
+  "a pointer of Git LFS": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+  spaces: " \n\t ",
+  zeros: Buffer.alloc(600),
+  "a gzip archive": hex("1f8b0800000000000003cb48cdc9c90700"),
+  "a program": hex("7f454c4602010100000000000000000002003e0001000000"),
+  "a font": hex("774f4646000100000000000000000000"),
+  "a database": Buffer.from("SQLite format 3\0".padEnd(100, "\0")),
+};
 
 const folder = mkdtempSync(join(tmpdir(), "error-pages-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -53,6 +87,16 @@ describe.each(Object.entries(documents))("In place of a file, %s", (_name, [body
       expect(await damage(body, type)).toMatch(words);
     },
   );
+});
+
+test("nor is anything else kept as a picture, as a film or as sound", async () => {
+  expect(Object.keys(documents).length + Object.keys(others).length).toBeGreaterThanOrEqual(40);
+  const kept: string[] = [];
+  for (const type of ["image/png", "video/mp4", "audio/mpeg"])
+    for (const [name, bytes] of Object.entries(others)) {
+      if ((await damage(bytes, type)) === null) kept.push(`${name} as ${type}`);
+    }
+  expect(kept).toEqual([]);
 });
 
 test("what may be no more than it says is no damage: drawings, texts, samples without a header, formats that nobody knows", async () => {

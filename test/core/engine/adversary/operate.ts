@@ -98,7 +98,11 @@ export async function changeUnsent(real: Real, how: { readonly skip: number; rea
   const { prompted } = world.options.plan;
   await drive(real, { dieUnsent: how.skip });
   const { steps } = await world.state();
-  const step = prompted.findIndex((path) => lastAttempt(steps[path]!)?.phase.startsWith("submitting") === true);
+  const step = prompted.findIndex((path) => {
+    // A job may have another name by now.
+    const known = steps[path];
+    return known !== undefined && lastAttempt(known)?.phase.startsWith("submitting") === true;
+  });
   if (step !== -1) await change(real, { step, words: how.words, dieIn: null, pauseIn: null });
 }
 
