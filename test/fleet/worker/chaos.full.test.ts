@@ -22,7 +22,7 @@ const [LEASE_MS, FROZEN_MS, CUT_MS, KILL_EVERY_MS] = [6_000, 13_000, isFull ? 14
 const BALANCE = 100_000;
 /** Runs, kills, and the seed of who is hit when. */
 const sizes: readonly (readonly [runs: number, kills: number, seed: number])[] = isFull
-  ? [[200, 40, 1], ...[2, 3, 4, 5].map((seed) => [40, 8, seed] as const)]
+  ? [[200, 40, 1], ...[2, 3, 4, 5, 6, 7, 8, 9].map((seed) => [40, 8, seed] as const)]
   : [[16, 4, 20_261_122]];
 
 /** Mulberry32. */
