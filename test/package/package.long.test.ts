@@ -70,7 +70,7 @@ describe("the packages", () => {
   test("hold what was built, its types and its papers, and no sources or tests", () => {
     const main = packed.get("showrunner")!.paths;
     for (const file of [
-      ...["dist/index.js", "dist/index.d.ts", "dist/api/index.js", "dist/api/index.d.ts"],
+      ...["dist/index.js", "dist/index.d.ts", "dist/core/api/index.js", "dist/core/api/index.d.ts"],
       ...["bin/showrunner.js", "dist/cli/main.js"],
       ...["dist/studio/dashboard/page/index.html", "dist/studio/dashboard/page/LICENSES.txt"],
       "dist/cli/skills/showrunner/SKILL.md",

@@ -1,4 +1,3 @@
-import { BoundedMap } from "../../core/api/bounded-map.ts";
 import { type ReadPattern, readPattern } from "../../core/catalog/validate/pattern.ts";
 import type { Json } from "../../core/plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
@@ -127,8 +126,8 @@ function fitText(field: FieldView, value: string): Coerced {
   return { fits: true, value, why: null };
 }
 
-/** Read once for many bodies. */
-const patterns = new BoundedMap<string, ReadPattern>(100);
+/** Read once for many bodies; emptied once it holds a hundred. */
+const patterns = new Map<string, ReadPattern>();
 
 /**
  * The pattern is untrusted; one that is invalid, or may not terminate, accepts everything: the plan validates it later.
@@ -136,6 +135,7 @@ const patterns = new BoundedMap<string, ReadPattern>(100);
 function matches(pattern: string, value: string): boolean {
   try {
     const { matcher, isLinear } = patterns.get(pattern) ?? readPattern(pattern);
+    if (patterns.size >= 100) patterns.clear();
     patterns.set(pattern, { matcher, isLinear });
     return !isLinear || matcher.test(value);
   } catch {

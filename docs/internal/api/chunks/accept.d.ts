@@ -379,14 +379,8 @@ interface ChooseMethod {
 interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
   readonly files?: F;
   readonly version?: string | undefined;
-  readonly isolate?: IsolateOptions | undefined;
   readonly requires?: Requirement | undefined;
   readonly foresee?: Foresee | undefined;
-}
-interface IsolateOptions {
-  readonly module: URL | string;
-  readonly timeoutMs?: number | undefined;
-  readonly memoryMb?: number | undefined;
 }
 type LocalInput<T> = T extends Value<infer V> ? V : T extends ValuesHandle<infer V> ? readonly V[] : T extends Handle<infer Y, infer F> ? F extends "list" ? readonly LocalResult<Y>[] : LocalResult<Y> : T extends readonly (infer E)[] ? readonly LocalItem<E>[] : T extends object ? { readonly [K in keyof T]: LocalInput<T[K]> } : T;
 type LocalItem<E> = E extends ValuesHandle<infer V> ? V : E extends Handle<infer Y, "list"> ? LocalResult<Y> : LocalInput<E>;

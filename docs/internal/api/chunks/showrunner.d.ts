@@ -529,6 +529,7 @@ type RunLevelEvent = {
   readonly agreed?: AgreedQuote;
 } | SpendingReached | Paused | {
   readonly type: "run.resumed";
+  readonly byItself?: true;
 }
 | {
   readonly type: "service.unavailable";
@@ -543,6 +544,7 @@ type RunLevelEvent = {
   readonly message: string | null;
 } | {
   readonly type: "run.reopened";
+  readonly byItself?: true;
 };
 interface SpendingReached {
   readonly type: "spending.reached";
