@@ -47,7 +47,7 @@ export interface AttachedParts {
   /** Drives the run here, once the process that did has ended. */
   takeOver(): Promise<RunHandle>;
   /** Whether whoever follows the paused run sets it going again: with limits that it lacks, or to wait once more for what is late. */
-  goesOn(state: RunState): boolean;
+  continues(state: RunState): boolean;
 }
 
 /** A handle of a run that another process drives: it tells what happens, and takes the run over should that one die. */
@@ -72,7 +72,7 @@ export async function follow(
     afterSeq = events.at(-1)?.seq ?? afterSeq;
     if (row !== null && !isDriven(row, clock.now())) {
       const state = await parts.load();
-      const isPaused = state.status === "paused" && !parts.goesOn(state);
+      const isPaused = state.status === "paused" && !parts.continues(state);
       if (isPaused || isRunFinal(state.status)) return parts.resultOf(state);
       const result = await driveOn(await parts.takeOver(), updates);
       if (result !== null) return result;
@@ -90,7 +90,7 @@ const TAKEN_OVER_WITHIN_MS = 10_000;
  */
 export function watch(
   { runId, lastSeq }: RunRow,
-  parts: Omit<AttachedParts, "takeOver" | "goesOn">,
+  parts: Omit<AttachedParts, "takeOver" | "continues">,
   closed: AbortSignal,
 ): RunHandle {
   const { store, clock } = parts;

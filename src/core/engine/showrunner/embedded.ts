@@ -142,7 +142,7 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
       resultOf: (now) => result(now, this.parts.media),
       // Nobody asks again when that process dies: a stop that it has not taken in still stands.
       takeOver: () => this.resume(id, { ...how, unattended: true }),
-      goesOn: (state) => {
+      continues: (state) => {
         if (state.pause?.reason === "budget") return changesLimits(state, how);
         // The pause that it was in, and no later one. What it paused for otherwise, a stop above all, stands.
         return state.pause?.reason === "late" && isDeepStrictEqual(state.pause, known?.pause);
