@@ -109,8 +109,8 @@ function judge(name: string, { mutate, tests }: Group, part: string): readonly J
 function textOfCore(): string {
   const files = globSync(
     [
-      "src/{define,plan,lifecycle,run,journal}/**/*.ts",
-      "test/{define,plan,lifecycle,run,journal,catalog,mutation}/**/*.{ts,js}",
+      "src/core/{define,plan,lifecycle,run,journal}/**/*.ts",
+      "test/{core/{define,plan,lifecycle,run,journal,catalog},mutation}/**/*.{ts,js}",
       ...["package-lock.json", "docs/lifecycle.md"],
     ],
     { cwd: root, exclude: ["**/node_modules/**"] },

@@ -80,8 +80,8 @@ async function bundled(folder: string, patterns: string): Promise<string> {
     root: folder,
     logLevel: "error",
     plugins: [whole],
-    // Default exports that a script cannot require; all else is loaded once.
-    ssr: { noExternal: ["canonicalize", "tinyqueue"] },
+    // What a script cannot require; all else is loaded once.
+    ssr: { noExternal: ["canonicalize", "json-schema-faker", "tinyqueue"] },
     build: {
       ssr: true,
       write: false,
