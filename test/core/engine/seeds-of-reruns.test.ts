@@ -52,6 +52,17 @@ async function waiting() {
 const stepOf = ({ report }: Awaited<ReturnType<Awaited<ReturnType<typeof waiting>>["resume"]>>, path: string) =>
   report.steps.find((step) => step.path === path)!;
 
+test("a take that the run came without is made by no rerun of it alone: that is refused, and one with the take before it is not", async () => {
+  const { show, clock, resume, bodies } = await waiting();
+  const before = bodies().length;
+  const refusal = { code: "INVALID_OPTION", message: expect.stringContaining("look/2 would not be made") };
+  await expect(during(clock, show.rerunQuote("x", ["look/2"]))).rejects.toMatchObject(refusal);
+  await expect(resume({ rerun: ["look/2"] })).rejects.toMatchObject(refusal);
+  expect(bodies()).toHaveLength(before);
+  await resume({ rerun: ["look/*"] });
+  expect(bodies()).toHaveLength(before + 1);
+});
+
 describe("a take that is made again", () => {
   test("asks with another seed than any before, which quote, plan, journal and report say", async () => {
     const { show, clock, journal, resume, seedsOf } = await waiting();

@@ -121,6 +121,7 @@ export async function revise(
   checkRequested(state, target, asked);
   if (replanned === null && asked.steps.length + asked.fixed.length === 0) return null;
   const diff = replanned?.diff ?? null;
+  if (diff === null && asked.fixed.length === 0) checkIsNeeded(state, target, asked);
   const { roots, plan, scope: rerunScope } = await remade(state, { target, diff, asked }, planner);
   checkGoesOn(state, target, { roots, asked });
   const { seeds, sameSeed } = rerunScope;
@@ -238,6 +239,7 @@ export async function rerunQuote(
   const asked = await askedFor(state, how, planner);
   const target = sameWithWaits(state, again)?.plan ?? state.planned.plan;
   checkRequested(state, target, asked);
+  if (asked.fixed.length === 0) checkIsNeeded(state, target, asked);
   const { roots, plan, scope } = await remade(state, { target, diff: null, asked }, planner);
   checkGoesOn(state, target, { roots, asked });
   return { scope, plan, input: state.planned.input };
@@ -295,6 +297,20 @@ function checkGoesOn(
   if (stop === null) return;
   const why = `${stop.path} failed and stops the run (failFast): rerun it too.`;
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
+}
+
+/** What a choice came without, or a condition left out, would be priced, and then be left out again. */
+function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
+  const areLeftOut = steps.every((path) => {
+    const { pruned, skippedByCondition } = state.steps[path]!;
+    return pruned === true || skippedByCondition === true;
+  });
+  if (steps.length === 0 || !areLeftOut || staleSteps(state, plan, new Map()).some((path) => steps.includes(path)))
+    return;
+  const [first] = steps as readonly [string];
+  const { reason } = state.steps[first]!;
+  const why = `${first} would not be made (${reason ?? "nothing needs it"}): rerun what was made in its place too.`;
+  throw new InvalidOptionError("rerun", why, `showrunner show ${state.runId}`);
 }
 
 function checkResolved(state: RunState, touched: readonly string[]): void {
