@@ -34,6 +34,7 @@ export interface SentBytes {
 type Use = { readonly request: string } | { readonly until: number } | { readonly run: string };
 
 /** Before a file is removed, a mark says so: who sends it meanwhile waits for the end of that. With its process it ends so late, milliseconds. */
+const REMOVING = ".removing-";
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 20;
 
@@ -58,6 +59,7 @@ export class SentFiles {
   readonly #shares: Shares;
   /** Bytes that count, by owner and hash, as this process knows them. */
   readonly #sizes = new Map<string, Map<string, number>>();
+  #counts: Promise<void> = Promise.resolve();
   #counted: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -156,14 +158,17 @@ export class SentFiles {
     decide: (kept: Kept) => Promise<{ readonly mark?: string } | null> | { readonly mark?: string } | null,
   ): Promise<void> {
     const folder = this.#folderOf(owner, sha256);
-    const removal = `.removing-${randomUUID()}`;
+    const removal = `${REMOVING}${randomUUID()}`;
     if ((await decide(await this.#kept(owner, sha256))) !== null) {
       await writeFile(join(folder, removal), "").catch(unlessMissing);
       const decided = await decide(await this.#kept(owner, sha256));
       // Before the file goes: should this process die in between, a sweep begins anew.
       if (decided?.mark !== undefined) await writeFile(join(folder, decided.mark), "").catch(unlessMissing);
-      for (const name of decided === null ? [] : await namesIn(folder))
-        if (name !== decided?.mark && name !== removal) await rm(join(folder, name), { force: true });
+      for (const name of decided === null ? [] : await namesIn(folder)) {
+        // Others that remove it as well may not be at their end.
+        if (name.startsWith(REMOVING) ? await isLeft(join(folder, name)) : name !== decided?.mark)
+          await rm(join(folder, name), { force: true });
+      }
       await rm(join(folder, removal), { force: true });
       // Whoever sent it again has a mark there by now.
       await rmdir(folder).catch(() => {});
@@ -211,7 +216,14 @@ export class SentFiles {
     return { isUsed, isCopied, runs, endedAt: isGone ? endedAt : null, sizeBytes: isGone ? endedBytes : sizeBytes };
   }
 
-  async #count(owner: string, sha256: string): Promise<void> {
+  /** One after the other: the last one has seen what all before it changed. */
+  #count(owner: string, sha256: string): Promise<void> {
+    const counted = this.#counts.then(() => this.#countNow(owner, sha256));
+    this.#counts = counted.catch(() => {});
+    return counted;
+  }
+
+  async #countNow(owner: string, sha256: string): Promise<void> {
     const { runs, sizeBytes } = await this.#kept(owner, sha256);
     const sizes = this.#sizes.get(owner) ?? new Map<string, number>();
     this.#shares.free(owner, sizes.get(sha256) ?? 0);
@@ -285,14 +297,17 @@ async function use(folder: string, request: string): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch(unlessMissing);
     await writeFile(join(folder, `.request-${request}`), "").catch(unlessMissing);
     const names = await namesIn(folder);
-    const removals = names.filter((name) => name.startsWith(".removing-"));
+    const removals = names.filter((name) => name.startsWith(REMOVING));
     if (removals.length === 0 && names.includes(`.request-${request}`)) return;
-    for (const name of removals) {
-      const found = await stat(join(folder, name)).catch(() => null);
-      if (found !== null && Date.now() - found.mtimeMs > REMOVAL_MS) await rm(join(folder, name), { force: true });
-    }
+    for (const name of removals) if (await isLeft(join(folder, name))) await rm(join(folder, name), { force: true });
     await sleep(REMOVAL_POLL_MS);
   }
+}
+
+/** Whether a process died while it removed the file. */
+async function isLeft(removal: string): Promise<boolean> {
+  const found = await stat(removal).catch(() => null);
+  return found !== null && Date.now() - found.mtimeMs > REMOVAL_MS;
 }
 
 /** The folder was removed meanwhile. */
