@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), "overspend-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const longMs = 300_000;
-const schedules = isFull ? 100 : 5;
+const schedules = isFull ? 100 : 3;
 const priceMicros = 70_000;
 const affordable = 73;
 const enough = "5.11";
