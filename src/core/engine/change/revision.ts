@@ -32,11 +32,7 @@ import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 import { type RerunOptions, resolveRerunRequest } from "./rerun-request.ts";
 
 /** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
-export async function fixedExpansions(
-  state: RunState,
-  pipeline: Pipeline,
-  planner: Planner,
-): Promise<readonly string[]> {
+async function fixedExpansions(state: RunState, pipeline: Pipeline, planner: Planner): Promise<readonly string[]> {
   const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
     const { expansion } = traitsOf(step);
