@@ -1,6 +1,6 @@
 /**
  * A minute's look at whether something got slower: key ratios to the bare loop of the same run, so that they hold on any
- * machine, beside those of `bench/baseline.json`. Warns and never fails: a busy machine is no reason to turn a change down.
+ * machine, beside those of `test/bench/baseline.json`. Warns and never fails: a busy machine is no reason to turn a change down.
  * `--update` stores what was measured.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ const isUpdate = process.argv.includes("--update");
 const now = await measureRatios(isUpdate ? Number.POSITIVE_INFINITY : LIMIT_MS);
 if (isUpdate) writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`);
 const baseline = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, number>>;
-console.log("Beside a bare loop with one commit a step (bench/baseline.json in brackets):");
+console.log("Beside a bare loop with one commit a step (test/bench/baseline.json in brackets):");
 for (const [name, ratio] of Object.entries(now)) {
   console.log(`  ${name}: ${formatNumber(ratio)} (${formatNumber(baseline[name] ?? Number.NaN)})`);
 }

@@ -7,7 +7,7 @@ import { generated, summarized } from "./write-page.ts";
 const root = join(import.meta.dirname, "..", "..");
 
 test.each(Object.entries(generated()))(
-  "%s is what the stored results make: node bench/write-page.ts",
+  "%s is what the stored results make: node test/bench/write-page.ts",
   (file, content) => {
     expect(readFileSync(join(root, file), "utf8")).toBe(content);
   },

@@ -118,14 +118,14 @@ export type Result = ResultOf<ReturnType<typeof long.build>>;
 function checkTypes(report: Report, rounds: number): void {
   const root = resolve(import.meta.dirname, "../..");
   const tsc = join(root, "node_modules", ".bin", "tsc");
-  const folder = mkdtempSync(join(root, "bench", ".types-"));
+  const folder = mkdtempSync(join(root, "test", "bench", ".types-"));
   try {
     const emit = ["--emitDeclarationOnly", "--outDir", join(folder, "declared")];
     execFileSync(tsc, ["-p", join(root, "tsconfig.build.json"), ...emit]);
     const checked = (steps: number) => {
       writeFileSync(join(folder, "long.ts"), source(steps));
       const paths = { showrunner: [join(folder, "declared", "index.d.ts")] };
-      const config = { extends: "../../tsconfig.json", compilerOptions: { paths }, include: [], files: ["long.ts"] };
+      const config = { extends: "../../../tsconfig.json", compilerOptions: { paths }, include: [], files: ["long.ts"] };
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
       return Array.from({ length: rounds }, () => {
         const startedAt = performance.now();

@@ -1,5 +1,5 @@
 /**
- * `node bench/write-page.ts [RESULTS …]`: folds results that benches wrote with `--json` into `bench/summary.json`, which the tree
+ * `node test/bench/write-page.ts [RESULTS …]`: folds results that benches wrote with `--json` into `test/bench/summary.json`, which the tree
  * keeps, and writes the tables and pictures of docs/internal/performance.md out of it.
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { median } from "./stats.ts";
 type Parts = ResultFile["parts"];
 
 const root = join(import.meta.dirname, "../..");
-const summary = join(root, "bench", "summary.json");
+const summary = join(root, "test/bench/summary.json");
 
 const readParts = (file: string) => (JSON.parse(readFileSync(file, "utf8")) as ResultFile).parts;
 

@@ -19,7 +19,7 @@ const pictures = pipeline("pictures", {
     const still = job("still", models.image, { prompt: "a boat" });
     const chosen = takes("looks", models.image, { prompt: "a boat" }, { count: 2, choose: "first" });
     const photo = upload("photo", {
-      path: `${import.meta.dirname}/../../docs/pictures/dashboard-run.webp`,
+      path: `${import.meta.dirname}/../../../docs/pictures/dashboard-run.webp`,
       kind: "image",
     });
     const closer = job("closer", models.image, { prompt: "closer", images: [photo] });
