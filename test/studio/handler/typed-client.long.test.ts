@@ -34,7 +34,7 @@ test(
     writeFileSync(document!, await (await send("/api/openapi.json")).text());
     const generator = join(folder, "node_modules/openapi-typescript/bin/cli.js");
     await program(generator, document!, "--default-non-nullable", "false", "-o", types!);
-    const tsc = join(folder, "../../node_modules/typescript/bin/tsc");
+    const tsc = join(folder, "../../../node_modules/typescript/bin/tsc");
     const problems = await program(tsc, "-p", join(folder, "handler")).then(
       () => "",
       (error: { readonly stdout?: string }) => error.stdout || String(error),
