@@ -12,7 +12,7 @@ export abstract class ShowrunnerError extends Error {
   }
 }
 
-/** Shared by all copies of this module, and by threads that have none. */
+/** Shared by all copies of this module. */
 const FOR_CALLERS = Symbol.for("showrunner.for-callers");
 
 /**

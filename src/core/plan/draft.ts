@@ -63,7 +63,6 @@ type VersionedFunction = { readonly version: string } & (
   | {
       readonly kind: "task";
       readonly run: (input: unknown, context: TaskContext) => unknown;
-      /** Absent: it runs in the process that drives the run. */
       readonly requires?: Requirement;
       readonly foresee?: Foresee;
     }

@@ -126,19 +126,25 @@ function fitText(field: FieldView, value: string): Coerced {
   return { fits: true, value, why: null };
 }
 
-/** Read once for many bodies; emptied once it holds a hundred. */
+/** Read once for many bodies. */
 const patterns = new Map<string, ReadPattern>();
+const MOST_PATTERNS = 100;
 
 /**
  * The pattern is untrusted; one that is invalid, or may not terminate, accepts everything: the plan validates it later.
  */
 function matches(pattern: string, value: string): boolean {
   try {
-    const { matcher, isLinear } = patterns.get(pattern) ?? readPattern(pattern);
-    if (patterns.size >= 100) patterns.clear();
-    patterns.set(pattern, { matcher, isLinear });
+    const { matcher, isLinear } = patterns.get(pattern) ?? readOnce(pattern);
     return !isLinear || matcher.test(value);
   } catch {
     return true;
   }
+}
+
+function readOnce(pattern: string): ReadPattern {
+  const read = readPattern(pattern);
+  if (patterns.size >= MOST_PATTERNS) patterns.clear();
+  patterns.set(pattern, read);
+  return read;
 }

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { cleanText } from "../../core/kit/clean-text.ts";
+import { isWithin } from "../../core/kit/is-within.ts";
 import { ToolError } from "./tool-error.ts";
 
 /** Of a path, in a message. */
@@ -19,6 +20,8 @@ const MOST_TEXTS = 20_000;
  */
 export async function checkFiles(input: unknown, folder: string): Promise<void> {
   let count = 0;
+  let known: Promise<string> | undefined;
+  const realFolder = () => (known ??= realpath(folder));
   for (const text of textsIn(input)) {
     count += 1;
     if (count > MOST_TEXTS)
@@ -26,11 +29,11 @@ export async function checkFiles(input: unknown, folder: string): Promise<void> 
     if (text.trim() === "" || text.includes("\0")) continue;
     const path = resolve(text);
     const climbs = isAbsolute(text) || text.split(/[\\/]/).includes("..");
-    if (climbs && !isWithin(folder, path) && !isWithin(await realpath(folder), path)) throw outside(text, folder);
+    if (climbs && !isWithin(folder, path) && !isWithin(await realFolder(), path)) throw outside(text, folder);
     // Where a folder is a link, `..` leads from where it leads.
     for (const one of climbs ? [path, text] : [path]) {
       const place = await realpath(one).catch(() => null);
-      if (place !== null && !isWithin(await realpath(folder), place)) throw outside(text, folder);
+      if (place !== null && !isWithin(await realFolder(), place)) throw outside(text, folder);
     }
   }
 }
@@ -41,11 +44,6 @@ function* textsIn(value: unknown, level = 0): Generator<string> {
   if (typeof value === "string") yield value;
   else if (typeof value === "object" && value !== null)
     for (const inner of Object.values(value)) yield* textsIn(inner, level + 1);
-}
-
-function isWithin(folder: string, path: string): boolean {
-  const inner = relative(folder, path);
-  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }
 
 function outside(given: string, folder: string): ToolError {

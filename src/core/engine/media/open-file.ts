@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
-import { isAbsolute, relative, sep } from "node:path";
+import { isWithin } from "../../kit/is-within.ts";
 
 /** A file that an input must not have read. */
 export class ForbiddenFileError extends Error {}
@@ -51,9 +51,4 @@ async function placeOf(file: FileHandle, path: string): Promise<string> {
 async function isWithinAny(from: readonly string[], place: string): Promise<boolean> {
   const allowed = await Promise.all(from.map((one) => realpath(one).catch(() => null)));
   return allowed.some((one) => one !== null && isWithin(one, place));
-}
-
-function isWithin(folder: string, place: string): boolean {
-  const inner = relative(folder, place);
-  return inner !== ".." && !inner.startsWith(`..${sep}`) && !isAbsolute(inner);
 }
