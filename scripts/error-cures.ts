@@ -27,7 +27,6 @@ export const CURES: Readonly<Record<string, string>> = {
   JOURNAL_IO: "Check the disk; network file systems are not supported.",
   JOURNAL_NEWER_VERSION: "Update Showrunner; the message says to which version.",
   JOURNAL_NOT_A_JOURNAL: "Name the right file: `--journal`, or `SHOWRUNNER_JOURNAL`.",
-  JOURNAL_OLD_VERSION: "Finish its runs with the version that wrote it, and begin a new file.",
   JOURNAL_READ_ONLY:
     "Make the file and its folder writable, or copy it and the files beside it and name the copy with `--journal`.",
   JOURNAL_RECORD_INVALID: "A mistake in the caller of the store; if you wrote no store, please report it.",

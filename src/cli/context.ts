@@ -28,7 +28,6 @@ export interface ServiceFlags {
   readonly json?: boolean | undefined;
   /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
   readonly rateLimit?: string | undefined;
-  readonly sharePace?: boolean | undefined;
   readonly turns?: string | undefined;
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
@@ -75,7 +74,6 @@ export async function withShowrunner<T>(
     spendingCap,
     caps: cap,
     capTimeZone,
-    sharePace: flags.sharePace ?? more.sharePace,
     walletFloor,
     notify,
     families,

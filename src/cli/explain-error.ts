@@ -88,7 +88,6 @@ const advice: Readonly<Record<string, Advice>> = {
     "make it writable, or name a copy of it with --journal FILE, then repeat the command",
   ],
   JOURNAL_NEWER_VERSION: [ExitCode.refused, "update Showrunner, then repeat the command"],
-  JOURNAL_OLD_VERSION: [ExitCode.refused, "move the journal away, or name another one: --journal FILE"],
   JOURNAL_CORRUPT: [ExitCode.failed, "restore the journal from a copy; in a new one everything would be paid again"],
   JOURNAL_ILLEGAL_EVENT: [
     ExitCode.failed,

@@ -37,7 +37,6 @@ export function withRateLimit(command: Command): Command {
   const said = "what the key may send, e.g. 600/60 (default: learnt from the service)";
   return command
     .option("--rate-limit <requests/seconds>", said)
-    .option("--share-pace", "divide that limit between all processes on the journal that say so")
     .option(
       "--turns <tag>",
       "where requests wait, turns go round between the values of this tag, with weights: customer or customer,acme=3 (default: between runs)",

@@ -75,7 +75,6 @@ export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./j
 export type { ClientOptions } from "./options.ts";
 export type { Priority, Turn } from "./pace/fair-queue.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
-export type { SharedPace } from "./pace/shared-pace.ts";
 export type { Logger } from "./redactor.ts";
 export { outageDelayMs, type RetryOptions } from "./retry.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";

@@ -25,11 +25,6 @@ export class JournalNewerVersionError extends JournalFileError {
   readonly code = "JOURNAL_NEWER_VERSION";
 }
 
-/** The file is a journal of version 1, which was never published. It was not touched. */
-export class JournalOldVersionError extends JournalFileError {
-  readonly code = "JOURNAL_OLD_VERSION";
-}
-
 /** The file, its folder, or the medium that it lies on cannot be written. */
 export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";

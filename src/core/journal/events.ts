@@ -12,7 +12,7 @@ import { type SubmitEvent, submitEvents } from "./events/submit.ts";
 export type * from "./events/facts.ts";
 
 /** Version of the event shapes; stored with every event. */
-export const EVENT_VERSION = 9;
+export const EVENT_VERSION = 1;
 
 /**
  * Everything that can happen to a run: the one union that journal, fold, CLI, dashboard and logs share. `step` is a

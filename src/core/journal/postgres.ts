@@ -2,7 +2,6 @@ import type { Delivery } from "./deliveries.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
-import type { PaceRequest } from "./pace-shares.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
 import { databaseClock, type LeaseClock, SharedClock } from "./postgres/clock.ts";
 import { commitRun } from "./postgres/commits.ts";
@@ -10,7 +9,6 @@ import { closedError, Database } from "./postgres/database.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
 import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
-import { sharePace } from "./postgres/pace.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as tables from "./postgres/side-tables.ts";
@@ -161,10 +159,6 @@ class PostgresJournal implements JournalStore {
 
   async spending(account: string, scope: SpendingScope) {
     return tables.spendingOf(this.#open, account, scope);
-  }
-
-  async sharePace(request: PaceRequest) {
-    return sharePace(this.#open, this.#clock, newestVersion, request);
   }
 
   async results(query: ResultsQuery, limit = 20) {

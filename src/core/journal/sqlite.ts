@@ -4,7 +4,6 @@ import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
 import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
-import type { PaceRequest } from "./pace-shares.ts";
 import { projectOf } from "./project.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
@@ -17,7 +16,6 @@ import { isBusy } from "./sqlite/failure.ts";
 import { deliver, readInbox, sendMessage } from "./sqlite/inbox.ts";
 import { accountTotals, spendingOf } from "./sqlite/ledger.ts";
 import { openFile } from "./sqlite/open.ts";
-import { sharePace } from "./sqlite/pace.ts";
 import { packAside } from "./sqlite/packed-text.ts";
 import { lastUnsorted, readResults, sortResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
@@ -168,10 +166,6 @@ export class SqliteJournal implements JournalStore {
 
   spending(account: string, scope: SpendingScope) {
     return this.#read(() => spendingOf(this.#db, account, scope));
-  }
-
-  sharePace(request: PaceRequest) {
-    return this.#writer.write(() => sharePace(this.#db, request), { durable: false });
   }
 
   async results(query: ResultsQuery, limit = 20) {

@@ -4,7 +4,6 @@ import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, Comment, DecidedBy, GivenFile, RunEvent, StoredEvent } from "./events.ts";
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
-import type { PaceGrant, PaceRequest } from "./pace-shares.ts";
 import type { QuoteStore } from "./quotes.ts";
 import type { ReviewLinkStore } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
@@ -261,9 +260,6 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   accountLedger(account: string): Promise<AccountTotals>;
   /** What counts for a cap of this scope. Of a tag or since an instant, runs that were removed still count. */
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
-
-  /** Divides a key's request limit between the processes that use it; see {@link PaceRequest}. */
-  sharePace(request: PaceRequest): Promise<PaceGrant>;
 
   /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;

@@ -13,7 +13,7 @@ import { newestVersion } from "../../../src/core/journal/sqlite/version.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { ownVersion } from "../../../src/core/kit/own-version.ts";
 import { madeUp } from "./fixtures/lift-journal.ts";
-import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 
 const fixture = fileURLToPath(new URL("./fixtures/lift-journal.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "journal-migrate-"));
@@ -178,37 +178,4 @@ describe("a journal of an older version", () => {
     db.close();
     expect(names()).toEqual(["journal.db"]);
   });
-});
-
-test("a journal of version 2 keeps its money and its events, and what was spent before counts for no day and no tag", async () => {
-  const path = join(folder, `${++folders}`, "journal.db");
-  mkdirSync(dirname(path));
-  const db = new DatabaseSync(path);
-  prepareSchema(db, path, migrations.slice(0, 1));
-  const event = JSON.stringify(planned()).replaceAll("'", "''");
-  db.exec(`INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 10, 10, 1, 0, 'planned', 0, NULL, 0, 30, 70);
-    INSERT INTO events VALUES (1, 1, 10, 2, '${event}');
-    INSERT INTO ledger VALUES (1, 'a', 1, 30, 0, NULL), (1, 'b', 1, 0, 70, 1);
-    INSERT INTO accounts VALUES ('${account}', 30, 70, 1)`);
-  db.close();
-  const journal = await openSqliteJournal(path);
-  expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 2, event: planned() }]);
-  expect(await journal.runs()).toMatchObject([{ runId: "r1", tags: {}, resumeAt: null }]);
-  expect(await journal.runs({ search: "R1 samp" })).toMatchObject([{ runId: "r1", title: null }]);
-  expect(await journal.deliver({ account, id: "d", jobId: "j", at: 1 })).toEqual({ outcome: "early", runIds: [] });
-  const now = 1_800_000_000_000;
-  const outcome = await journal.takeLease("r1", holder("a"), { at: now, ttlMs: 1000, isDead: nobodyIsDead });
-  if (!outcome.acquired) throw new Error("not acquired");
-  const today = { tag: null, sinceAt: now, capMicros: 10 };
-  const ledger = [
-    { type: "settle", step: "a", attempt: 1, costMicros: 25 },
-    { type: "hold", step: "c", attempt: 1, amountMicros: 10 },
-  ] as const;
-  const more = { events: [], ledger, status: "running", guard: { caps: [today], wallet: null } };
-  expect(await journal.commit({ lease: outcome.lease, afterSeq: 2, at: now, ...more })).toMatchObject({
-    committed: true,
-  });
-  expect(await journal.spending(account, today)).toEqual({ heldMicros: 10, settledMicros: 0 });
-  expect(await journal.spending(account, { tag: null, sinceAt: 0 })).toEqual({ heldMicros: 10, settledMicros: 95 });
-  await journal.close();
 });

@@ -15,8 +15,8 @@ const listings = [
 
 /** What 5,000 runs of 20 commits left. */
 const fill = `
-INSERT INTO big.runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_expires_at, held_micros, settled_micros)
-  SELECT 'run-' || i, 'p', '${account}', 10 + i, i, 21, 0, 'running', 1, 0, 0, 0 FROM generate_series(1, 5000) i;
+INSERT INTO big.runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_expires_at, held_micros, settled_micros, tags)
+  SELECT 'run-' || i, 'p', '${account}', 10 + i, i, 21, 0, 'running', 1, 0, 0, 0, '{}' FROM generate_series(1, 5000) i;
 INSERT INTO big.events SELECT run_key, i, i, 2, '{"type":"step.started","step":"a"}' FROM big.runs, generate_series(1, 20) i;
 INSERT INTO big.snapshots SELECT run_key, 1, 1, '{}' FROM big.runs;
 INSERT INTO big.wakes SELECT run_key, account, 1000000 + run_key, 'null' FROM big.runs;
@@ -33,9 +33,8 @@ INSERT INTO big.handles SELECT 'h' || i, '${account}', 'u', 'image/png', 4000000
 INSERT INTO big.results SELECT run_key, 's' || i, 'f' || i, 'm' || i, i FROM big.runs, generate_series(1, 10) i;
 INSERT INTO big.notices SELECT run_key, 1, 'run.failed', '{}', 0, 1000000 + run_key FROM big.runs;
 INSERT INTO big.run_tags SELECT 'c=d', run_key FROM big.runs;
-INSERT INTO big.pace SELECT 'k' || i, 1, 1, 0 FROM generate_series(1, 2000) i;
-INSERT INTO big.pace_shares SELECT 'k' || i, 'h' || j, 1, 1, 1000000 FROM generate_series(1, 2000) i, generate_series(1, 3) j;
 INSERT INTO big.review_links SELECT 'l' || i, 'h', '{}', 10 + i, 4000000000000 + i, NULL, 0, 9 FROM generate_series(1, 5000) i;
+INSERT INTO big.quotes SELECT 'q' || i, '${account}', '{}', 4000000000000 + i, NULL FROM generate_series(1, 5000) i;
 ANALYZE`;
 
 describeNeeding(lacksPostgres())("A large journal on PostgreSQL", () => {

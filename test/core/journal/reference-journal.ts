@@ -16,13 +16,6 @@ import type { LedgerChange } from "../../../src/core/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { AccountTotals, LedgerTotals, SpendingScope } from "../../../src/core/journal/money.ts";
 import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../../../src/core/journal/notices.ts";
-import {
-  agreedLimit,
-  type PaceGrant,
-  type PaceRequest,
-  shareExpiresAt,
-  shareOf,
-} from "../../../src/core/journal/pace-shares.ts";
 import { type IssuedQuote, REMEMBERED_MS } from "../../../src/core/journal/quotes.ts";
 import {
   accountOf,
@@ -101,7 +94,6 @@ class ReferenceJournal implements JournalStore {
   readonly #marks = new Map<string, number>();
   /** Of runs that were removed, with the runs' account and tags. */
   readonly #removed: Pick<MemoryRun, "account" | "ledger" | "row">[] = [];
-  readonly #pace = new Map<string, { limit: PaceGrant["limit"]; pausedUntil: number; shares: Map<string, Share> }>();
   readonly #waiters = new Waiters();
   #lastInboxId = 0;
   #lastOrder = 0;
@@ -325,21 +317,6 @@ class ReferenceJournal implements JournalStore {
       }
     }
     return { heldMicros, settledMicros };
-  }
-
-  async sharePace(request: PaceRequest): Promise<PaceGrant> {
-    this.#open();
-    const { key, holder, at, ttlMs, wanted } = request;
-    const known = this.#pace.get(key) ?? { limit: null, pausedUntil: 0, shares: new Map<string, Share>() };
-    const alive = [...known.shares].filter(([, { expiresAt }]) => expiresAt > at);
-    const others = alive.filter(([name]) => name !== holder).map(([, share]) => share);
-    const mine = alive.find(([name]) => name === holder)?.[1].share ?? 0;
-    const limit = agreedLimit(known.limit, request.limit, others.length === 0);
-    const pausedUntil = Math.max(known.pausedUntil, at + request.pauseMs);
-    const share = limit === null ? null : shareOf(limit, mine, others, request);
-    const own = { share: share ?? request.used, wanted, expiresAt: shareExpiresAt(at, ttlMs, limit) };
-    this.#pace.set(key, { limit, pausedUntil, shares: new Map([...alive, [holder, own]]) });
-    return { limit, share, pauseMs: Math.max(0, pausedUntil - at), holders: others.length + 1 };
   }
 
   async results(query: ResultsQuery, limit = 20): Promise<readonly StoredResult[]> {
@@ -583,12 +560,6 @@ function changedEntries(
     changed.set(key, changeLedger(entry, entryChange(change), moment));
   }
   return changed;
-}
-
-interface Share {
-  readonly share: number;
-  readonly wanted: number;
-  readonly expiresAt: number;
 }
 
 /** The entries of a run that count for a cap of this scope. */

@@ -43,7 +43,6 @@ export async function useAllOf(journal: JournalStore): Promise<void> {
   await Promise.all([journal.issuedQuote("q"), journal.useQuote("q", "r", 2)]);
   await journal.runs({ limit: 5, before: 9 });
   await journal.runs({ tags: { a: "b" } });
-  await journal.sharePace({ key: "k", holder: "h", at: 1, limit: null, pauseMs: 0, used: 0, wanted: 1, ttlMs: 1 });
   await Promise.all([journal.run("r"), journal.read("r"), journal.snapshot("r"), journal.inbox("r")]);
   await Promise.all([journal.ledger("r"), journal.accountLedger(account), journal.progress("r"), journal.mediaInUse()]);
   for (const by of [{ fingerprint: "f" }, { model: "m" }]) await journal.results({ account, ...by });

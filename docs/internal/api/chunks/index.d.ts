@@ -460,27 +460,11 @@ type Priority = number | {
   readonly level: number;
   readonly turn: Turn;
 };
-interface SharedPace {
-  share(request: ShareRequest): Promise<ShareGrant>;
-}
-interface ShareRequest {
-  readonly limit: RateLimit | null;
-  readonly pauseMs: number;
-  readonly used: number;
-  readonly wanted: number;
-  readonly ttlMs: number;
-}
-interface ShareGrant {
-  readonly limit: RateLimit | null;
-  readonly share: number | null;
-  readonly pauseMs: number;
-}
 type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 interface PaceOptions {
   readonly maxInFlight?: number | undefined;
   readonly maxPerSecond?: number | undefined;
   readonly limit?: RateLimit | undefined;
-  readonly shared?: SharedPace | undefined;
   readonly buckets?: Readonly<Partial<Record<RequestClass, {
     readonly limit?: RateLimit | undefined;
   }>>> | undefined;
@@ -1506,7 +1490,6 @@ export {
   SentBefore,
   ServiceError,
   ServiceErrorCode,
-  SharedPace,
   StatusClass,
   StatusOptions,
   StreamFrame,

@@ -962,26 +962,6 @@ type NoticeOutcome = {
   readonly dueAt: number;
   readonly error: string;
 };
-interface PaceLimit {
-  readonly requests: number;
-  readonly perMs: number;
-}
-interface PaceRequest {
-  readonly key: string;
-  readonly holder: string;
-  readonly at: number;
-  readonly limit: PaceLimit | null;
-  readonly pauseMs: number;
-  readonly used: number;
-  readonly wanted: number;
-  readonly ttlMs: number;
-}
-interface PaceGrant {
-  readonly limit: PaceLimit | null;
-  readonly share: number | null;
-  readonly pauseMs: number;
-  readonly holders: number;
-}
 interface IssuedQuote {
   readonly id: string;
   readonly account: string;
@@ -1231,7 +1211,6 @@ interface JournalStore extends ReviewLinkStore, QuoteStore {
   ledger(runId: string): Promise<LedgerTotals>;
   accountLedger(account: string): Promise<AccountTotals>;
   spending(account: string, scope: SpendingScope): Promise<LedgerTotals>;
-  sharePace(request: PaceRequest): Promise<PaceGrant>;
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
   notices(): Promise<readonly NoticeRow[]>;
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
@@ -1356,7 +1335,6 @@ interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly follow?: "auto" | "stream" | "poll" | undefined;
   readonly clock?: Clock | undefined;
   readonly leaseMs?: number | undefined;
-  readonly sharePace?: boolean | undefined;
   readonly turns?: TurnsOption | undefined;
   readonly idempotencyWindowMs?: number | undefined;
   readonly spendingCap?: string | undefined;

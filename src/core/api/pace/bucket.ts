@@ -72,8 +72,6 @@ export class Bucket {
   #refusals = 0;
   /** Of the requests that a window can still remember: when each was answered, so certainly counted. Rising. */
   #answered: number[] = [];
-  /** This process's part of the limit, where it is shared; null: all of it. */
-  #share: number | null = null;
   /** A refusal to a request that left before this instant tells nothing that an earlier one did not. */
   #learntAt = Number.NEGATIVE_INFINITY;
 
@@ -87,28 +85,6 @@ export class Bucket {
 
   get pausedUntil(): number {
     return this.#pausedUntil;
-  }
-
-  get share(): number | null {
-    return this.#share;
-  }
-
-  /** Requests that a window of the service may still count. */
-  used(now: number): number {
-    const spanMs = (this.#limit?.perMs ?? minuteMs) + marginMs;
-    return this.#answered.filter((at) => at + spanMs > now).length + this.#inFlight;
-  }
-
-  /** Keeps to a part of the limit from now on. */
-  restrict(share: number | null): void {
-    this.#share = share;
-  }
-
-  /** What all processes of the key know, and this one's part. */
-  agree(limit: RateLimit | null, share: number | null, pausedUntil: number): void {
-    if (limit !== null) this.#limit = limit;
-    this.#share = share;
-    this.#pausedUntil = Math.max(this.#pausedUntil, pausedUntil);
   }
 
   /** When the next request may leave; `now` or earlier for at once, Infinity when first an answer must come. */
@@ -160,8 +136,7 @@ export class Bucket {
       if (this.#answered.length > 4_096) this.#answered = this.#answered.slice(-2_048);
       return now;
     }
-    const { perMs } = this.#limit;
-    const requests = Math.min(this.#limit.requests, this.#share ?? Number.POSITIVE_INFINITY);
+    const { perMs, requests } = this.#limit;
     const spanMs = perMs + marginMs;
     const missing = this.#answered.findIndex((at) => at + spanMs > now);
     this.#answered = missing === -1 ? [] : missing > 0 ? this.#answered.slice(missing) : this.#answered;

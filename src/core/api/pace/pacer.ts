@@ -4,7 +4,6 @@ import { ConnectionError } from "../errors/client-errors.ts";
 import { headerText } from "../http/headers.ts";
 import { Bucket, type RateLimit, readLimitNews } from "./bucket.ts";
 import { compare, FairQueue, type Priority, type Waiting } from "./fair-queue.ts";
-import { LimitShare, type SharedPace } from "./shared-pace.ts";
 
 const SECOND_MS = 1_000;
 
@@ -70,8 +69,6 @@ export interface PaceOptions {
   readonly maxPerSecond?: number | undefined;
   /** The key's limit, where it is known beforehand. Default: learnt from the first 429. */
   readonly limit?: RateLimit | undefined;
-  /** Divides the limit between the processes that use the key; classes with a limit of their own are not divided. Default: not. */
-  readonly shared?: SharedPace | undefined;
   /** Limits of their own for classes of requests; what is not named shares the key's. Default: all share one. */
   readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
@@ -118,7 +115,6 @@ interface Entry extends Waiting {
 
 interface Lane {
   readonly bucket: Bucket;
-  readonly share?: LimitShare;
   readonly waiting: FairQueue<Entry>;
 }
 
@@ -152,17 +148,10 @@ class KeyPacer implements Pacer {
     this.#random = random;
     this.#maxInFlight = options.maxInFlight ?? 32;
     this.#starts = new StartRate(options.maxPerSecond ?? 2_000);
-    this.#shared = this.#sharedLane(options);
+    this.#shared = newLane(options.limit);
     for (const [requestClass, own] of Object.entries(options.buckets ?? {})) {
       this.#own.set(requestClass as RequestClass, newLane(own.limit));
     }
-  }
-
-  #sharedLane({ limit, shared }: PaceOptions): Lane {
-    const lane = newLane(limit);
-    if (shared === undefined) return lane;
-    const on = { queued: () => lane.waiting.length, changed: () => this.#pump() };
-    return { ...lane, share: new LimitShare(shared, lane.bucket, this.#clock, on) };
   }
 
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T> {
@@ -217,7 +206,6 @@ class KeyPacer implements Pacer {
   close(): void {
     this.#closed = true;
     this.#wake?.cancel();
-    this.#shared.share?.close();
     for (const lane of [this.#shared, ...this.#own.values()]) {
       for (let entry = lane.waiting.head(); entry !== undefined; entry = lane.waiting.head()) entry.fail(closedError());
     }
@@ -247,7 +235,6 @@ class KeyPacer implements Pacer {
     this.#serviceClock.observe(headerText(result.headers, "date"), sentAt, now);
     const news = readLimitNews(result.status, result.headers, now + this.#serviceClock.offsetMs);
     lane.bucket.end(sentAt, now, news, this.#random());
-    if (news.refused) lane.share?.ask();
   }
 
   /** Starts what may start, and sets one timer for what may start later. */
@@ -273,7 +260,7 @@ class KeyPacer implements Pacer {
     let earliest = Number.POSITIVE_INFINITY;
     for (const lane of [this.#shared, ...this.#own.values()]) {
       const head = lane.waiting.head();
-      if (head === undefined || lane.share?.isOpen(now) === false) continue;
+      if (head === undefined) continue;
       const opensAt = Math.max(lane.bucket.opensAt(now), this.#starts.opensAt(now));
       if (opensAt > now) earliest = Math.min(earliest, opensAt);
       else if (chosen === null || compare(head, chosen.waiting.head()!) < 0) chosen = lane;

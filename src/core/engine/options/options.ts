@@ -59,11 +59,6 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Divides the key's request limit between all processes on the journal that set this. Costs one short write every two
-   * seconds while requests are sent. Default false: the limit applies to this process alone.
-   */
-  readonly sharePace?: boolean | undefined;
-  /**
    * Between whom API requests take turns in this process, so that a large run does not block small ones. Default: between
    * runs.
    */

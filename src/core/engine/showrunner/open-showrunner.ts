@@ -2,17 +2,14 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../../api/index.ts";
 import { readFamilies } from "../../families/index.ts";
 import { openJournal } from "../../journal/open.ts";
-import { accountOf } from "../../journal/record.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { folderOfJournal } from "../../kit/journal-location.ts";
-import { InvalidOptionError } from "../errors.ts";
 import { openMedia } from "../media/open-media.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import type { OpenOptions } from "../options/options.ts";
 import { checkTurns } from "../options/turns.ts";
 import { openService } from "../service/embedded-service.ts";
-import { StorePace } from "../service/store-pace.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
 import type { Showrunner } from "./showrunner.ts";
 
@@ -30,11 +27,9 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
     const { media: location, mediaDir = join(folder, "media"), env } = options;
     const media = await openMedia({ media: location, mediaDir, env, isReadOnly: store.isReadOnly === true });
     const clock = clockOf(store, options.clock ?? systemClock);
-    const pace = options.sharePace === true ? new StorePace(store, clock) : undefined;
     const isShared = store.clockOffsetMs !== undefined && options.client === undefined;
     const all = isShared ? { ...options, clientOptions: { clock, ...options.clientOptions } } : options;
-    const service = await openService({ ...all, families: ownFamilies, ...(pace && sharing(pace, all)) });
-    pace?.of(accountOf({ baseUrl: service.origin, keyId: service.client.keyId }));
+    const service = await openService({ ...all, families: ownFamilies });
     const ownsStore = typeof journal === "string";
     return new EmbeddedShowrunner({
       options: { ...options, clock },
@@ -59,14 +54,4 @@ function clockOf(store: JournalStore, clock: Clock): Clock {
     now: () => clock.now() + store.clockOffsetMs!(),
     setTimer: (delayMs, fire, options) => clock.setTimer(delayMs, fire, options),
   };
-}
-
-function sharing(shared: StorePace, { client, clientOptions }: OpenOptions): Pick<OpenOptions, "clientOptions"> {
-  if (client !== undefined) {
-    throw new InvalidOptionError(
-      "sharePace",
-      "is for the client that is made here; give `clientOptions`, not `client`.",
-    );
-  }
-  return { clientOptions: { ...clientOptions, pace: { ...clientOptions?.pace, shared } } };
 }

@@ -1,7 +1,6 @@
 import { ON_TIME_MS } from "../wakes.ts";
 import { deliverFunction } from "./deliver-function.ts";
 import { databaseNow, writeNow as now, preamble, settings } from "./function-parts.ts";
-import { sharePaceFunction } from "./pace.ts";
 import { moveAccountFunction, writeFunction } from "./write-function.ts";
 
 /** Called by `write_runs`, under whose settings it runs. `c` has the fields of `WireCreate`. */
@@ -128,15 +127,6 @@ END $function$`;
 
 /** What a journal of a version has beside its tables. A newer version replaces them; older programs are then refused. */
 export function functionsOf(version: number): readonly string[] {
-  const all = [
-    createRun,
-    takeLease,
-    sendMessage,
-    deliverFunction,
-    removeRun,
-    moveAccountFunction,
-    writeFunction,
-    sharePaceFunction,
-  ];
+  const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
   return all.map((sql) => sql.replaceAll("{version}", String(version)));
 }

@@ -3,8 +3,8 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** The oldest version that can be read: that of the first journal which was published. */
-export const FIRST_VERSION = 2;
+/** The oldest version that can be read. */
+export const FIRST_VERSION = 1;
 
 /**
  * The tables of the SQLite journal, and three differences: a run's row names its last write, so that a writer whose answer
@@ -32,9 +32,23 @@ export const migrations: readonly Migration[] = [
     held_micros bigint NOT NULL,
     settled_micros bigint NOT NULL,
     -- Name of the last commit, or of the last taking of the lease.
-    last_write uuid
+    last_write uuid,
+    tags text NOT NULL,
+    -- From when on a paused run may continue without a person.
+    resume_at bigint,
+    title text
   ) WITH (fillfactor = 60);
   CREATE INDEX runs_newest ON {s}.runs (created_at DESC, run_key DESC);
+  CREATE TABLE {s}.run_tags (
+    tag text COLLATE "C" NOT NULL,
+    run_key bigint NOT NULL,
+    PRIMARY KEY (tag, run_key)
+  );
+  -- What a run is found by; large, so beside \`runs\`.
+  CREATE TABLE {s}.run_texts (
+    run_key bigint PRIMARY KEY,
+    text text COLLATE "C" NOT NULL
+  );
   -- One row a commit, under the number of its last event. The body is the JSON of an event, or an array of several.
   CREATE TABLE {s}.events (
     run_key bigint NOT NULL,
@@ -58,15 +72,17 @@ export const migrations: readonly Migration[] = [
     memo text NOT NULL
   );
   CREATE INDEX wakes_due ON {s}.wakes (account, at, run_key) WHERE at IS NOT NULL;
+  -- A message that was read is NULL: its row stays with the run, so that a sending whose answer was lost is not made twice.
   CREATE TABLE {s}.inbox (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id bigint GENERATED ALWAYS AS IDENTITY,
     run_key bigint NOT NULL,
     at bigint NOT NULL,
-    message text NOT NULL,
-    -- Name of the sending, so that one whose answer was lost is not repeated.
-    sending uuid NOT NULL
+    message text,
+    -- Name of the sending.
+    sending uuid NOT NULL,
+    PRIMARY KEY (run_key, sending)
   );
-  CREATE INDEX inbox_by_run ON {s}.inbox (run_key, id);
+  CREATE INDEX inbox_unread ON {s}.inbox (run_key, id) WHERE message IS NOT NULL;
   CREATE TABLE {s}.ledger (
     run_key bigint NOT NULL,
     step text COLLATE "C" NOT NULL,
@@ -76,6 +92,8 @@ export const migrations: readonly Migration[] = [
     settled_micros bigint NOT NULL,
     -- The account's mark when the charge became known: the wallet's balance may not show it before.
     charged bigint,
+    -- The quarter of an hour of the hold.
+    slot bigint NOT NULL,
     PRIMARY KEY (run_key, step, attempt)
   ) WITH (fillfactor = 80);
   CREATE INDEX ledger_charged ON {s}.ledger (account, charged) WHERE charged IS NOT NULL;
@@ -87,6 +105,15 @@ export const migrations: readonly Migration[] = [
     uncharged_micros bigint NOT NULL,
     mark bigint NOT NULL
   ) WITH (fillfactor = 20);
+  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
+  CREATE TABLE {s}.spending (
+    account text COLLATE "C" NOT NULL,
+    tag text COLLATE "C" NOT NULL,
+    slot bigint NOT NULL,
+    held_micros bigint NOT NULL,
+    settled_micros bigint NOT NULL,
+    PRIMARY KEY (account, tag, slot)
+  ) WITH (fillfactor = 60);
   CREATE TABLE {s}.media (
     run_key bigint NOT NULL,
     sha256 text COLLATE "C" NOT NULL,
@@ -116,23 +143,10 @@ export const migrations: readonly Migration[] = [
     model text COLLATE "C",
     at bigint NOT NULL,
     took_ms bigint,
-    settings text,
-    amount double precision,
     PRIMARY KEY (run_key, step)
   );
   CREATE INDEX results_by_fingerprint ON {s}.results (fingerprint, at DESC, run_key DESC, step);
-  CREATE INDEX results_by_step ON {s}.results (step, at DESC, run_key DESC);
   CREATE INDEX results_by_model ON {s}.results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
-  -- By the models of which a run was charged: above quotes where a number says so.
-  CREATE TABLE {s}.charges (
-    run_key bigint NOT NULL,
-    model text COLLATE "C" NOT NULL,
-    quoted_micros bigint,
-    charged_micros bigint,
-    unquoted_micros bigint,
-    PRIMARY KEY (run_key, model)
-  );
-  CREATE INDEX charges_by_model ON {s}.charges (model, run_key DESC);
   -- Outbox of notifications: a row stays until it was delivered.
   CREATE TABLE {s}.notices (
     run_key bigint NOT NULL,
@@ -145,52 +159,6 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, seq)
   );
   CREATE INDEX notices_due ON {s}.notices (due_at, run_key, seq);
-  `,
-  },
-  {
-    // As in SQLite: what runs spent before counts for no day and no tag.
-    sql: `
-  ALTER TABLE {s}.runs ADD COLUMN tags text NOT NULL DEFAULT '{}', ADD COLUMN resume_at bigint;
-  CREATE TABLE {s}.run_tags (
-    tag text COLLATE "C" NOT NULL,
-    run_key bigint NOT NULL,
-    PRIMARY KEY (tag, run_key)
-  );
-  ALTER TABLE {s}.ledger ADD COLUMN slot bigint NOT NULL DEFAULT 0;
-  -- A message that was read is NULL: its row stays with the run, so that a sending whose answer was lost is not made twice.
-  ALTER TABLE {s}.inbox ALTER COLUMN message DROP NOT NULL, DROP CONSTRAINT inbox_pkey, ADD PRIMARY KEY (run_key, sending);
-  DROP INDEX {s}.inbox_by_run;
-  CREATE INDEX inbox_unread ON {s}.inbox (run_key, id) WHERE message IS NOT NULL;
-  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
-  CREATE TABLE {s}.spending (
-    account text COLLATE "C" NOT NULL,
-    tag text COLLATE "C" NOT NULL,
-    slot bigint NOT NULL,
-    held_micros bigint NOT NULL,
-    settled_micros bigint NOT NULL,
-    PRIMARY KEY (account, tag, slot)
-  ) WITH (fillfactor = 60);
-  INSERT INTO {s}.spending SELECT account, '', 0, held_micros, settled_micros FROM {s}.accounts;
-  -- A key's request limit, and how it is divided between the processes that share it.
-  CREATE TABLE {s}.pace (
-    pace_key text COLLATE "C" PRIMARY KEY,
-    requests bigint,
-    per_ms bigint,
-    paused_until bigint NOT NULL
-  ) WITH (fillfactor = 20);
-  CREATE TABLE {s}.pace_shares (
-    pace_key text COLLATE "C" NOT NULL,
-    holder text COLLATE "C" NOT NULL,
-    share bigint NOT NULL,
-    wanted bigint NOT NULL,
-    expires_at bigint NOT NULL,
-    PRIMARY KEY (pace_key, holder)
-  ) WITH (fillfactor = 20);
-  `,
-  },
-  {
-    // As in SQLite.
-    sql: `
   -- By which a webhook finds the run of a job.
   CREATE TABLE {s}.jobs (
     run_key bigint NOT NULL,
@@ -212,21 +180,8 @@ export const migrations: readonly Migration[] = [
   ) WITH (fillfactor = 80);
   CREATE INDEX deliveries_age ON {s}.deliveries (at);
   CREATE INDEX deliveries_waiting ON {s}.deliveries (job_id) WHERE waiting;
-  `,
-  },
-  // The functions alone: leases are taken, and runs created, in the transactions that commit.
-  { sql: "" },
-  // What was read of an inbox goes with the end of its run.
-  {
-    sql: `DELETE FROM {s}.inbox USING {s}.runs WHERE inbox.run_key = runs.run_key AND inbox.message IS NULL AND runs.status IN ('succeeded', 'partial', 'failed', 'cancelled')`,
-  },
-  {
-    // As in SQLite.
-    sql: `DROP TABLE {s}.charges; DROP INDEX {s}.results_by_step; ALTER TABLE {s}.results DROP COLUMN settings, DROP COLUMN amount`,
-  },
-  {
-    // As in SQLite; `last_use` names the last use, so that a call that is made again counts once.
-    sql: `
+  -- The scope is JSON; of the secret in a link's address only the hash is kept. \`last_use\` names the last use, so that a call
+  -- that is made again counts once.
   CREATE TABLE {s}.review_links (
     id text COLLATE "C" PRIMARY KEY,
     secret_hash text NOT NULL,
@@ -240,22 +195,7 @@ export const migrations: readonly Migration[] = [
   ) WITH (fillfactor = 80);
   CREATE INDEX review_links_newest ON {s}.review_links (created_at DESC, id);
   CREATE INDEX review_links_expiry ON {s}.review_links (expires_at);
-  `,
-  },
-  {
-    // As in SQLite.
-    sql: `
-  ALTER TABLE {s}.runs ADD COLUMN title text;
-  CREATE TABLE {s}.run_texts (
-    run_key bigint PRIMARY KEY,
-    text text COLLATE "C" NOT NULL
-  );
-  INSERT INTO {s}.run_texts SELECT run_key, lower(run_id || ' ' || pipeline || ' ' || replace(replace(tags, '":"', '='), '"', ' ')) FROM {s}.runs;
-  `,
-  },
-  {
-    // As in SQLite.
-    sql: `
+  -- The quotes that somebody may agree to; the basis is JSON.
   CREATE TABLE {s}.quotes (
     id text COLLATE "C" PRIMARY KEY,
     account text COLLATE "C" NOT NULL,

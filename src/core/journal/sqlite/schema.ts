@@ -8,8 +8,8 @@ export interface Migration {
 /** An event's JSON of any version. */
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
-/** The oldest journal version that can be read: event shapes and tables changed their names with it. */
-export const FIRST_VERSION = 2;
+/** The oldest journal version that can be read. */
+export const FIRST_VERSION = 1;
 
 /**
  * Rows of one run share a small integer key, so that removing a run is one range delete per table. What is large or
@@ -33,9 +33,23 @@ export const migrations: readonly Migration[] = [
     lease_holder TEXT,
     lease_expires_at INTEGER NOT NULL,
     held_micros INTEGER NOT NULL,
-    settled_micros INTEGER NOT NULL
+    settled_micros INTEGER NOT NULL,
+    tags TEXT NOT NULL,
+    -- From when on a paused run may continue without a person.
+    resume_at INTEGER,
+    title TEXT
   ) STRICT;
   CREATE INDEX runs_newest ON runs (created_at DESC, run_key DESC);
+  CREATE TABLE run_tags (
+    tag TEXT NOT NULL,
+    run_key INTEGER NOT NULL,
+    PRIMARY KEY (tag, run_key)
+  ) STRICT, WITHOUT ROWID;
+  -- What a run is found by; large, so beside \`runs\`.
+  CREATE TABLE run_texts (
+    run_key INTEGER PRIMARY KEY,
+    text TEXT NOT NULL
+  ) STRICT;
   -- One row a commit, under the number of its last event. The body is the JSON of an event, or an array of several;
   -- deflated where it is large.
   CREATE TABLE events (
@@ -74,6 +88,8 @@ export const migrations: readonly Migration[] = [
     settled_micros INTEGER NOT NULL,
     -- The account's mark when the charge became known: the wallet's balance may not show it before.
     charged INTEGER,
+    -- The quarter of an hour of the hold.
+    slot INTEGER NOT NULL,
     PRIMARY KEY (run_key, step, attempt)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX ledger_charged ON ledger (charged);
@@ -82,6 +98,15 @@ export const migrations: readonly Migration[] = [
     held_micros INTEGER NOT NULL,
     settled_micros INTEGER NOT NULL,
     mark INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
+  CREATE TABLE spending (
+    account TEXT NOT NULL,
+    tag TEXT NOT NULL,
+    slot INTEGER NOT NULL,
+    held_micros INTEGER NOT NULL,
+    settled_micros INTEGER NOT NULL,
+    PRIMARY KEY (account, tag, slot)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE media (
     run_key INTEGER NOT NULL,
@@ -112,23 +137,10 @@ export const migrations: readonly Migration[] = [
     model TEXT,
     at INTEGER NOT NULL,
     took_ms INTEGER,
-    settings TEXT,
-    amount REAL,
     PRIMARY KEY (run_key, step)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX results_by_fingerprint ON results (fingerprint, at DESC, run_key DESC, step);
-  CREATE INDEX results_by_step ON results (step, at DESC, run_key DESC);
   CREATE INDEX results_by_model ON results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
-  -- By the models of which a run was charged: above quotes where a number says so.
-  CREATE TABLE charges (
-    run_key INTEGER NOT NULL,
-    model TEXT NOT NULL,
-    quoted_micros INTEGER,
-    charged_micros INTEGER,
-    unquoted_micros INTEGER,
-    PRIMARY KEY (run_key, model)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX charges_by_model ON charges (model, run_key DESC);
   -- Outbox of notifications: a row stays until it was delivered.
   CREATE TABLE notices (
     run_key INTEGER NOT NULL,
@@ -141,56 +153,6 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX notices_due ON notices (due_at);
-  -- Every later version keeps this table: an older Showrunner reads from it which one can read the file.
-  CREATE TABLE migrations (
-    version INTEGER PRIMARY KEY,
-    program TEXT NOT NULL
-  ) STRICT;
-  `,
-  },
-  {
-    // What runs spent before counts for no day and no tag.
-    sql: `
-  ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '{}';
-  -- From when on a paused run may go on without a person.
-  ALTER TABLE runs ADD COLUMN resume_at INTEGER;
-  CREATE TABLE run_tags (
-    tag TEXT NOT NULL,
-    run_key INTEGER NOT NULL,
-    PRIMARY KEY (tag, run_key)
-  ) STRICT, WITHOUT ROWID;
-  -- The quarter of an hour of the hold.
-  ALTER TABLE ledger ADD COLUMN slot INTEGER NOT NULL DEFAULT 0;
-  -- Sums of the ledger by the quarter of an hour of the holds; also of runs that were removed. Tag '': all runs.
-  CREATE TABLE spending (
-    account TEXT NOT NULL,
-    tag TEXT NOT NULL,
-    slot INTEGER NOT NULL,
-    held_micros INTEGER NOT NULL,
-    settled_micros INTEGER NOT NULL,
-    PRIMARY KEY (account, tag, slot)
-  ) STRICT, WITHOUT ROWID;
-  INSERT INTO spending SELECT account, '', 0, held_micros, settled_micros FROM accounts;
-  -- A key's request limit, and how it is divided between the processes that share it.
-  CREATE TABLE pace (
-    pace_key TEXT PRIMARY KEY,
-    requests INTEGER,
-    per_ms INTEGER,
-    paused_until INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE pace_shares (
-    pace_key TEXT NOT NULL,
-    holder TEXT NOT NULL,
-    share INTEGER NOT NULL,
-    wanted INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
-    PRIMARY KEY (pace_key, holder)
-  ) STRICT, WITHOUT ROWID;
-  `,
-  },
-  {
-    // Jobs that were submitted before are found by polls alone.
-    sql: `
   -- By which a webhook finds the run of a job.
   CREATE TABLE jobs (
     run_key INTEGER NOT NULL,
@@ -212,10 +174,6 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX deliveries_age ON deliveries (at);
   CREATE INDEX deliveries_waiting ON deliveries (job_id) WHERE waiting = 1;
-  `,
-  },
-  {
-    sql: `
   -- Results of local functions as a commit brought them, an array of [step, fingerprint]. They become rows of \`results\`
   -- once somebody looks for such results.
   CREATE TABLE unsorted_results (
@@ -225,20 +183,7 @@ export const migrations: readonly Migration[] = [
     body TEXT NOT NULL
   ) STRICT;
   CREATE INDEX unsorted_results_by_run ON unsorted_results (run_key, id);
-  `,
-  },
-  {
-    // Nothing is learnt from the charges of other runs any more, and of how long a job took, no more than that.
-    sql: `
-  DROP TABLE charges;
-  DROP INDEX results_by_step;
-  ALTER TABLE results DROP COLUMN settings;
-  ALTER TABLE results DROP COLUMN amount;
-  `,
-  },
-  {
-    // The scope is JSON; of the secret in a link's address only the hash is kept.
-    sql: `
+  -- The scope is JSON; of the secret in a link's address only the hash is kept.
   CREATE TABLE review_links (
     id TEXT PRIMARY KEY,
     secret_hash TEXT NOT NULL,
@@ -251,23 +196,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX review_links_newest ON review_links (created_at DESC, id);
   CREATE INDEX review_links_expiry ON review_links (expires_at);
-  `,
-  },
-  {
-    // Runs that are there are found by all but their inputs.
-    sql: `
-  ALTER TABLE runs ADD COLUMN title TEXT;
-  -- What a run is found by; large, so beside \`runs\`.
-  CREATE TABLE run_texts (
-    run_key INTEGER PRIMARY KEY,
-    text TEXT NOT NULL
-  ) STRICT;
-  INSERT INTO run_texts SELECT run_key, lower(run_id || ' ' || pipeline || ' ' || replace(replace(tags, '":"', '='), '"', ' ')) FROM runs;
-  `,
-  },
-  {
-    // The basis is JSON.
-    sql: `
+  -- The quotes that somebody may agree to; the basis is JSON.
   CREATE TABLE quotes (
     id TEXT PRIMARY KEY,
     account TEXT NOT NULL,
@@ -276,6 +205,11 @@ export const migrations: readonly Migration[] = [
     used_by TEXT
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX quotes_expiry ON quotes (expires_at);
+  -- Every later version keeps this table: an older Showrunner reads from it which one can read the file.
+  CREATE TABLE migrations (
+    version INTEGER PRIMARY KEY,
+    program TEXT NOT NULL
+  ) STRICT;
   `,
   },
 ];

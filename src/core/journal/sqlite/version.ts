@@ -1,15 +1,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ownVersion } from "../../kit/own-version.ts";
-import { JournalNewerVersionError, JournalOldVersionError } from "../errors.ts";
+import { JournalNewerVersionError } from "../errors.ts";
 import { notAJournal } from "./failure.ts";
 import { loadSqlite } from "./load.ts";
 import { FIRST_VERSION, type Migration, migrations } from "./schema.ts";
 
 /** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
 export const applicationId = 0x53687732;
-
-/** Journals of version 1 carried this mark (`Shwr`). That version was never published, so that nothing lifts them. */
-const VERSION_1_ID = 0x53687772;
 
 /** What a file says of itself. */
 export interface FileVersion {
@@ -70,8 +67,7 @@ function differenceOf(found: readonly string[], expected: readonly string[]): st
 
 /** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
-  if (id === VERSION_1_ID || (id === applicationId && version < FIRST_VERSION)) throw version1(path);
-  if (id !== applicationId) throw notAJournal(path, "is a database of another program");
+  if (id !== applicationId || version < FIRST_VERSION) throw notAJournal(path, "is a database of another program");
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 
@@ -83,13 +79,6 @@ export function programOf(db: DatabaseSync, version: number): string | null {
   } catch {
     return null;
   }
-}
-
-function version1(path: string): JournalOldVersionError {
-  return new JournalOldVersionError(
-    path,
-    `The journal ${path} has version 1, which was written by a Showrunner from before its first release; this Showrunner reads version ${FIRST_VERSION} and later. It was left untouched. Finish its runs with the Showrunner that wrote them, then move the file away, or choose another journal (--journal FILE).`,
-  );
 }
 
 function newerVersion(path: string, version: number, newest: number, program: string | null): JournalNewerVersionError {
