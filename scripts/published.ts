@@ -19,7 +19,7 @@ export const PUBLISHED: readonly Published[] = [
     bundled: [
       ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fastify/busboy", "@fontsource/inter", "@modelcontextprotocol/sdk"],
       ...["buffer-crc32"],
-      ...["canonicalize", "commander", "content-type", "croner", "csv-parse"],
+      ...["canonicalize", "commander", "content-type", "csv-parse"],
       ...["eventsource-parser", "fast-string-truncated-width", "fast-string-width", "image-size", "mediabunny"],
       ...["p-queue", "preact", "tinyqueue", "yazl"],
     ],

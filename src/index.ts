@@ -67,7 +67,6 @@ export {
 export type { OpenOptions, ResumeOptions, RunOptions } from "./core/engine/options/options.ts";
 export type { Quote } from "./core/engine/price/quote.ts";
 export { type Manifest, manifestSchema } from "./core/engine/provenance/provenance-schema.ts";
-export { runSchedules, type Schedule } from "./core/engine/schedule/run-schedules.ts";
 export { openShowrunner } from "./core/engine/showrunner/open-showrunner.ts";
 export type { Showrunner } from "./core/engine/showrunner/showrunner.ts";
 export { FamiliesError, type Family, type FamilyInput, readFamilies } from "./core/families/index.ts";

@@ -35,7 +35,6 @@ export { openSteps, priceText } from "./core/engine/price/totals.ts";
 export { claimOf } from "./core/engine/provenance/claim.ts";
 export { fileHash, readManifest } from "./core/engine/provenance/read-manifest.ts";
 export type { StepExplanation } from "./core/engine/reuse/explain.ts";
-export { inspectSchedules, type ScheduleState } from "./core/engine/schedule/run-schedules.ts";
 export { rehearsal } from "./core/engine/service/rehearsal.ts";
 export { isOfService } from "./core/engine/service/service-answers.ts";
 export type { LocalWork, Slice, SliceOptions } from "./core/engine/slice/slice-options.ts";

@@ -29,7 +29,7 @@ export const GROUPS: readonly Group[] = [
       ["agents", "For agents"],
       ["caps", "Caps and tags"],
       ["bulk", "Bulk starts"],
-      ["schedules", "Schedules"],
+      ["schedules", "Run at set times"],
       ["monitoring", "Monitoring"],
       ["generate", "Other providers"],
       ["marks", "Marks"],
@@ -87,7 +87,6 @@ export const ENTRIES: readonly (readonly [module: string, name: string, what: st
 export const TASKS: readonly (readonly [folder: string, task: string])[] = [
   ["./core/define/", "Define a pipeline"],
   ["./core/engine/bulk/", "Run many"],
-  ["./core/engine/schedule/", "Run many"],
   ["./core/engine/change/", "Change a run"],
   ["./core/engine/price/", "Price and run"],
   ["./core/engine/options/", "Price and run"],

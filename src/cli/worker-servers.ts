@@ -7,7 +7,6 @@ import { type Context, journalOf, mediaOptionsOf, type ServiceFlags } from "./co
 import { visible } from "./text/escape.ts";
 
 export interface ServerFlags extends ServiceFlags {
-  readonly schedules?: string | undefined;
   readonly healthPort?: string | undefined;
   readonly webhooks?: string | undefined;
   readonly host?: string | undefined;

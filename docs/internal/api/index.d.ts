@@ -2,7 +2,6 @@
 import {
   Answer,
   Client,
-  Clock,
   RequestKind,
   SentBefore,
   VerdictName,
@@ -278,29 +277,6 @@ declare const manifestSchema: z.ZodObject<{
   }, z.core.$strip>>;
 }, z.core.$strip>;
 type Manifest = z.output<typeof manifestSchema>;
-interface Schedule {
-  readonly name: string;
-  readonly cron: string;
-  readonly timeZone?: string | undefined;
-  readonly pipeline: Pipeline;
-  readonly input: unknown;
-  readonly options?: Omit<RunOptions, "id" | "onExisting" | "signal"> | undefined;
-  readonly missed?: "skip" | "last" | "all" | undefined;
-}
-interface Firing {
-  readonly name: string;
-  readonly at: number;
-  readonly runId: string;
-  readonly outcome: "started" | "elsewhere" | "missed" | "failed";
-  readonly error?: unknown;
-}
-interface ScheduleOptions {
-  readonly signal: AbortSignal;
-  readonly handOver?: boolean | undefined;
-  readonly onFiring?: ((firing: Firing) => void) | undefined;
-  readonly clock?: Clock | undefined;
-}
-declare function runSchedules(show: Showrunner, schedules: readonly Schedule[], options: ScheduleOptions): Promise<void>;
 declare function openShowrunner(options?: OpenOptions): Promise<Showrunner>;
 declare function createMemoryJournal({
   now
@@ -367,7 +343,6 @@ export {
   type RunOptions,
   type RunReport,
   type RunResult,
-  type Schedule,
   type Showrunner,
   ShowrunnerError,
   type StoredEvent,
@@ -407,7 +382,6 @@ export {
   quoteEach,
   readFamilies,
   runEach,
-  runSchedules,
   swap,
   text,
   typedModels,

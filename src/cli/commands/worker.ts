@@ -10,7 +10,6 @@ import { checkWorkerFlags } from "../input/engine-flags.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { visible, visibleError } from "../text/escape.ts";
 import { countOf, openMeasured, type ServerFlags, serveWorker } from "../worker-servers.ts";
-import { followSchedules, schedulesOf } from "./schedule.ts";
 
 export interface WorkerFlags extends EngineFlags, ServerFlags {
   readonly once?: boolean;
@@ -37,7 +36,6 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
   const { waitForFunds } = flags;
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
   const folder = resolve(io.cwd, flags.pipelines ?? ".");
-  const schedules = await schedulesOf(context, flags);
   const opened = await openMeasured(context, flags);
   const { measured = null, options = {} } = opened ?? {};
   const work = async (show: Showrunner) => {
@@ -65,12 +63,10 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
       output.say(
         `Drives runs in slices (engine ${flags.engine ?? "timers"}, code in ${visible(folder)}). Ctrl-C shuts down gracefully.`,
       );
-      const scheduled = await followSchedules(context, show, schedules, engine);
       while (!interrupt.aborted) {
         if (flags.once && driving.isIdle()) return driving.failed().length > 0 ? ExitCode.unfinished : ExitCode.done;
         await delay(flags.once ? LOOK_EVERY_MS : SEARCHED_EVERY_MS, undefined, { signal: interrupt }).catch(() => {});
       }
-      await scheduled();
       output.say("Stops: no new slices; what is under way is seen through.");
     } finally {
       await driving.stop({ drainMs });

@@ -16,7 +16,6 @@ export function checkWorkerFlags(flags: {
   readonly engine?: unknown;
   readonly engineUrl?: unknown;
   readonly once?: unknown;
-  readonly schedules?: unknown;
   readonly host?: unknown;
   readonly healthPort?: unknown;
   readonly webhooks?: unknown;
@@ -25,9 +24,6 @@ export function checkWorkerFlags(flags: {
     refuse([["--host", flags.host, "add --health-port 8080"]], "without --health-port or --webhooks");
   }
   const { once } = flags;
-  if (flags.schedules !== undefined) {
-    refuse([["--once", once, "leave out --once: schedules continue until the worker is stopped"]], "with --schedules");
-  }
   if (flags.engine === undefined || flags.engine === "timers") {
     return refuse([["--engine-url", flags.engineUrl, "add --engine pg-boss"]], "without an engine of several machines");
   }

@@ -52,7 +52,6 @@ export function addServing(program: Command, act: Act): void {
       ]),
     )
     .option("--health-port <number>", "answers /healthz, /readyz and /metrics there")
-    .option("--schedules <file>", "starts runs at the times of the schedules that this file exports")
     .option("--webhooks <port>", "takes webhooks of the service there, for the jobs of every run of the journal")
     .addOption(
       hostOption(
@@ -61,7 +60,6 @@ export function addServing(program: Command, act: Act): void {
     )
     .option("--drain <duration>", "time for what is under way when it is stopped (default: 30s)")
     .action(act(async () => (await import("../commands/worker.ts")).worker));
-  addSchedules(program, act);
   addAgents(program, act);
   addNotify(program, act);
   withFamilies(program.command("serve"))
@@ -140,24 +138,6 @@ export function addServing(program: Command, act: Act): void {
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
     .argument("[words...]", "what was typed so far, after --; prints what may follow")
     .action(act(async () => (await import("../commands/completion.ts")).completion));
-}
-
-function addSchedules(program: Command, act: Act): void {
-  const group = program
-    .command("schedule")
-    .description("start runs at set times, by the schedules that a file exports");
-  group
-    .command("list <file>")
-    .description("when each is due next, what it started last, and which times since then were missed")
-    .option(
-      "--journal <place>",
-      "the journal: a file or postgres://… (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
-    )
-    .option("--json", "print one JSON document on stdout")
-    .action(act(async () => (await import("../commands/schedule.ts")).listSchedules));
-  withPlanning(withNotify(withSpending(withRateLimit(withService(group.command("run <file>"))))))
-    .description("start runs at their times and drive them here, beside any number of processes that do the same")
-    .action(act(async () => (await import("../commands/schedule.ts")).runScheduleFile));
 }
 
 function addAgents(program: Command, act: Act): void {

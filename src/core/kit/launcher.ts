@@ -4,7 +4,6 @@ export const COMMANDS: readonly string[] = [
   "resume",
   "review-link",
   "worker",
-  "schedule",
   "stop",
   "approve",
   "reject",

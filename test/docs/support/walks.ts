@@ -42,12 +42,13 @@ export default pipeline("cards", {
 });
 `;
 
-const SCHEDULES = `import type { Schedule } from "showrunner";
-import film from "./film.ts";
+const NEWS = `import { pipeline } from "showrunner";
+import { z } from "zod";
 
-export const schedules: readonly Schedule[] = [
-  { name: "morning", cron: "0 6 * * 1-5", timeZone: "Europe/Berlin", pipeline: film, input: () => ({}), budget: "1" },
-];
+export default pipeline("news", {
+  input: z.object({ day: z.string() }),
+  build: ({ input, job }) => ({ card: job("card", "image-1", { prompt: input.day }) }),
+});
 `;
 
 const address = "[?]token=";
@@ -142,10 +143,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
       ["RUN", "cast"],
     ],
   },
-  "docs/schedules.md": {
-    files: { "schedules.ts": SCHEDULES },
-    serves: { "worker --schedules schedules.ts": "Drives", "schedule run schedules.ts": "Starts runs" },
-  },
+  "docs/schedules.md": { files: { "news.ts": NEWS } },
   "docs/shared-media.md": { as: [["/mnt/films", "films"]] },
 };
 
@@ -164,7 +162,6 @@ export const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>
   "docs/scaling.md": {
     "*": "a database server or Restate; test/cli/postgres.long.test.ts, test/cli/restate.full.test.ts",
   },
-  "docs/schedules.md": { "npx showrunner worker --engine pg-boss": "a database server; test/fleet/worker" },
   "docs/shared-media.md": { "npx showrunner run film.ts --media s3://": "a bucket; test/core/engine/media" },
   "recipes/distributed/README.md": {
     "npm install pg": "a database server; test/fleet/worker",
