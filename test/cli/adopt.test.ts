@@ -149,24 +149,20 @@ describe("steps whose submits were never answered", () => {
     return { cwd, env: service.env };
   }
 
-  test("are listed in one list; --all adopts those that are sure, after a yes, and leaves the others", async () => {
+  test("are listed in one list, with what a person needs to choose, and adopted one by one", async () => {
     const options = await unresolvedRun();
     const listed = await cli(["adopt", "x"], options);
     expect(listed.code, listed.stderr).toBe(3);
-    expect(listed.stdout.match(/^1\* /gm)).toHaveLength(3);
-    expect(listed.stderr).toContain("Next: showrunner adopt x --all");
+    expect(listed.stderr).toContain(`Next: showrunner adopt x bell-1 job_`);
     const open = JSON.parse((await cli(["adopt", "x", "--json"], options)).stdout);
     expect(open).toHaveLength(5);
     expect(open[0]).toMatchObject({ step: "bell-1", prompt: "bell number 1", hold: "0.02" });
-    expect(open[0].candidates[0]).toMatchObject({ match: "prompt", similarity: 1, job_id: open[0].certain });
-    const asked = await cli(["adopt", "x", "--all"], options);
-    expect(asked.code, asked.stderr).toBe(2);
-    expect(asked.stderr).toContain("3 jobs would be adopted");
-    const adopted = await cli(["adopt", "x", "--all", "--yes"], options);
-    expect(adopted.code, adopted.stderr).toBe(3);
-    expect(adopted.stderr).toContain("Recorded for 3 steps");
-    expect(adopted.stderr).toContain("Next: showrunner adopt x left");
-    expect((await cli(["adopt", "x", "left", "--all"], options)).code).toBe(2);
+    const [first] = open[0].candidates;
+    expect(first).toMatchObject({ match: "prompt", prompt: "bell number 1", cost: "0.02" });
+    expect(listed.stdout).toContain(first.job_id);
+    const adopted = await cli(["adopt", "x", "bell-1", first.job_id], options);
+    expect(adopted.code, adopted.stderr).toBe(0);
+    expect(adopted.stderr).toContain(`Recorded for bell-1: it made ${first.job_id}`);
   });
 
   test("are walked through on a terminal: yes, a number, nothing, and none only after a second question", async () => {

@@ -1,8 +1,8 @@
 import { dollars } from "../../core/kit/money.ts";
 import type { AdoptionCandidate, Showrunner, UnresolvedStep } from "../../internal.ts";
-import { CliError, ExitCode } from "../cli-error.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { confirm, isAgreed, isYes } from "../input/confirm.ts";
+import { isAgreed, isYes } from "../input/confirm.ts";
 import type { CommandOutput } from "../output.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
@@ -23,7 +23,7 @@ export function questionLine(one: UnresolvedStep, output: CommandOutput): string
   return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
-/** The jobs that it may have created; `*` marks the unambiguous one. */
+/** The jobs that it may have created; `*` marks the one that it surely did. */
 export function candidateText({ candidates, certain }: UnresolvedStep, width?: number): string {
   const shown = candidates.slice(0, MOST_LISTED);
   const rows = shown.map((candidate, index) => ({
@@ -44,16 +44,12 @@ interface Row extends AdoptionCandidate {
 const columns = [
   { title: "", value: ({ n, isCertain }: Row) => `${n}${isCertain ? "*" : ""}` },
   { title: "job", value: ({ jobId }: Row) => visible(jobId) },
-  { title: "match", value: matchText },
+  { title: "match", value: ({ match }: Row) => match },
   { title: "prompt", value: ({ prompt }: Row) => shorten(visible(prompt ?? "–"), PROMPT_LENGTH), flexible: true },
   { title: "status", value: ({ status }: Row) => visible(String(status)) },
   { title: "cost", value: ({ costMicros }: Row) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
   { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
-
-function matchText({ match, similarity }: Row): string {
-  return match === "unlike" && similarity !== null ? `${Math.round(similarity * 100)} %` : match;
-}
 
 /** An empty list is no proof: who takes it for one gives up a job that was paid for. */
 export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly string[] {
@@ -68,14 +64,11 @@ export function emptyLines({ holdMicros, provider }: UnresolvedStep): readonly s
   ];
 }
 
-export interface AdoptFlags extends ServiceFlags {
-  readonly all?: boolean;
-  readonly yes?: boolean;
-}
+export interface AdoptFlags extends ServiceFlags {}
 
 /**
  * `showrunner adopt`: says which job an unresolved step created. Without a job, lists the candidates; without a
- * step, asks for each of the run's, or with `--all` adopts the unambiguous ones.
+ * step, asks for each of the run's.
  */
 export async function adopt(
   context: Context,
@@ -84,16 +77,11 @@ export async function adopt(
   jobId: string | undefined,
   flags: AdoptFlags,
 ): Promise<ExitCode> {
-  if (flags.all && step !== undefined) {
-    const next = `showrunner adopt ${visible(runId)} --all`;
-    throw new CliError("USAGE", "--all is about every unresolved step; give none", { next });
-  }
   return withShowrunner(flags, async (show) => {
     if (step !== undefined && jobId !== undefined) return decide(show, context, { runId, step, jobId }, flags);
     if (step !== undefined) return listOne(show, context, { runId, step }, flags);
     const open = await show.unresolved(runId);
     if (open.length === 0) return nothing(context, runId, flags);
-    if (flags.all) return adoptAll(show, context, { runId, open }, flags);
     if (flags.json || context.io.ask === null) return listAll(context, { runId, open }, flags);
     return walk(show, context, { runId, open });
   });
@@ -152,50 +140,13 @@ function listAll({ io, output }: Context, { runId, open }: Open, flags: AdoptFla
     if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
     if (one.candidates.length === 0) for (const line of emptyLines(one)) output.say(line);
   }
-  const certain = open.filter((one) => one.certain !== null).length;
-  const [left] = open.filter((one) => one.certain === null && one.decided === null);
+  const [undecided] = open.filter(({ decided }) => decided === null);
   output.next(
-    ...(certain === 0 ? [] : [`showrunner adopt ${visible(runId)} --all   (adopts the ${certain} marked *)`]),
-    ...(left === undefined
-      ? []
-      : [
-          `showrunner adopt ${visible(runId)} ${visible(left.step)} ${left.provider === null ? "<job-id>" : "<file|none>"}`,
-        ]),
-    ...(open.every((one) => one.decided !== null) ? [`showrunner resume ${visible(runId)}`] : []),
+    undecided === undefined
+      ? `showrunner resume ${visible(runId)}`
+      : `showrunner adopt ${visible(runId)} ${visible(undecided.step)} ${undecided.provider === null ? (undecided.certain ?? "<job-id>") : "<file|none>"}`,
   );
   return ExitCode.unfinished;
-}
-
-async function adoptAll(show: Showrunner, context: Context, { runId, open }: Open, flags: AdoptFlags) {
-  const { io, output } = context;
-  const certain = open.filter((one) => one.certain !== null);
-  const left = open.filter((one) => one.certain === null && one.decided === null);
-  for (const { step, certain: jobId, candidates } of certain) {
-    const job = candidates.find((candidate) => candidate.jobId === jobId);
-    const why = job?.match === "key" ? "created under its key" : `requested with ${JSON.stringify(job?.prompt)}`;
-    const cost = job?.costMicros == null ? "" : `, ${dollars(job.costMicros)}`;
-    output.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
-  }
-  if (certain.length > 0) {
-    const what = `${certain.length} jobs would be adopted`;
-    const question = `Adopt these ${certain.length} jobs?`;
-    const next = `showrunner adopt ${visible(runId)} --all --yes`;
-    await confirm(io, { yes: flags.yes === true, question, what, refused: "Nothing was adopted", next });
-  }
-  for (const { step, certain: jobId } of certain) await show.adopt(runId, step, jobId);
-  if (flags.json) {
-    const adopted = certain.map(({ step, certain: jobId }) => ({ step, jobId }));
-    output.printJson(wireForm({ id: runId, adopted, left }));
-  }
-  if (certain.length > 0) output.say(`Recorded for ${certain.length} steps; applied on resume.`);
-  for (const one of left) {
-    output.say(questionLine(one, output));
-    if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
-  }
-  const [first] = left;
-  if (first === undefined) output.next(`showrunner resume ${visible(runId)}`);
-  else output.next(`showrunner adopt ${visible(runId)} ${visible(first.step)}   (nothing tells its job from others)`);
-  return first === undefined ? ExitCode.done : ExitCode.unfinished;
 }
 
 /** One step after the other; what is left open stays as it is. */

@@ -119,11 +119,6 @@ export function addRunning(program: Command, act: Act): void {
     .description(
       "say which job an unanswered submit created, or which file a provider made, or none; without a job, list the candidates; without a step, ask for each",
     )
-    .option(
-      "--all",
-      "adopt every unambiguous job: the one under the submit's key, or the only one with the same request",
-    )
-    .option("--yes", "agree to what --all adopts")
     .action(act(async () => (await import("../commands/adopt.ts")).adopt));
   withService(program.command("approve [run-id] [step]"))
     .description("approve a waiting step; without a step, list those that wait, without a run, those of all runs")

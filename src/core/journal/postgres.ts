@@ -8,7 +8,7 @@ import { commitRun } from "./postgres/commits.ts";
 import { closedError, Database } from "./postgres/database.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
-import { newestVersion, prepareSchema } from "./postgres/migrate.ts";
+import { prepareSchema } from "./postgres/migrate.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as tables from "./postgres/side-tables.ts";

@@ -85,7 +85,7 @@ function afterPause(state: RunState): NextCommand {
       const isOfProvider = lastAttempt(state.steps[step.path]!)?.provider !== undefined;
       const note =
         others.length > 0
-          ? "asks for each of them; --all adopts the unambiguous ones"
+          ? "asks for each of them"
           : isOfProvider
             ? "says what to look for; then with the file that it made, or none"
             : "lists the jobs that it may have created";

@@ -1,9 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../../src/core/api/index.ts";
-import { type OpenQuestion, unambiguous } from "../../../src/core/engine/adoption/similarity.ts";
 import type { RunPlanned } from "../../../src/core/journal/events.ts";
 import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
@@ -56,11 +54,11 @@ async function silent({ arrives = () => true, aheadMs = 0, idempotencyWindowMs =
 }
 
 /** Drives until nobody knows what became of the submits. */
-async function unresolved(world: FakeShow, count: number) {
+async function unresolved(world: FakeShow, count: number, made = pictures) {
   const run = await during(
     world.clock,
     world.show.run(
-      pictures,
+      made,
       { count },
       { id: "x", outDir: world.outDir, concurrency: 50, giveUpAfterMs: 24 * 60 * minutes },
     ),
@@ -79,7 +77,7 @@ describe("The job of an unanswered submit", () => {
     const [open] = await world.show.unresolved("x");
     expect(open).toMatchObject({ step: "p0", prompt: "picture number 0", certain: job!.jobId, holdMicros: 100_000 });
     expect(open!.candidates).toMatchObject([
-      { jobId: job!.jobId, prompt: "picture number 0", match: "prompt", similarity: 1, costMicros: 100_000 },
+      { jobId: job!.jobId, prompt: "picture number 0", match: "prompt", costMicros: 100_000 },
     ]);
   });
 
@@ -91,7 +89,7 @@ describe("The job of an unanswered submit", () => {
     expect(Date.parse(open!.sentFrom)).toBeLessThanOrEqual(world.clock.now() + ahead * minutes);
   });
 
-  test("is told apart from 31 similar jobs, and adopted at once without paying again", async () => {
+  test("is listed first among 31 jobs, and adopted without paying again", async () => {
     const world = await silent();
     await unresolved(world, 30);
     const stray = await world.paidService.client().submit({
@@ -102,11 +100,13 @@ describe("The job of an unanswered submit", () => {
     const open = await world.show.unresolved("x");
     for (const { step, certain, candidates } of open) {
       expect(candidates).toHaveLength(31);
-      expect(JSON.parse(world.paidService.jobs.get(certain!)!.body).prompt).toBe(`picture number ${step.slice(1)}`);
+      expect(candidates[0]!.jobId).toBe(certain);
+      const [first, ...others] = candidates;
+      expect(JSON.parse(world.paidService.jobs.get(first!.jobId)!.body).prompt).toBe(`picture number ${step.slice(1)}`);
+      expect(others.every(({ match }) => match === "unlike")).toBe(true);
+      expect(first!.jobId).not.toBe(stray.jobId);
+      await world.show.adopt("x", step, first!.jobId);
     }
-    const adopted = await world.show.adoptAll("x");
-    expect(adopted).toHaveLength(30);
-    expect(adopted.map(({ jobId }) => jobId)).not.toContain(stray.jobId);
     // Said once: whoever looks again sees it.
     expect((await world.show.unresolved("x")).every(({ decided }) => decided !== null)).toBe(true);
     world.answers();
@@ -114,15 +114,14 @@ describe("The job of an unanswered submit", () => {
     expect(world.paidService.jobs.size).toBe(31);
   });
 
-  test("is null where no job was created, and nothing is adopted then", async () => {
+  test("is not listed where no job was created", async () => {
     const world = await silent({ arrives: () => false });
     await unresolved(world, 2);
-    expect(await world.show.adoptAll("x")).toEqual([]);
     expect((await world.show.unresolved("x")).map(({ candidates }) => candidates)).toEqual([[], []]);
   });
 });
 
-test("18 steps of a journal that was put back are adopted in one go, by their keys", async () => {
+test("18 steps of a journal that was put back are adopted by their keys", async () => {
   const world = await openFakeShow();
   const { clock, paidService } = world;
   const run = await during(clock, world.show.run(pictures, { count: 18 }, { id: "x", outDir: world.outDir }));
@@ -136,50 +135,28 @@ test("18 steps of a journal that was put back are adopted in one go, by their ke
   expect((await finish(world, show)).pause?.reason).toBe("unresolved");
   const open = await show.unresolved("x");
   expect(open).toHaveLength(18);
-  expect(open.every(({ candidates }) => candidates[0]?.match === "key")).toBe(true);
-  expect(await show.adoptAll("x")).toHaveLength(18);
+  for (const { step, certain, candidates } of open) {
+    expect(candidates[0]).toMatchObject({ match: "key", jobId: certain });
+    await show.adopt("x", step, certain);
+  }
   expect((await finish(world, show)).status).toBe("succeeded");
   expect(paidService.jobs.size).toBe(18);
 });
 
-describe("What nothing else can be meant by", () => {
-  const question = (step: string, prompt: string, jobs: OpenQuestion["candidates"], more = {}): OpenQuestion => {
-    return { step, model: "image-1", input: { prompt, ...more }, candidates: jobs };
-  };
-  const job = (jobId: string, match: "key" | "prompt" | "possible" | "unlike") => ({ jobId, createdAt: jobId, match });
-
-  test("is never one job for two steps, a job with another prompt, or one of two with the same prompt", async () => {
-    const words = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 6 });
-    fc.assert(
-      fc.property(words, words, (asked, made) => {
-        const questions = asked.map((prompt, at) =>
-          question(
-            `s${at}`,
-            prompt,
-            made.map((one, index) => job(`j${index}`, one === prompt ? "prompt" : "unlike")),
-          ),
-        );
-        const found = unambiguous(questions);
-        expect(new Set(found.values()).size).toBe(found.size);
-        for (const [step, jobId] of found) expect(made[Number(jobId.slice(1))]).toBe(asked[Number(step.slice(1))]);
-        for (const [at, prompt] of asked.entries()) {
-          const steps = asked.filter((one) => one === prompt).length;
-          const jobs = made.filter((one) => one === prompt).length;
-          expect(found.has(`s${at}`)).toBe(steps === jobs);
-        }
-      }),
-    );
+test("One job for two steps with the same words is certain for neither", async () => {
+  const twins = pipeline("pictures", {
+    input: z.object({ count: z.number() }),
+    build({ job }) {
+      for (const name of ["left", "right"]) job(name, models.image, { prompt: "a twin" }, { keep: false });
+      return {};
+    },
   });
-
-  test("is, among jobs with the same prompt, only one of the identical request", () => {
-    const jobs = [job("j1", "prompt"), job("j2", "prompt")];
-    expect(unambiguous([question("a", "x", jobs), question("b", "x", jobs)]).size).toBe(2);
-    expect(unambiguous([question("a", "x", jobs, { seed: 1 }), question("b", "x", jobs, { seed: 2 })]).size).toBe(0);
-  });
-
-  test("is a job under the step's own key before one with its prompt", () => {
-    const found = unambiguous([question("a", "x", [job("j1", "key"), job("j2", "prompt")])]);
-    expect([...found]).toEqual([["a", "j1"]]);
-    expect(unambiguous([question("a", "", [job("j1", "possible")])]).size).toBe(0);
-  });
+  let arrived = 0;
+  const world = await silent({ arrives: () => ++arrived === 1 });
+  await unresolved(world, 2, twins);
+  const open = await world.show.unresolved("x");
+  expect(open.map(({ certain, candidates }) => [certain, candidates.length])).toEqual([
+    [null, 1],
+    [null, 1],
+  ]);
 });

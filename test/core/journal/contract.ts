@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isDeliverable, jobsOf } from "../../../src/core/journal/deliveries.ts";
 import { EVENT_VERSION, type RunEvent } from "../../../src/core/journal/events.ts";

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { callersClock } from "../../../src/core/journal/postgres/clock.ts";
 import { Database } from "../../../src/core/journal/postgres/database.ts";
 import { newestVersion, prepareSchema } from "../../../src/core/journal/postgres/migrate.ts";

@@ -117,7 +117,7 @@ describe("a paused run", () => {
       ]),
     ).toEqual({
       command: "showrunner adopt r1",
-      note: "asks for each of them; --all adopts the unambiguous ones",
+      note: "asks for each of them",
     });
   });
 

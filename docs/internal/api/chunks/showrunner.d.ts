@@ -1466,7 +1466,6 @@ type JobMatch = "key" | "prompt" | "possible" | "unlike";
 interface AdoptionCandidate extends JobSummary {
   readonly prompt: string | null;
   readonly match: JobMatch;
-  readonly similarity: number | null;
 }
 interface UnresolvedStep {
   readonly step: string;
@@ -1880,10 +1879,6 @@ interface Showrunner {
   comment(runId: string, step: string, comment: NewComment): Promise<void>;
   waiting(query?: WaitingQuery): Promise<readonly WaitingDecision[]>;
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
-  adoptAll(runId: string): Promise<readonly {
-    readonly step: string;
-    readonly jobId: string;
-  }[]>;
   reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   gc(options?: GcOptions): Promise<GcReport>;
   spending(of?: {

@@ -4,10 +4,10 @@ import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
+import type { Json } from "../../plan/plan.ts";
 import { whyUnadoptable } from "../../run/inbox.ts";
 import { isForPerson } from "../../run/unresolved-text.ts";
 import { InvalidOptionError } from "../errors.ts";
-import { type JobMatch, matchOf, type SentRequest, similarity, stepMethods, unambiguous } from "./similarity.ts";
 
 /** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */
 export async function checkAdoption(
@@ -51,12 +51,48 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
   return { from: Math.min(first, from) - MARGIN_MS, to: Math.max(last, to) + RESENT_EVERY_MS + MARGIN_MS };
 }
 
+/**
+ * How a job goes with an unanswered submit of its model. `key`: the service says that it was made under the submit's own
+ * idempotency key. `prompt`: its prompt is the same. `possible`: there is no prompt to compare. `unlike`: it
+ * has another prompt, or another key.
+ */
+export type JobMatch = "key" | "prompt" | "possible" | "unlike";
+
+/** What is known of the submit. */
+interface SentRequest {
+  readonly key: string;
+  readonly input: Json;
+  /** The job that the service named when the key was sent. */
+  readonly namedJobId: string | null;
+}
+
+/** What the service says of a job. */
+interface ListedJob {
+  readonly jobId: string;
+  readonly prompt: string | null;
+  readonly idempotencyKey: string | null;
+}
+
+export function matchOf({ key, input, namedJobId }: SentRequest, job: ListedJob): JobMatch {
+  if (job.jobId === namedJobId || job.idempotencyKey === key) return "key";
+  if (job.idempotencyKey !== null) return "unlike";
+  const words = promptTexts(input);
+  if (job.prompt === null || words.length === 0) return "possible";
+  return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
+}
+
+/** What an input says in words, trimmed; the service may tell any of them as the prompt. */
+function promptTexts(input: Json): readonly string[] {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const record = input as { readonly [name: string]: Json };
+  const texts = ["prompt", "text"].map((field) => record[field]);
+  return texts.filter((text) => typeof text === "string").map((text) => text.trim());
+}
+
 /** A job that an unanswered submit may have made. */
 export interface AdoptionCandidate extends JobSummary {
   readonly prompt: string | null;
   readonly match: JobMatch;
-  /** From 0, no word in common with the step's prompt, to 1; null where there is none to compare. */
-  readonly similarity: number | null;
 }
 
 /** A step whose submit was never answered, with all that may help a person to say what became of it. */
@@ -76,7 +112,7 @@ export interface UnresolvedStep {
   readonly sentTo: string;
   /** Jobs that no run of the journal knows, the likeliest first. */
   readonly candidates: readonly AdoptionCandidate[];
-  /** The job that it surely made: its own key, or its words, and nothing else that they could mean. */
+  /** The job that it surely made: under its own key, or the only one with its prompt, which no other open step has. */
   readonly certain: string | null;
   /** What somebody said already, which the run takes in when it continues. */
   readonly decided: { readonly jobId: string | null; readonly isFile?: true } | null;
@@ -93,7 +129,7 @@ interface LookupParts {
   readonly repository: Pick<RunRepository, "knownJobs">;
 }
 
-/** Every step of a run whose submit is unresolved. One step's words tell another's job apart, so all are looked at. */
+/** Every step of a run whose submit is unresolved. */
 export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Promise<readonly UnresolvedStep[]> {
   const open = Object.values(state.steps).flatMap((step) => {
     const attempt = lastAttempt(step);
@@ -104,7 +140,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
   const said = (await parts.store.inbox(state.runId)).map(({ message }) => message).filter(isAdoption);
   const jobs = await jobBook(parts, open);
   const events = await parts.store.read(state.runId);
-  const listed: Omit<UnresolvedStep, "certain">[] = [];
+  const listed: UnresolvedStep[] = [];
   for (const { path, reason, attempt } of open) {
     const { window, candidates } = await jobs.madeBy(attempt, requestOf(path, attempt, events));
     const [from, to] = [new Date(window.from), new Date(window.to)];
@@ -113,49 +149,59 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
       step: path,
       attempt: attempt.n,
       model: attempt.model!,
-      prompt: stepMethods(attempt.input!)[0] ?? null,
+      prompt: promptTexts(attempt.input!)[0] ?? null,
       holdMicros: attempt.holdMicros,
       reason,
       provider: attempt.provider ?? null,
       sentFrom: from.toISOString(),
       sentTo: to.toISOString(),
       candidates,
+      certain: last === undefined ? (certainJob(attempt, candidates, state) ?? null) : null,
       decided:
         last === undefined ? null : { jobId: last.jobId, ...(last.file !== undefined && { isFile: true as const }) },
     });
   }
-  const undecided = listed.filter(({ decided }) => decided === null);
-  const inputs = new Map(open.map(({ path, attempt }) => [path, attempt.input!]));
-  const certain = unambiguous(undecided.map((one) => ({ ...one, input: inputs.get(one.step)! })));
-  return listed.map((one) => ({ ...one, certain: certain.get(one.step) ?? null }));
+  return listed;
 }
 
 /**
  * The job that an unanswered submit of a step surely made; null: none that is listed can be its own; undefined: it is not
- * certain. Other open requests of the run may have made what looks like its own.
+ * certain.
  */
 export async function jobOfSubmit(
   parts: LookupParts,
   state: RunState,
   step: string,
 ): Promise<string | null | undefined> {
-  const open = Object.values(state.steps).flatMap(({ path, attempts }) => {
-    const attempt = attempts.at(-1);
-    const isOpen = attempt !== undefined && attempt.provider === undefined && isUnanswered(attempt);
-    return isOpen ? [{ path, attempt }] : [];
-  });
-  const jobs = await jobBook(parts, open);
-  const questions = [];
-  for (const { path, attempt } of open) {
-    const { candidates } = await jobs.madeBy(attempt, requestOf(path, attempt, []));
-    questions.push({ step: path, model: attempt.model!, input: attempt.input!, candidates });
-  }
-  const possible = questions.find((one) => one.step === step)?.candidates.filter(({ match }) => match !== "unlike");
-  return possible?.length === 0 ? null : unambiguous(questions).get(step);
+  const attempt = lastAttempt(state.steps[step]!)!;
+  const jobs = await jobBook(parts, [{ attempt }]);
+  const { candidates } = await jobs.madeBy(attempt, requestOf(step, attempt, []));
+  if (candidates.every(({ match }) => match === "unlike")) return null;
+  return certainJob(attempt, candidates, state);
 }
 
-function isUnanswered({ phase, jobId }: AttemptState): boolean {
-  return phase === "unresolved" || (jobPhases.submitting.has(phase) && jobId === null);
+function certainJob(
+  attempt: AttemptState,
+  candidates: readonly AdoptionCandidate[],
+  state: RunState,
+): string | undefined {
+  const [first, second] = candidates.filter(
+    ({ match }) => match === (candidates[0]?.match === "key" ? "key" : "prompt"),
+  );
+  const isOnly = first !== undefined && second === undefined;
+  return isOnly && (first.match === "key" || !sharesPrompt(attempt, state)) ? first.jobId : undefined;
+}
+
+/** Whether another step without an answer asked the same model with the same words. */
+function sharesPrompt({ model, input, key }: AttemptState, state: RunState): boolean {
+  const words = promptTexts(input!);
+  return Object.values(state.steps).some((step) => {
+    const other = lastAttempt(step);
+    if (other === null || other.key === key || other.model !== model || other.provider !== undefined) return false;
+    const isUnanswered =
+      other.phase === "unresolved" || (jobPhases.submitting.has(other.phase) && other.jobId === null);
+    return isUnanswered && promptTexts(other.input!).some((text) => words.includes(text));
+  });
 }
 
 /** Throws unless a person may say what became of the step. */
@@ -234,7 +280,7 @@ class JobBook {
     return jobs;
   }
 
-  /** With how well each goes with the request, the best first. The job that the service named is there, however old. */
+  /** With how each goes with the request, the best match first, then the newest. The job that the service named is there, however old. */
   async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
     const isListed = nearby.some(({ jobId }) => jobId === namedJobId);
@@ -244,10 +290,10 @@ class JobBook {
       jobs.map(async (job): Promise<AdoptionCandidate> => {
         const detail = await this.#detail(job.jobId);
         const match = matchOf(request, { jobId: job.jobId, ...detail });
-        return { ...job, prompt: detail.prompt, match, similarity: similarity(request.input, detail.prompt) };
+        return { ...job, prompt: detail.prompt, match };
       }),
     );
-    return judged.toSorted((a, b) => rank(a) - rank(b) || (b.similarity ?? 0) - (a.similarity ?? 0));
+    return judged.toSorted((a, b) => rank(a) - rank(b));
   }
 
   async #summary(jobId: string): Promise<JobSummary | null> {

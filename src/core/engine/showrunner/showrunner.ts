@@ -201,8 +201,6 @@ export interface Showrunner {
    * null. Takes effect when the run is resumed.
    */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
-  /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */
-  adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]>;
   /**
    * Compares journal, ledger and the service's job list: one run, or every run of this account. Lists what differs and
    * changes nothing.

@@ -153,14 +153,6 @@ export abstract class StoredRuns {
     await this.#say(state, message);
   }
 
-  async adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]> {
-    const certain = (await this.unresolved(runId)).flatMap(({ step, certain }) =>
-      certain === null ? [] : [{ step, jobId: certain }],
-    );
-    for (const { step, jobId } of certain) await this.#send(runId, { type: "adopt", step, jobId });
-    return certain;
-  }
-
   async waiting({ pipeline, ...query }: WaitingQuery = {}): Promise<readonly WaitingDecision[]> {
     const found: WaitingDecision[] = [];
     for (const row of await this.runs(query)) {
