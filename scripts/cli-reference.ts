@@ -1,6 +1,7 @@
 /** Writes docs/cli.md from the commands themselves; `--check` only says whether it is current. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import type { Command, Option } from "commander";
 import { createOutput } from "../src/cli/output.ts";
 import { createProgram } from "../src/cli/program.ts";
@@ -49,7 +50,7 @@ US dollars, instants ISO-8601, and what is unknown or absent is null.
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
 | \`adopt\` | \`{id, step, job_id}\`; without a job the jobs that it may have created |
-| \`reconcile\`, \`gc\`, and the calls of the API | what the client or the library answers, names in snake_case, amounts without \`_micros\` as decimals |
+| \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or the library answers, names in snake_case, amounts without \`_micros\` as decimals |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 when something breaks |
 | \`drift\` | \`{asked, not_asked, differences: [{request, field, message}]}\`; exit 1 with differences |
@@ -128,6 +129,7 @@ export function cliReference(): string {
   const io = {
     stdout: nowhere,
     stderr: nowhere,
+    stdin: Readable.from([]),
     ask: null,
     background: null,
     open: null,

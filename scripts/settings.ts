@@ -19,7 +19,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SHOWRUNNER_NOTIFY_COMMAND: "command for them",
   SHOWRUNNER_NOTIFY_KEY: "file of the key that signs them",
   SHOWRUNNER_SERVE_KEY: "credential that `showrunner serve` accepts",
-  SHOWRUNNER_DRAIN_SECRET: "secret of a log drain that `showrunner drains create` makes",
   SHOWRUNNER_UPDATE_QUOTES: "`1`: `assertSameQuote` of `showrunner/testing` writes the quote anew",
   SHOWRUNNER_DEBUG: "`1`: stack traces of unexpected errors",
 };

@@ -54,6 +54,7 @@ export function hostProcess(): Io {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
+    stdin: process.stdin,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : null,
     background: startInBackground,
     open: process.stdout.isTTY && hasDesktop() ? openOnDesktop : null,

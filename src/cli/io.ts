@@ -2,7 +2,7 @@ import type { Background } from "./background.ts";
 
 /** Where text goes: a stream of the process, or a list in a test. */
 export interface TextOutput {
-  write(text: string): unknown;
+  write(text: string | Uint8Array): unknown;
   readonly isTTY?: boolean;
   /** Width in characters; absent when it is no terminal. */
   readonly columns?: number;
@@ -15,6 +15,8 @@ export interface Io {
   readonly stdout: TextOutput;
   /** Messages and progress: what a person reads. */
   readonly stderr: TextOutput;
+  /** What another program pipes into this one; read only for a flag that says `-`. */
+  readonly stdin: AsyncIterable<Uint8Array>;
   /** One line typed by a person, or null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
   /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */

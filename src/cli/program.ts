@@ -35,12 +35,8 @@ export function addMigrating(program: Command, act: Act): void {
 
 const groups: Readonly<Record<string, string>> = {
   models: "read the catalog",
-  jobs: "list, follow, submit and delete jobs",
+  jobs: "list, show and follow jobs",
   files: "upload files",
-  keys: "manage API keys",
-  tokens: "mint tokens for browsers",
-  webhooks: "manage the default webhook and its deliveries",
-  drains: "manage log drains",
 };
 
 /** The calls of the API, as `group verb`. */
@@ -61,9 +57,22 @@ export function addCalls(program: Command, act: Act): void {
       }),
     );
   }
+  addApi(program, act);
   const models = created.get("models") ?? program;
   addModelsDiff(models, act);
   addModelsScore(models, act);
+}
+
+/** Every endpoint of the service, for what has no command of its own. */
+function addApi(program: Command, act: Act): void {
+  withService(program.command("api <method-or-path> [path]"))
+    .description("send one request to the service with your key, and print its answer as it came")
+    .option("--data <json|@file|->", "the body: JSON, a file of it, or - for stdin; without a method it is a POST")
+    .option("--query <name=value>", "one parameter of the address; repeatable", collect)
+    .option("--header <name:value>", "one more header; repeatable", collect)
+    .option("--idempotency-key <key>", "of a submit (default: its idempotency_key, or generated)")
+    .option("--yes", "agree to the price")
+    .action(act(async () => (await import("./commands/api.ts")).api));
 }
 
 /** No call of the API: compares what it says now with what was pulled. */
@@ -153,5 +162,6 @@ Examples:
   showrunner resume hello                                        after a crash, a stop or an empty wallet
   showrunner report hello                                        what happened, as one page with the media
   showrunner dashboard                                           every run, live in the browser
+  showrunner api /usage --query group_by=model                   any endpoint of the service
   showrunner serve                                               the local service, for anything that speaks the API
 `;

@@ -39,8 +39,9 @@ describe("messages", () => {
     write(light);
   });
 
-  test("estimate of a field that the model does not have names the field", async () => {
-    const { code: exit, stderr } = await here("estimate", "image-1", "-i", "promt=a bell");
+  test("an estimate of a field that the model does not have names the field", async () => {
+    const input = '{"input":{"promt":"a bell"}}';
+    const { code: exit, stderr } = await here("api", "/models/image-1/estimate", "--data", input);
     expect(exit).toBe(1);
     expect(stderr).toMatch(/\n {2}input(\.promt|\.prompt)?: (?!input)/);
     expect(stderr).toContain("promt");
@@ -70,12 +71,6 @@ describe("messages", () => {
     const { code: exit, stderr } = await here("plan", "p.ts", "--concurrency", "immage=1");
     expect(exit).toBe(2);
     expect(stderr).toContain("immage limits nothing here; did you mean image");
-  });
-
-  test("usage by model is a table", async () => {
-    const { stdout } = await here("usage", "--group-by", "model");
-    expect(stdout).toMatch(/key +jobs +spent\nimage-1 +1 +0\.0\d/);
-    expect(stdout).not.toContain("[{");
   });
 
   test("what a command suggests reaches the journal that it was told to use itself", async () => {

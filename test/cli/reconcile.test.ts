@@ -31,7 +31,7 @@ describe("reconcile", () => {
     expect(calm, calm.stderr).toMatchObject({ code: 0, stdout: "" });
     expect(calm.stderr).toContain("Run x compared: journal, ledger and service agree.");
 
-    const submit = ["jobs", "submit", "image-1", "-i", "prompt=a stray", "--yes", "--json"];
+    const submit = ["api", "/models/image-1", "--data", '{"input":{"prompt":"a stray"}}', "--yes"];
     const stray = JSON.parse((await cli(submit, options)).stdout).job_id;
     const listed = await cli(["reconcile"], options);
     expect(listed.code).toBe(3);

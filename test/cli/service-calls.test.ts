@@ -23,8 +23,10 @@ describe("calls of the API", () => {
   }
 
   test("a job is priced, submitted, followed, read, listed and deleted", async () => {
-    expect(await json("estimate", "image-1", "-i", "prompt=a bell")).toMatchObject({ cost: "0.02", quotable: true });
-    const { job_id: id } = await json("jobs", "submit", "image-1", "-i", "prompt=a bell", "--key", "k1", "--yes");
+    const data = ["--data", '{"input": {"prompt": "a bell"}}'];
+    expect(await json("api", "/models/image-1/estimate", ...data)).toMatchObject({ cost: 0.02 });
+    const submit = ["api", "POST", "/models/image-1", ...data, "--idempotency-key", "k1", "--yes"];
+    const { job_id: id } = await json(...submit);
     const { stdout } = await cli(["jobs", "follow", id], { cwd, env: service.env });
     expect(stdout).toMatch(/completed: 1 output;/);
     expect(await json("jobs", "get", id)).toMatchObject({
@@ -33,21 +35,23 @@ describe("calls of the API", () => {
       outputs: [{ width: expect.any(Number) }],
     });
     expect((await json("jobs", "list")).map((job: { job_id: string }) => job.job_id)).toEqual([id]);
-    expect(await json("jobs", "status", id)).toMatchObject({ status: "COMPLETED" });
-    expect((await json("jobs", "logs", id)).length).toBeGreaterThan(2);
-    expect(await json("jobs", "submit", "image-1", "-i", "prompt=a bell", "--key", "k1", "--yes")).toMatchObject({
-      job_id: id,
-      replayed: true,
-    });
-    expect(await json("jobs", "delete", id)).toEqual({ ok: true });
+    expect((await json("api", `/jobs/${id}/logs`, "--query", "limit=2")).data).toHaveLength(2);
+    expect(await json(...submit)).toMatchObject({ job_id: id });
+    const { code, stdout: nothing } = await cli(["api", "DELETE", `jobs/${id}`], { cwd, env: service.env });
+    expect([code, nothing]).toEqual([0, ""]);
     expect((await json("jobs", "get", id)).outputs[0].status).toBe("EXPIRED");
   });
 
-  test("a paid call on such a service is refused when nobody can say yes", async () => {
+  test.each([
+    ["a submit", ["/models/image-1", "--data", '{"input":{"prompt":"x"}}'], "$0.02"],
+    ["a chat", ["chat/completions", "--data", "{}"], "an amount that cannot be quoted"],
+    ["a post that this version does not know", ["POST", "/renders"], "an amount that cannot be quoted"],
+  ])("%s to such a service is refused when nobody can say yes", async (_name, args, price) => {
     const { jobs_created: before } = await service.stats();
-    const { code, stderr } = await cli(["jobs", "submit", "image-1", "-i", "prompt=x"], { cwd, env: service.env });
+    const { code, stderr } = await cli(["api", ...args], { cwd, env: service.env });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/real money \(\$0\.02\)[\s\S]*Next: .*--yes/);
+    expect(stderr).toContain(`real money (${price})`);
+    expect(stderr).toMatch(/Next: showrunner api .*--yes/);
     expect((await service.stats()).jobs_created).toBe(before);
   });
 

@@ -43,10 +43,10 @@ describe("on a terminal", () => {
         program: ["bash"],
       });
       await terminal.shows(/ready:/);
-      terminal.press("showrunner jobs subm", "Tab");
-      await terminal.shows(/showrunner jobs submit\s/);
-      terminal.press("--y", "Tab");
-      await terminal.shows(/showrunner jobs submit --yes\s/);
+      terminal.press("showrunner jobs foll", "Tab");
+      await terminal.shows(/showrunner jobs follow\s/);
+      terminal.press("--jo", "Tab");
+      await terminal.shows(/showrunner jobs follow --journal\s/);
     },
     longMs,
   );

@@ -15,7 +15,7 @@ const typed = shellLines();
 const lines = typed.flatMap(({ document, text }) => text.split(/\s*&&\s*/).map((line) => [document, line] as const));
 
 /** The command, with the one of its group where it has any. */
-const OURS = /^(?:npx )?showrunner\s+((?:(?:models|jobs|files|keys|tokens|webhooks|drains|notify|skills)\s+)?\S+)(.*)$/;
+const OURS = /^(?:npx )?showrunner\s+((?:(?:models|jobs|files|notify|skills)\s+)?\S+)(.*)$/;
 const ours = lines
   .map(([document, line]) => [document, line, OURS.exec(line)] as const)
   .flatMap(([document, line, found]) => (found ? [[document, line, found[1] ?? "", found[2] ?? ""] as const] : []));

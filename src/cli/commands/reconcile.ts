@@ -50,7 +50,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Failed jobs that were not refunded",
       ...columns(report.missingRefunds, [...own, "cost"]),
-      next: "showrunner jobs logs <job-id>, then ask the service's support",
+      next: "showrunner api /jobs/<job-id>/logs, then ask the service's support",
     },
     {
       title: "Jobs that cost another sum at the service",

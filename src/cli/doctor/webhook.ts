@@ -54,7 +54,7 @@ async function defaultWebhook({ io }: Context, client: Client): Promise<Finding>
     const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(redactUrl(url))}`;
     return {
       ...fine("webhooks", said),
-      next: enabled ? "showrunner webhooks test   (has the service send one there)" : null,
+      next: enabled ? "showrunner api POST /webhooks/default/test   (has the service send one there)" : null,
     };
   } catch (error) {
     const { message } = explainError(error, { env: io.env });

@@ -53,7 +53,7 @@ export async function readInput(
   { schema = {}, tables = flags }: Partial<Pick<Reading, "schema" | "tables">> = {},
 ): Promise<unknown> {
   const reading = { tables, io, schema };
-  const base = flags.input === undefined ? {} : await readJson(flags.input, reading);
+  const base = flags.input === undefined ? {} : await readJson("--input", flags.input, io);
   if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
     throw wrong("-i sets fields of an object, but --input is no object", "leave out -i, or give --input an object");
@@ -63,10 +63,11 @@ export async function readInput(
   return result;
 }
 
-async function readJson(flag: string, { io }: Reading): Promise<unknown> {
-  const file = flag.startsWith("@") ? resolve(io.cwd, flag.slice(1)) : null;
-  const text = file === null ? flag : await readTextFile(file, "--input @", null, io);
-  return parsed(text, file === null ? "--input" : visible(file));
+/** The JSON that a flag holds, or the file that it names after `@`. */
+export async function readJson(flag: string, given: string, io: InputIo): Promise<unknown> {
+  const file = given.startsWith("@") ? resolve(io.cwd, given.slice(1)) : null;
+  const text = file === null ? given : await readTextFile(file, `${flag} @`, null, io);
+  return parsedJson(text, file === null ? flag : visible(file), flag);
 }
 
 /** A value given as a text, or by a file after `@`: JSON where its name ends so, else text. */
@@ -74,16 +75,17 @@ export async function readTextOrFile(flag: string, text: string, io: InputIo): P
   if (!text.startsWith("@")) return text;
   const file = resolve(io.cwd, text.slice(1));
   const held = await readTextFile(file, `${flag} @`, null, io);
-  return file.toLowerCase().endsWith(".json") ? (parsed(held, visible(file)) as Json) : held;
+  return file.toLowerCase().endsWith(".json") ? (parsedJson(held, visible(file)) as Json) : held;
 }
 
-function parsed(text: string, where: string): unknown {
+/** The value of a JSON text, or an error that shows its first mistake; `flag` is how it can be given. */
+export function parsedJson(text: string, where: string, flag = "--input"): unknown {
   const outcome = parseJson(text);
   if ("value" in outcome) return outcome.value;
   const { line, column, message } = outcome.mistake;
   throw wrong(
     `${where} is not valid JSON at line ${line}, column ${column}: ${visible(message)}\n${pointer(text, line, column)}`,
-    `quote JSON for the shell: --input '{"key": "value"}', or put it in a file: --input @input.json`,
+    `quote JSON for the shell: ${flag} '{"key": "value"}', or put it in a file: ${flag} @input.json`,
   );
 }
 
@@ -103,7 +105,7 @@ async function readValue(name: string, path: string, { tables, io, schema }: Rea
   const file = resolve(io.cwd, name);
   const isJson = name.toLowerCase().endsWith(".json");
   const text = await readTextFile(file, `-i ${visible(path)}=@`, isJson ? null : tables, io);
-  if (isJson) return parsed(text, visible(file));
+  if (isJson) return parsedJson(text, visible(file));
   const table = await parseTable(text, tables ?? {});
   if (!table.ok) throw noTable(file, [`line ${table.line}: ${table.message}`]);
   const names = (table.header?.cells ?? []).map((column) => column.trim());
@@ -158,7 +160,7 @@ async function assign(target: Record<string, unknown>, assignment: string, readi
     const next = `write -i ${visible(path)}:=${"value" in parseJson(text) ? visible(text) : "JSON"}`;
     throw wrong(`-i ${visible(assignment)}: = gives a text, and ${visible(path)} takes ${typeOf(field)}`, next);
   }
-  const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : await read();
+  const value = sign === ":=" ? parsedJson(text, `-i ${visible(path)}`) : await read();
   if (keys.length > MOST_LEVELS) {
     throw wrong(
       `-i ${visible(path.slice(0, 60))}… has ${keys.length} levels; at most ${MOST_LEVELS} are read`,

@@ -12,20 +12,15 @@ export interface Call {
   readonly args: readonly string[];
   readonly flags: CallFlags;
   readonly context: Context;
-  readonly kind: "hosted" | "local";
 }
 
 /** What a call found: a list (with the fields that fit a table), one thing, lines as they come, or nothing to show. */
 export type Answer =
   | ({ readonly type: "list" } & Columns)
-  /** `rows`: a member of the value that is shown as a table below the others; `text`: shown in full below them. */
-  | { readonly type: "one"; readonly value: object; readonly rows?: Rows; readonly text?: string }
+  /** `text`: shown in full below the value. */
+  | { readonly type: "one"; readonly value: object; readonly text?: string }
   | { readonly type: "lines"; readonly lines: AsyncIterable<{ readonly text: string; readonly value: object }> }
   | { readonly type: "done"; readonly said: string };
-
-interface Rows extends Columns {
-  readonly of: string;
-}
 
 export type Perform = (call: Call) => Promise<Answer>;
 

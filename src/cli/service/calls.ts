@@ -1,19 +1,15 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Client, FollowEvent, Scope } from "../../core/api/index.ts";
+import type { Client, FollowEvent } from "../../core/api/index.ts";
 import { writeDurably } from "../../core/kit/durable-file.ts";
-import { dollars } from "../../core/kit/money.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { confirm } from "../input/confirm.ts";
-import { duration, readDuration } from "../input/flag-values.ts";
-import { readInput } from "../input/read-input.ts";
+import { duration } from "../input/flag-values.ts";
 import { redrawOn } from "../live/redraw.ts";
 import { visible } from "../text/escape.ts";
 import { counted, shorten } from "../text/table.ts";
-import { type Call, type CallFlags, type Perform, some, textFlag } from "./call.ts";
+import { type Perform, some, textFlag } from "./call.ts";
 import { columns } from "./present.ts";
 
 /** Milliseconds between two pictures on a terminal, and between two lines elsewhere. */
@@ -71,21 +67,6 @@ function followText(event: FollowEvent): string {
   }
 }
 
-/** Submits under a key that is printed first, so that a submit whose answer was lost can be repeated. */
-export const submitJob: Perform = async (call) => {
-  const { client, args, flags, context } = call;
-  const [model = ""] = args;
-  const input = await readCallInput(flags, context);
-  const { costMicros } = await client.estimate({ model, input });
-  await confirmPrice(call, costMicros, `showrunner jobs submit ${visible(model)} … --yes`);
-  const idempotencyKey = textFlag(flags, "key") ?? `cli-${randomUUID()}`;
-  context.output.say(`Key ${visible(idempotencyKey)}: should the answer be lost, submit again with --key and this key`);
-  return {
-    type: "one",
-    value: await client.submit({ model, input, idempotencyKey, webhook: textFlag(flags, "webhook") }),
-  };
-};
-
 export const uploadFile: Perform = async ({ client, args: [path = ""], context }) => {
   let progress = "reading";
   const onProgress = (sentBytes: number, totalBytes: number) => {
@@ -135,11 +116,6 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
-export const estimate: Perform = async ({ client, args: [model = ""], flags, context }) => ({
-  type: "one",
-  value: await client.estimate({ model, input: await readCallInput(flags, context) }),
-});
-
 /** Writes what the catalog is now, and its types; models that are gone stay known as retired. */
 export const pullModels: Perform = async ({ client, flags, context }) => {
   const { generateModels, pullCatalog, readSnapshot, writeSnapshot } = await import("../../internal.ts");
@@ -156,100 +132,3 @@ export const pullModels: Perform = async ({ client, flags, context }) => {
   await writeDurably(join(folder, "models.ts"), generateModels(catalog));
   return { type: "done", said: `wrote ${visible(snapshot)} and models.ts, ${catalog.models().length} models` };
 };
-
-/** A model's input from `--input` and `-i`; it is an object. */
-export async function readCallInput(flags: CallFlags, { io }: Context): Promise<Readonly<Record<string, unknown>>> {
-  const i = Array.isArray(flags.i) ? flags.i.filter((one): one is string => typeof one === "string") : [];
-  const input = await readInput({ input: textFlag(flags, "input"), i }, io, { tables: null });
-  if (isObject(input)) return input;
-  throw new CliError("INPUT_INVALID", "a model's input is an object", {
-    next: `--input '{"prompt": "…"}', or -i prompt="…"`,
-  });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A paid call on a hosted service needs `--yes`, or a yes on the terminal. */
-export async function confirmPrice(
-  { kind, flags, context }: Call,
-  costMicros: number | null,
-  again: string,
-): Promise<void> {
-  if (kind === "local" || flags.yes === true) return;
-  const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
-  const what = `This spends real money (${price})`;
-  const refused = "Not sent; nothing was spent";
-  await confirm(context.io, { yes: false, question: `Spend ${price}?`, what, refused, next: again });
-}
-
-const groupings = ["total", "day", "model"] as const;
-
-export const usage: Perform = async ({ client, flags }) => {
-  const { data, ...total } = await client.usage({
-    start: textFlag(flags, "start"),
-    end: textFlag(flags, "end"),
-    groupBy: groupings.find((one) => one === textFlag(flags, "groupBy")),
-  });
-  const value = { ...total, data };
-  return {
-    type: "one",
-    value,
-    ...(data.length > 0 && { rows: { of: "data", ...columns(data, ["key", "jobs", "spent"]) } }),
-  };
-};
-
-export const createKey: Perform = async ({ client, flags }) => ({
-  type: "one",
-  value: await client.keys.create({
-    name: textFlag(flags, "name"),
-    scopes: scopesOf(flags),
-    kind: flags.forWorkspace === true ? "service" : undefined,
-    expiresAt: textFlag(flags, "expires"),
-  }),
-});
-
-export const rotateKey: Perform = async ({ client, args: [id = ""], flags }) => ({
-  type: "one",
-  value: await client.keys.rotate(id, { gracePeriodSeconds: seconds(flags, "grace") }),
-});
-
-export const createToken: Perform = async ({ client, flags }) => ({
-  type: "one",
-  value: await client.tokens.create({ ttlSeconds: seconds(flags, "ttl"), scopes: scopesOf(flags) }),
-});
-
-/** Paid, without a key that would make it safe to repeat. */
-export const chat: Perform = async (call) => {
-  const [model = "", message = ""] = call.args;
-  await confirmPrice(call, null, `showrunner chat ${visible(model)} … --yes`);
-  const { raw: _raw, ...completion } = await call.client.chat({
-    model,
-    messages: [{ role: "user", content: message }],
-  });
-  if (call.flags.json || completion.content === null) return { type: "one", value: completion };
-  call.context.output.print(visible(completion.content).replaceAll("\\n", "\n"));
-  return { type: "done", said: `job ${visible(completion.id)}` };
-};
-
-function scopesOf(flags: CallFlags): Scope[] | undefined {
-  const said = textFlag(flags, "scopes");
-  return said === "none" ? [] : said?.split(",").map((scope) => scope.trim() as Scope);
-}
-
-function seconds(flags: CallFlags, name: string): number | undefined {
-  const text = textFlag(flags, name);
-  return text === undefined ? undefined : Math.round(readDuration(`--${name}`, text, "1h") / 1000);
-}
-
-/** The secret comes from the environment: a flag would show it to every process of the machine. */
-export const createDrain: Perform = async ({ client, args: [name = "", url = ""], flags, context }) => ({
-  type: "one",
-  value: await client.drains.create({
-    name,
-    url,
-    format: textFlag(flags, "format") === "otlp" ? "otlp" : "ndjson",
-    secret: context.io.env.SHOWRUNNER_DRAIN_SECRET,
-  }),
-});

@@ -93,7 +93,7 @@ export async function performCall(
   const args = given.slice(0, -1).map(String);
   const flags = given.at(-1) as CallFlags;
   const call = async (show: Showrunner) => {
-    const answer = await perform({ client: show.client, args, flags, context, kind: show.service.kind });
+    const answer = await perform({ client: show.client, args, flags, context });
     switch (answer.type) {
       case "list":
         if (flags.json) output.printJson(wireForm(answer.items));
@@ -103,10 +103,8 @@ export async function performCall(
       case "one":
         if (flags.json) output.printJson(wireForm(answer.value));
         else {
-          const { value, rows, text } = answer;
-          const whole = Object.entries(value).filter(([name]) => name !== rows?.of);
-          output.print(oneText(Object.fromEntries(whole)));
-          if (rows !== undefined) output.print(`\n${listText(rows, io.stdout.columns)}`);
+          const { value, text } = answer;
+          output.print(oneText(value));
           if (text !== undefined) output.print(`\n${text.split("\n").map(visible).join("\n")}`);
         }
         return ExitCode.done;

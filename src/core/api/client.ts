@@ -5,6 +5,7 @@ import { type CatalogApi, catalogApi } from "./endpoints/catalog.ts";
 import { type ChatChunk, type ChatCompletion, type ChatRequest, chat, chatStream } from "./endpoints/chat.ts";
 import { type DrainsApi, drainsApi } from "./endpoints/drains.ts";
 import { type JobsApi, jobsApi } from "./endpoints/jobs.ts";
+import { type RawAnswer, type RawRequest, request } from "./endpoints/request.ts";
 import { type SubmitAck, type SubmitOptions, type SubmitRequest, submit } from "./endpoints/submit.ts";
 import { type WebhooksApi, webhooksApi } from "./endpoints/webhooks.ts";
 import { type Downloaded, type DownloadSource, download } from "./files/download.ts";
@@ -50,6 +51,8 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   readonly drains: DrainsApi;
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
+  /** Any endpoint below the base, its answer as it comes: for what has no method here. */
+  request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
 
   /**
    * Says that a webhook for this job came: whoever follows it by webhook reads it now. Use `createWebhookHandler` with
@@ -104,6 +107,7 @@ export function createClient(options: ClientOptions): Client {
       telemetry.span("showrunner.download", {}, () => download(context, jobs, source, toPath, o)),
     chat: (request, o) => chat(api, request, o),
     chatStream: (request, o) => chatStream(context, request, o),
+    request: (raw, o) => request(context, raw, o),
     notify: (jobId) => hints.notify(jobId),
     expectWebhooks: () => hints.feed(),
     clockOffsetMs: () => pacer.clockOffsetMs(),

@@ -40,6 +40,7 @@ export type {
   OutputStatus,
   StatusOptions,
 } from "./endpoints/jobs.ts";
+export type { RawAnswer, RawRequest } from "./endpoints/request.ts";
 export type { SubmitAck, SubmitOptions, SubmitRequest } from "./endpoints/submit.ts";
 export type {
   DefaultWebhook,

@@ -62,12 +62,17 @@ export function startCli(
 /** Runs a command to its end, in this process. */
 export async function cli(
   args: readonly string[],
-  { cwd = emptyFolder(), env, ask }: Place & Pick<FakeIoOptions, "ask"> = {},
-): Promise<CliEnd> {
+  { cwd = emptyFolder(), env, ask, stdin, terminal }: Place & Pick<FakeIoOptions, "ask" | "stdin" | "terminal"> = {},
+): Promise<CliEnd & { readonly bytes: Buffer }> {
   using _ = standingAt({ cwd, env: { ...surroundings, ...env } });
-  const { io, stdout, stderr } = fakeIo({ cwd, env: process.env, ...(ask && { ask }) });
+  const { io, stdout, stdoutBytes, stderr } = fakeIo({
+    ...{ cwd, env: process.env },
+    ...(ask && { ask }),
+    ...(stdin !== undefined && { stdin }),
+    ...(terminal && { terminal }),
+  });
   const code = await runCli(args, { ...io, background: startInBackground });
-  return { code, stdout: stdout(), stderr: stderr() };
+  return { code, stdout: stdout(), stderr: stderr(), bytes: stdoutBytes() };
 }
 
 /** Starts a command that goes on until it is stopped, in this process; `printed` settles with the first that it prints. */

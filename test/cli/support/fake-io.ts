@@ -1,7 +1,9 @@
+import { Readable } from "node:stream";
 import type { Io, TextOutput } from "../../../src/cli/io.ts";
 
 export interface FakeIo {
   readonly io: Io;
+  stdoutBytes(): Buffer;
   stdout(): string;
   stderr(): string;
   interrupt(): void;
@@ -13,22 +15,26 @@ export interface FakeIoOptions {
   readonly cwd?: string;
   readonly launcher?: string;
   readonly ask?: Io["ask"];
+  /** What another program passes on. Default: nothing. */
+  readonly stdin?: string;
 }
 
 /** A process that a test holds by hand. */
 export function fakeIo(options: FakeIoOptions = {}): FakeIo {
-  const written = { stdout: "", stderr: "" };
+  const written: Record<"stdout" | "stderr", Buffer[]> = { stdout: [], stderr: [] };
+  const textOf = (name: keyof typeof written) => Buffer.concat(written[name]).toString();
   const controller = new AbortController();
   const output = (name: keyof typeof written): TextOutput => ({
     ...options.terminal,
     write(text) {
-      written[name] += text;
+      written[name].push(Buffer.from(text));
     },
   });
   return {
     io: {
       stdout: output("stdout"),
       stderr: output("stderr"),
+      stdin: Readable.from([Buffer.from(options.stdin ?? "")]),
       ask: options.ask ?? null,
       background: null,
       open: null,
@@ -37,8 +43,9 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
       launcher: options.launcher ?? "showrunner",
       interrupt: controller.signal,
     },
-    stdout: () => written.stdout,
-    stderr: () => written.stderr,
+    stdout: () => textOf("stdout"),
+    stdoutBytes: () => Buffer.concat(written.stdout),
+    stderr: () => textOf("stderr"),
     interrupt: () => controller.abort(),
   };
 }

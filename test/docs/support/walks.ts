@@ -78,6 +78,7 @@ export const WALKS: Readonly<Record<string, Walk>> = {
   "docs/bulk.md": { files: { "cards.ts": CARDS, "rows.csv": "slogan\nGood\nBetter\n" } },
   "docs/marks.md": {},
   "docs/caps.md": {},
+  "docs/client.md": { files: { "job.json": '{"input": {"prompt": "a red kite"}}' } },
   "docs/changing-a-run.md": {
     before: [
       "npx showrunner run film.ts --id kite",

@@ -5,6 +5,9 @@ import {
 import {
   z,
 } from "zod";
+import {
+  IncomingHttpHeaders,
+} from "node:http";
 
 type AnswerSource = "with envelope" | "without envelope" | "no answer";
 interface AnswerText {
@@ -515,6 +518,7 @@ interface DownloadLimits {
   readonly video?: number | undefined;
   readonly other?: number | undefined;
 }
+type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -1162,6 +1166,18 @@ interface DrainsApi {
   delete(drainId: string, options?: CallOptions): Promise<void>;
   test(drainId: string, options?: CallOptions): Promise<WebhookTest>;
 }
+interface RawRequest {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly json?: unknown;
+}
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncIterable<Uint8Array>;
+}
 interface SubmitRequest {
   readonly model: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -1310,6 +1326,7 @@ interface Client extends JobsApi, CatalogApi, AccountApi {
   readonly drains: DrainsApi;
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
   chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
+  request(request: RawRequest, options?: CallOptions): Promise<RawAnswer>;
   notify(jobId: string): void;
   expectWebhooks(): void;
   clockOffsetMs(): number;
@@ -1480,6 +1497,8 @@ export {
   PageQuery,
   PlannedPoll,
   Priority,
+  RawAnswer,
+  RawRequest,
   Redelivery,
   RequestClass,
   RequestKind,

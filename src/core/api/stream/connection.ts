@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { undici } from "../../network/index.ts";
@@ -8,6 +9,7 @@ import type { SendMark } from "../http/transport.ts";
 export interface OpenStream {
   readonly kind: "open";
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
   /** Frees the timer; call it when the body was read or is left. */
   release(): void;
@@ -24,6 +26,7 @@ export async function openStream(
   request: Pick<ApiRequest, "method" | "path" | "json" | "requestClass">,
   options: CallOptions,
   headers: Readonly<Record<string, string>> = {},
+  isOpen = (status: number): boolean => status === 200,
 ): Promise<OpenStream | Sent> {
   const { signal, priority = 0, timeoutMs = context.timeoutMs } = options;
   const opened = await context.pacer.run({ requestClass: request.requestClass, priority, signal }, async () => {
@@ -55,7 +58,7 @@ export async function openStream(
   });
   if (opened.kind !== "answer") return opened;
   const stream: OpenStream = { ...opened, kind: "open" };
-  if (opened.status === 200) return stream;
+  if (isOpen(opened.status)) return stream;
   const body = context.redactor.json(await readText(stream).catch(() => ""));
   return { kind: "answer", status: opened.status, headers: opened.headers, body };
 }

@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import { text as textOf } from "node:stream/consumers";
+import type { RawAnswer, RawRequest } from "../../core/api/index.ts";
+import { parseJson } from "../../core/kit/json-text.ts";
+import { dollars } from "../../core/kit/money.ts";
+import type { Showrunner } from "../../internal.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { confirm } from "../input/confirm.ts";
+import { parsedJson, readJson } from "../input/read-input.ts";
+import type { Io } from "../io.ts";
+import { visible, visibleError, withoutControl } from "../text/escape.ts";
+import { repeatedCommand } from "../text/next-line.ts";
+
+interface ApiFlags extends ServiceFlags {
+  /** JSON, `@file`, or `-` for stdin. */
+  readonly data?: string;
+  readonly query?: readonly string[];
+  readonly header?: readonly string[];
+  readonly idempotencyKey?: string;
+  readonly yes?: boolean;
+}
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+type Method = (typeof METHODS)[number];
+
+/** `showrunner api`: sends one request to the service and prints its answer as it came. */
+export async function api(
+  context: Context,
+  first: string,
+  second: string | undefined,
+  flags: ApiFlags,
+): Promise<ExitCode> {
+  const { io, output } = context;
+  const { method, path } = targetOf(first, second, flags);
+  const query = (flags.query ?? []).map((pair) => divided("--query", pair, "=", "limit=5"));
+  const headers = (flags.header ?? []).map((line) => divided("--header", line, ":", "Name: value"));
+  const trimmed = headers.map(([name, value]) => [name, value.trim()] as const);
+  const json = flags.data === undefined ? undefined : await dataOf(flags.data, io);
+  const model = method === "POST" ? submittedModel(path) : null;
+  const submit = model === null ? null : withKey(json, flags.idempotencyKey);
+  if (submit === null && flags.idempotencyKey !== undefined)
+    throw new CliError("USAGE", "--idempotency-key is for submits only", { next: "showrunner api POST /models/MODEL" });
+  const body = submit === null ? json : submit.body;
+  const request: RawRequest = { method, path, query, headers: Object.fromEntries(trimmed), json: body };
+  const call = async (show: Showrunner): Promise<ExitCode> => {
+    if (method === "POST" && !isFree(path)) await confirmPrice(show, model, body, flags, context);
+    // Taken before the request, so that Ctrl-C ends the wait for it and not the process.
+    const signal = io.interrupt;
+    try {
+      await printAnswer(await show.client.request(request, { signal }), flags, context);
+      return ExitCode.done;
+    } catch (error) {
+      if (submit !== null && isUncertain(error)) throw uncertain(error, submit.key, context);
+      if (!signal.aborted) throw error;
+      output.say("Interrupted; the service continues what it has begun.");
+      return ExitCode.interrupted;
+    }
+  };
+  return withShowrunner(flags, call, { keyOptional: method === "GET" });
+}
+
+function targetOf(first: string, second: string | undefined, { data }: ApiFlags): { method: Method; path: string } {
+  const named = METHODS.find((one) => one === first.toUpperCase());
+  if (second === undefined) {
+    if (named !== undefined)
+      throw new CliError("USAGE", `After ${named} a path is missing`, { next: `showrunner api ${named} /jobs` });
+    return { method: data === undefined ? "GET" : "POST", path: first };
+  }
+  if (named === undefined)
+    throw new CliError("USAGE", `${visible(first)} is no method of the API`, {
+      next: `showrunner api METHOD PATH   (METHOD is ${METHODS.join(", ")})`,
+    });
+  if (named === "GET" && data !== undefined)
+    throw new CliError("USAGE", "A GET has no --data", { next: "give it with --query name=value, or use POST" });
+  return { method: named, path: second };
+}
+
+function divided(flag: string, text: string, sign: string, example: string): [name: string, value: string] {
+  const at = text.indexOf(sign);
+  if (at < 1)
+    throw new CliError("USAGE", `${flag} ${visible(text)} has no name before a ${sign}`, {
+      next: `write it like ${flag} "${example}"`,
+    });
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+async function dataOf(data: string, io: Io): Promise<unknown> {
+  return data === "-" ? parsedJson(await textOf(io.stdin), "stdin", "--data") : readJson("--data", data, io);
+}
+
+/** The model of a submit, which is the one paid request that has a key; null of any other path. */
+function submittedModel(path: string): string | null {
+  const [, model] = /^\/?models\/([^/?]+)(?:\?|$)/.exec(path) ?? [];
+  try {
+    return model === undefined ? null : decodeURIComponent(model);
+  } catch {
+    return null;
+  }
+}
+
+/** What may be posted at no cost. Anything else may be a job or a chat, in whatever spelling. */
+function isFree(path: string): boolean {
+  return /^\/?(?:models\/[^/?]+\/estimate|(?:files|keys|tokens|webhooks|log-drains)(?:\/[^?]*)?)(?:\?|$)/.test(path);
+}
+
+interface Submit {
+  readonly key: string;
+  readonly body: unknown;
+}
+
+/** A submit with the key of the flag, of its own data, or a new one. */
+function withKey(json: unknown, given: string | undefined): Submit {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new CliError("INPUT_INVALID", "The --data of a submit is an object", {
+      next: `--data '{"input": {"prompt": "…"}}'`,
+    });
+  }
+  const { idempotency_key: own } = json as { readonly idempotency_key?: unknown };
+  if (typeof own === "string" && given !== undefined && own !== given)
+    throw new CliError("USAGE", "--idempotency-key differs from idempotency_key in --data", { next: "leave one out" });
+  const key = given ?? (typeof own === "string" ? own : `cli-${randomUUID()}`);
+  return { key, body: { ...json, idempotency_key: key } };
+}
+
+/** A paid request to a hosted service needs `--yes`, or a yes on the terminal. */
+async function confirmPrice(
+  show: Showrunner,
+  model: string | null,
+  body: unknown,
+  flags: ApiFlags,
+  context: Context,
+): Promise<void> {
+  if (show.service.kind === "local" || flags.yes === true) return;
+  const costMicros = model === null ? null : await estimated(show, model, body);
+  const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
+  await confirm(context.io, {
+    yes: false,
+    question: `Spend ${price}?`,
+    what: `This spends real money (${price})`,
+    refused: "Not sent; nothing was spent",
+    next: repeatedCommand(context, "--yes"),
+  });
+}
+
+async function estimated({ client }: Showrunner, model: string, body: unknown): Promise<number | null> {
+  const { input = {} } = body as { readonly input?: RawInput };
+  return (await client.estimate({ model, input })).costMicros;
+}
+
+type RawInput = Readonly<Record<string, unknown>>;
+
+/** What the client's errors say of the request that failed. */
+interface Failure {
+  readonly code?: string;
+  readonly sent?: boolean;
+  readonly envelope?: boolean;
+  readonly status?: number;
+}
+
+/** Whether the service may have taken a submit: all but its own refusal, and a request that never left. */
+function isUncertain(error: unknown): boolean {
+  const { code, sent, envelope, status } = error as Failure;
+  if (code === "INVALID_OPTION" || sent === false) return false;
+  if (status === undefined) return true;
+  return !(envelope === true && status >= 400 && status < 500 && status !== 408 && status !== 409);
+}
+
+function uncertain(cause: unknown, key: string, context: Context): CliError {
+  const message = `${visibleError(cause)}\nThe job may exist all the same. The same key never makes a second one: ${visible(key)}`;
+  const exitCode = context.io.interrupt.aborted ? ExitCode.interrupted : ExitCode.failed;
+  return new CliError("JOB_UNCERTAIN", message, {
+    next: repeatedCommand(context, "--idempotency-key", key),
+    exitCode,
+    cause,
+  });
+}
+
+/** JSON is set out on a terminal; elsewhere every byte is as it came. */
+async function printAnswer({ headers, body }: RawAnswer, { json }: ApiFlags, context: Context): Promise<void> {
+  const { io, output } = context;
+  const type = String(headers["content-type"] ?? "").toLowerCase();
+  if (io.stdout.isTTY !== true) {
+    for await (const chunk of body) io.stdout.write(chunk);
+    return;
+  }
+  if (/^[^;]*json/.test(type)) {
+    const text = await textOf(body);
+    const parsed = json === true ? null : parseJson(text);
+    output.print(parsed !== null && "value" in parsed ? JSON.stringify(parsed.value, null, 2) : text.trimEnd());
+    return;
+  }
+  const decoder = new TextDecoder();
+  for await (const chunk of body) {
+    if (!type.startsWith("text/"))
+      throw new CliError(
+        "USAGE",
+        `The answer is ${visible(type) || "of no named type"}, which a terminal cannot show`,
+        {
+          next: `${repeatedCommand(context)} > answer.bin`,
+        },
+      );
+    io.stdout.write(withoutControl(decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")));
+  }
+}
