@@ -44,7 +44,6 @@ US dollars, instants ISO-8601, and what is unknown or absent is null.
 | \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
 | a plan with problems | \`{ok: false, problems: [{code, step, field, message, allowed?, replacedBy?}]}\` |
 | \`events\` | the library's \`StoredEvent\` (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
-| \`explain\` | the library's \`StepExplanation\`: \`{step, verdict, from, why}\` |
 | \`resume --file\` of changed code | \`{id, drift}\`, the library's \`Drift\` |
 | \`check\` | \`{runs: [{runId, pipeline, status, isSame, steps: [{path, cause, fields, costMicros}], problems, totalMicros}], others}\`; exit 1 when a run is not the same |
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
@@ -53,8 +52,6 @@ US dollars, instants ISO-8601, and what is unknown or absent is null.
 | \`reconcile\`, \`gc\`, \`models\`, \`jobs\`, \`files\` | what the client or the library answers, names in snake_case, amounts without \`_micros\` as decimals |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 when something breaks |
-| \`drift\` | \`{asked, not_asked, differences: [{request, field, message}]}\`; exit 1 with differences |
-| \`models score\` | \`[{models, compared, chosen, made_nothing, cost, mean_cost, mean_seconds}]\` |
 | \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
 | \`init\` | \`{file, package_json, added, gitignore, tsconfig}\`; \`package_json\` is \`written\`, \`changed\`, \`as it was\` or \`not readable\`, \`added\` lists the packages it names now |
 | \`skills install\` | \`{file, state}\`; \`state\` is \`written\`, \`the same\` or \`overwritten\` |

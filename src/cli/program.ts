@@ -60,7 +60,6 @@ export function addCalls(program: Command, act: Act): void {
   addApi(program, act);
   const models = created.get("models") ?? program;
   addModelsDiff(models, act);
-  addModelsScore(models, act);
 }
 
 /** Every endpoint of the service, for what has no command of its own. */
@@ -84,15 +83,6 @@ function addModelsDiff(models: Command, act: Act): void {
     .option("--input <json|@file>", "the pipelines' input, where it has no defaults")
     .option("-i <key=value>", "one field of it; key:=json for anything but text", collect)
     .action(act(async () => (await import("./commands/models-diff.ts")).modelsDiff));
-}
-
-/** No call of the API either: what people chose in the runs of the journal. */
-function addModelsScore(models: Command, act: Act): void {
-  withService(models.command("score"))
-    .description("list which models people chose where `compare` asked, with cost and time")
-    .option("--tag <key=value>", "only runs with this tag; repeatable: with all of them", collect)
-    .option("--pipeline <name>", "only runs of this pipeline")
-    .action(act(async () => (await import("./commands/models-score.ts")).modelsScore));
 }
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */

@@ -73,23 +73,6 @@ describe("plan --against", () => {
   });
 });
 
-describe("explain", () => {
-  test("explains why a step would run or be reused, of a file and of a run", async () => {
-    const same = await cli(["explain", recipe, "picture"], { cwd, env: service.env });
-    expect(same.stdout).toMatch(/^picture: reused from an earlier run\n[\s\S]*of run first/);
-    const other = await cli(["explain", recipe, "picture", "-i", "scene=a quay"], { cwd, env: service.env });
-    expect(other.stdout).toMatch(/^picture: executed\nno earlier run of this account has an identical request/);
-    const ran = await cli(["explain", "first", "picture", "--json"], { cwd, env: service.env });
-    expect(JSON.parse(ran.stdout)).toMatchObject({ step: "picture", verdict: "executed" });
-  });
-
-  test("a step that is not there is refused", async () => {
-    const { code, stderr } = await cli(["explain", "first", "nothing"], { cwd, env: service.env });
-    expect(code).toBe(2);
-    expect(stderr).toContain("nothing");
-  });
-});
-
 describe("models diff", () => {
   test("lists what a new catalog changes, and the pipelines that it breaks", async () => {
     const folder = emptyFolder();

@@ -20,7 +20,7 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
   const { interrupt } = io;
   const recorder = await startRecorder({
     folder: resolve(io.cwd, folder),
-    baseUrl: namedService(flags, io.env, "record").baseUrl,
+    baseUrl: namedService(flags, io.env).baseUrl,
     port: wholeNumber("--port", flags.port, 65_535, 8790),
     keepMedia: flags.keepMedia === true,
     say: (text) => output.say(visible(text)),
@@ -35,14 +35,10 @@ export async function record({ io, output }: Context, folder: string, flags: Rec
 }
 
 /** The hosted service that flags or environment name; a recording has nothing to do with the local one of a folder. */
-export function namedService(
-  flags: Pick<RecordFlags, "service" | "baseUrl">,
-  env: Context["io"]["env"],
-  purpose: string,
-): HostedService {
+function namedService(flags: Pick<RecordFlags, "service" | "baseUrl">, env: Context["io"]["env"]): HostedService {
   const chosen = chooseService(flags, env);
   if (chosen === null) {
-    throw new CliError("USAGE", `no service is named to ${purpose}`, { next: "name one with --base-url or --service" });
+    throw new CliError("USAGE", "no service is named to record", { next: "name one with --base-url or --service" });
   }
   if (!("problem" in chosen)) return chosen;
   throw new CliError("USAGE", `${chosen.setting} ${chosen.problem}`, { next: "name one with --base-url or --service" });

@@ -109,13 +109,6 @@ export function addServing(program: Command, act: Act): void {
     .option("--keep-media", "keep outputs too")
     .action(act(async () => (await import("../commands/record.ts")).record));
   program
-    .command("drift <folder>")
-    .description("compare a recorded catalog and estimates with today's")
-    .addOption(serviceOption())
-    .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
-    .option("--json", "print one JSON document on stdout")
-    .action(act(async () => (await import("../commands/drift.ts")).drift));
-  program
     .command("init [file]")
     .description(
       "write a pipeline for the models of the service that is there, and what the folder needs to run it: package.json, tsconfig.json; overwrites nothing",

@@ -195,10 +195,6 @@ export function addInspecting(program: Command, act: Act): void {
   withService(program.command("reconcile [run-id]"))
     .description("list where the journal and the service differ: unknown jobs, unclaimed outputs, missing refunds")
     .action(act(async () => (await import("../commands/reconcile.ts")).reconcile));
-  withPlanning(withService(withInput(program.command("explain <run-id|file> <step>"))))
-    .description("say why a step runs, or reuses the result of an earlier run")
-    .option("--profile <name>", "one of the pipeline's profiles")
-    .action(act(async () => (await import("../commands/explain.ts")).explain));
   program
     .command("marks <files...>")
     .description("say what files state of how they came about: source type, content credentials, manifest beside them")

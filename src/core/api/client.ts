@@ -69,17 +69,12 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
   close(): Promise<void>;
 }
 
-/** What the requests of one key at one service share; its pacer and its transport are closed by whoever made it. */
-export function httpContextOf(options: ClientOptions): HttpContext {
-  const settings = settingsOf(options);
-  const transport = createTransport(createAddressGuard(settings.base), options.dispatcher as Dispatcher | undefined);
-  return { ...settings, transport, pacer: createPacer(settings.clock, options.pace, settings.random) };
-}
-
 /** A client of one key at one service. All its requests pass one pacer, so make one client a key and share it. */
 export function createClient(options: ClientOptions): Client {
-  const http = httpContextOf(options);
-  const { transport, pacer } = http;
+  const settings = settingsOf(options);
+  const transport = createTransport(createAddressGuard(settings.base), options.dispatcher as Dispatcher | undefined);
+  const pacer = createPacer(settings.clock, options.pace, settings.random);
+  const http: HttpContext = { ...settings, transport, pacer };
   const hints = createHints();
   const api = endpointsOf(http);
   const jobs = jobsApi(http, api);

@@ -32,14 +32,8 @@ export interface RequestIdentity {
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
-/** The step, when its result is worth taking over; else why it never is. */
-export function cacheable(plan: PlanStep): CacheableStep | { readonly never: string } {
-  const { reuse } = traitsOf(plan);
-  return "never" in reuse ? reuse : (plan as CacheableStep);
-}
-
 export function isCacheable(plan: PlanStep): plan is CacheableStep {
-  return "identity" in traitsOf(plan).reuse;
+  return traitsOf(plan).reuse !== null;
 }
 
 /** The request that a step sent, or would send now; null while it cannot be resolved. */
@@ -64,8 +58,8 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
     }
   }
   const { reuse } = traitsOf(plan);
-  if ("never" in reuse) throw new TypeError(reuse.never);
-  const asks = { ...reuse.identity(state.planned.plan.pipeline, plan), input: byContent(input, contentOf) };
+  if (reuse === null) throw new TypeError(`${plan.path} is never reused`);
+  const asks = { ...reuse(state.planned.plan.pipeline, plan), input: byContent(input, contentOf) };
   return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 

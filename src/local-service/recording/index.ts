@@ -1,2 +1,1 @@
-export { compareNow } from "./compare-now.ts";
 export { startRecorder } from "./recorder.ts";

@@ -30,7 +30,6 @@ describe.each(NAMES)("%s where a name is asked for", (name) => {
       rerun: () => show.resume("x", { rerun: [name] }),
       rerunQuote: () => show.rerunQuote("x", [name]),
       rerunPattern: () => show.rerunQuote("x", [`${name}*`]),
-      explain: () => show.explain("x", name),
       approve: () => show.approve("x", name),
       reject: () => show.reject("x", name),
       adopt: () => show.adopt("x", name, null),

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { greyPng } from "../../../src/core/kit/placeholder-media.ts";
 import { markFile, readMarks } from "../../../src/core/marks/index.ts";
-import { manifestSchema, type Pipeline, pipeline } from "../../../src/internal.ts";
+import { claimOf, manifestSchema, type Pipeline, pipeline } from "../../../src/internal.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 
 const TRAINED = "trainedAlgorithmicMedia";
@@ -44,15 +44,17 @@ async function run({ show, clock, outDir }: FakeShow, what: Pipeline, marks: boo
 const manifestOf = (outDir: string, name: string) =>
   manifestSchema.parse(JSON.parse(readFileSync(join(outDir, `${name}.json`), "utf8")));
 
+const expected = { still: TRAINED, chosen: TRAINED, closer: COMPOSITE, drawn: null, joined: COMPOSITE };
+
 test("named files say how they came about; manifests have what they became, and what they were", async () => {
   const world = await openPictures();
   expect((await run(world, pictures, true)).status).toBe("succeeded");
-  const expected = { still: TRAINED, chosen: TRAINED, closer: COMPOSITE, drawn: null, joined: COMPOSITE };
   for (const [name, type] of Object.entries(expected)) {
     const path = join(world.outDir, `${name}.png`);
     const { digitalSourceType } = await readMarks(path);
     expect(digitalSourceType?.split("/").at(-1) ?? null, name).toBe(type);
-    const { file, mark, steps, made_by } = manifestOf(world.outDir, `${name}.png`);
+    const { file, mark, digital_source_type, steps, made_by } = manifestOf(world.outDir, `${name}.png`);
+    expect(digital_source_type, name).toBe(type);
     const bytes = readFileSync(path);
     expect(file, name).toMatchObject({ sha256: sha256(bytes), size_bytes: bytes.length });
     const output_sha256 = steps.find((step) => step.path === made_by.step)?.outputs[made_by.output]?.sha256;
@@ -62,13 +64,18 @@ test("named files say how they came about; manifests have what they became, and 
   }
 });
 
-test("without being asked, files are the service's byte for byte", async () => {
+test("without being asked, files are the service's byte for byte; only their manifests say how they came about", async () => {
   const world = await openPictures();
   await run(world, pictures, false);
   const { file, steps, mark } = manifestOf(world.outDir, "still.png");
   expect(steps.at(-1)?.outputs[0]?.sha256).toBe(sha256(readFileSync(join(world.outDir, "still.png"))));
   expect(file.sha256).toBe(steps.at(-1)?.outputs[0]?.sha256);
   expect(mark).toBeUndefined();
+  for (const [name, type] of Object.entries(expected)) {
+    const manifest = manifestOf(world.outDir, `${name}.png`);
+    expect(manifest.digital_source_type, name).toBe(type);
+    expect(claimOf(manifest).digitalSourceType, name).toBe(type);
+  }
 });
 
 test("a file that somebody removed is put back with its mark", async () => {
@@ -105,7 +112,9 @@ test("a mark that is in a file already is kept, and a file that can have none is
   const world = await openPictures();
   await run(world, made, true);
   const kept = { status: "kept", digital_source_type: expect.stringContaining(`/${TRAINED}`) };
-  expect(manifestOf(world.outDir, "marked.png").mark).toEqual(kept);
+  const marked = manifestOf(world.outDir, "marked.png");
+  expect([marked.mark, marked.digital_source_type]).toEqual([kept, COMPOSITE]);
+  expect(claimOf(marked).digitalSourceType).toBe(TRAINED);
   expect(manifestOf(world.outDir, "signed.png").mark).toMatchObject({
     status: "left",
     reason: expect.stringContaining("C2PA"),

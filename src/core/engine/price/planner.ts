@@ -28,7 +28,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
 import { limitsOf } from "../options/job-limits.ts";
 import type { PlanOptions } from "../options/options.ts";
-import { explainPreview, previewReuse, type ReusePreview } from "../reuse/explain.ts";
+import { previewReuse, type ReusePreview, whyAnew } from "../reuse/preview.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
@@ -275,7 +275,7 @@ export class Planner {
       const step = stepNamed(plan, price.step);
       const isCreated = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
       if (!isCreated || left-- <= 0) return price;
-      return { ...price, anew: explainPreview(step, reusePreview).why };
+      return { ...price, anew: whyAnew(step, reusePreview) };
     });
   }
 

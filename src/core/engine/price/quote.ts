@@ -9,7 +9,7 @@ import { stepNamed } from "../../plan/plan-index.ts";
 import type { Offer } from "../errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { ReusePreview } from "../reuse/explain.ts";
+import type { ReusePreview } from "../reuse/preview.ts";
 import type { EstimateCache, Estimated } from "./estimates.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";

@@ -32,34 +32,8 @@ function fileIn(input: Json): string | null {
   return typeof input.file === "string" ? input.file : null;
 }
 
-/** As the mark says it, else as `source-type.ts` finds it in a plan. */
-function sourceTypeOf({ mark, models, steps, made_by }: Manifest): DigitalSourceType | null {
-  const said = mark !== undefined && "digital_source_type" in mark ? mark.digital_source_type : null;
-  const known = sourceTypes.find((type) => said === type || said?.endsWith(`/${type}`));
-  if (known !== undefined) return known;
-  if (models.length === 0) return null;
-  const media = mediaSteps(new Map(steps.map((step) => [step.path, step])), made_by.step);
-  const isByModel = ({ model }: ManifestStep) => model !== null;
-  if (!media.some(isByModel)) return null;
-  return media.every((step) => isByModel(step) || step.chosen !== null) ? sourceTypes[0] : sourceTypes[1];
-}
-
-/** The step, and those whose pictures or sound are in what it makes. */
-function mediaSteps(steps: ReadonlyMap<string, ManifestStep>, from: string): readonly ManifestStep[] {
-  const found = new Set<ManifestStep>();
-  const open = [from];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const step = steps.get(next);
-    if (step === undefined || found.has(step)) continue;
-    found.add(step);
-    open.push(...mediaIn(step.input), ...(step.chosen === null ? [] : [step.chosen.step]));
-  }
-  return [...found];
-}
-
-function mediaIn(value: Json): readonly string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap(mediaIn);
-  const { step, sha256 } = value as { readonly [key: string]: Json };
-  return typeof step === "string" && typeof sha256 === "string" ? [step] : Object.values(value).flatMap(mediaIn);
+/** As the file says it itself, else as the run's plan does. */
+function sourceTypeOf({ mark, digital_source_type: planned }: Manifest): DigitalSourceType | null {
+  const kept = mark?.status === "kept" ? mark.digital_source_type : null;
+  return sourceTypes.find((type) => kept === type || kept?.endsWith(`/${type}`)) ?? planned;
 }

@@ -16,8 +16,7 @@ export async function plannedMark(
   { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
   media: MediaStore,
 ): Promise<PlannedMark | null> {
-  const isMedia = /^(?:image|video|audio)\//.test(contentType);
-  const digitalSourceType = planned.marks === true && isMedia ? sourceTypeOf(planned.plan, step) : null;
+  const digitalSourceType = planned.marks === true ? sourceTypeOf(planned.plan, step, contentType) : null;
   if (digitalSourceType === null) return null;
   await using held = await media.hold([sha256]);
   const mark = { digitalSourceType };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sourceTypes } from "../../marks/index.ts";
 import { stepKinds } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 
@@ -76,6 +77,8 @@ export const manifestSchema = z.object({
     duration_ms: z.number().nullable(),
     fps: z.number().nullable(),
   }),
+  /** IPTC's digital source type: made by a model, or put together with what a model made. Null: no model took part, or it is text. */
+  digital_source_type: z.enum(sourceTypes).nullable(),
   /** Of a file that was to say that a machine made it: what was done. Absent: it is the output byte for byte. */
   mark: z
     .discriminatedUnion("status", [

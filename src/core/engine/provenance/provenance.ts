@@ -15,6 +15,7 @@ import { checkReplaceable } from "../media/place-file.ts";
 import { cleanJson } from "./clean-json.ts";
 import type { PlannedMark } from "./planned-mark.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
+import { sourceTypeOf } from "./source-type.ts";
 
 const MANIFESTS_AT_ONCE = 8;
 
@@ -94,6 +95,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
       duration_ms: durationMs,
       fps,
     },
+    digital_source_type: sourceTypeOf(planned.plan, named.step, copy!.contentType),
     ...(marked !== null && { mark: markOf(marked, copy!.sha256) }),
     made_by: { step: named.step, output: index },
     created_at: instant(produced.reusedFrom?.completedAt ?? produced.finishedAt ?? state.createdAt)!,

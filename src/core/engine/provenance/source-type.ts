@@ -5,9 +5,10 @@ import { stepNamed } from "../../plan/plan-index.ts";
 
 /**
  * How a file came about, in IPTC's words: made by a model; or put together, by a model from a file of somebody's, or by a
- * local function from what a model made. Null where no model took part in its picture or sound.
+ * local function from what a model made. Null where no model took part in its picture or sound, and of a text.
  */
-export function sourceTypeOf(plan: Plan, path: string): DigitalSourceType | null {
+export function sourceTypeOf(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
+  if (!/^(?:image|video|audio)\//.test(contentType)) return null;
   const steps = mediaSources(plan, path);
   if (!steps.some(isByModel)) return null;
   const isWhole = steps.every((step) => isByModel(step) || traitsOf(step).standsFor.length > 0);

@@ -4,7 +4,7 @@ import type { Families } from "../../families/index.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { PlanStep } from "../../plan/plan.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
 import { type Drift, type DriftOptions, madeAgain, type RerunQuote } from "../change/drift.ts";
 import { type Redo, redoOf } from "../change/redo.ts";
@@ -28,7 +28,6 @@ import { ExpectedDurations } from "../price/expected-durations.ts";
 import { NO_OFFER } from "../price/offers.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";
-import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";
 import { ResultCache } from "../reuse/result-cache.ts";
 import type { Service } from "../service/embedded-service.ts";
 import type { Showrunner } from "./showrunner.ts";
@@ -128,11 +127,6 @@ export abstract class PlannedRuns extends StoredRuns {
     const { ok, problems, plan, prices, totalMicros } = quote;
     const summary = summaryOf(held, produced.plan, quote);
     return { ...held, ok, problems, against, plan, prices, totalMicros, summary };
-  }
-
-  async explain(of: string | Plan, step: string): Promise<StepExplanation> {
-    if (typeof of !== "string") return explainPlanned(this.cache, of, step);
-    return explainRun(this.cache, await this.loadOurs(of), step);
   }
 
   expectedMs(step: PlanStep): number | null {

@@ -27,7 +27,6 @@ import type {
 } from "../options/decision.ts";
 import type { CompareOptions, PlanOptions, QuoteOptions, ResumeOptions, RunOptions } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
-import type { StepExplanation } from "../reuse/explain.ts";
 import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
 
 /** What an engine calls to drive runs in slices, and those who tell it of webhooks. */
@@ -89,8 +88,6 @@ export interface Showrunner {
     input: z.input<S>,
     options: CompareOptions,
   ): Promise<Comparison>;
-  /** Why a step of a run, or of a plan that is not run yet, is or is not reused from an earlier run. */
-  explain(of: string | Plan, step: string): Promise<StepExplanation>;
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all problems
    * at once, {@link OverBudgetError} when the quote is above `budget`, and {@link QuoteRefusedError} when it is not what

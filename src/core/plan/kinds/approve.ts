@@ -46,7 +46,7 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     readsFiles: false,
     decision: { path, shows, choose, message, ...(parts !== undefined && { parts }) },
     submits: null,
-    reuse: { never: `${path} is a person's decision, which every run asks for` },
+    reuse: null,
     file: null,
     standsFor: shows,
     isChoice: choose,

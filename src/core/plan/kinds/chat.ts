@@ -61,7 +61,7 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
     readsFiles: referencesOf(input).some(({ as }) => as !== "value"),
     decision: null,
     submits: null,
-    reuse: { identity: () => ({ kind: "chat", model, schema }) },
+    reuse: () => ({ kind: "chat", model, schema }),
     file: null,
     standsFor: [],
     isChoice: false,

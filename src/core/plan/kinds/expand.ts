@@ -41,7 +41,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     readsFiles: false,
     decision: null,
     submits: null,
-    reuse: { never: `${step.path} costs nothing and runs every time` },
+    reuse: null,
     file: null,
     standsFor: [],
     isChoice: false,

@@ -104,7 +104,7 @@ export const generateKind: StepKind<GenerateDraft, GenerateStep> = {
     readsFiles: true,
     decision: null,
     submits: null,
-    reuse: { identity: () => ({ kind: "generate", model }) },
+    reuse: () => ({ kind: "generate", model }),
     file: null,
     standsFor: [],
     isChoice: false,

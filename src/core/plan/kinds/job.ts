@@ -74,7 +74,7 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
     readsFiles: false,
     decision: null,
     submits: step,
-    reuse: { identity: () => ({ kind: "job", model: step.model }) },
+    reuse: () => ({ kind: "job", model: step.model }),
     file: null,
     standsFor: [],
     isChoice: false,

@@ -95,10 +95,8 @@ export interface StepTraits {
   readonly decision: Decision | null;
   /** The job that it submits to a model of the catalog. */
   readonly submits: SubmittingStep | null;
-  /** The condition for reusing an earlier result, beside the same input; or why none is ever reused. */
-  readonly reuse:
-    | { readonly identity: (pipeline: string, step: PlanStep) => { readonly [field: string]: Json } }
-    | { readonly never: string };
+  /** What must be the same, beside the input, for an earlier result to be reused. Null: none ever is. */
+  readonly reuse: ((pipeline: string, step: PlanStep) => { readonly [field: string]: Json }) | null;
   /** The file that it sends to the service. */
   readonly file: FileFacts | null;
   /** Results that it passes on, or chooses one of, instead of yielding its own. */

@@ -36,7 +36,7 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     readsFiles: by === "score",
     decision: null,
     submits: null,
-    reuse: { never: `${path} costs nothing and runs every time` },
+    reuse: null,
     file: null,
     standsFor: among,
     isChoice: true,

@@ -12,11 +12,9 @@ const shared = {
   pricing: { by: "nothing" },
   standsFor: [],
   // A function is known by its place alone.
-  reuse: {
-    identity: (pipeline, step) => {
-      const { path, version, files } = step as TaskStep;
-      return { kind: "task", function: `${pipeline}/${path}`, version, files };
-    },
+  reuse: (pipeline, step) => {
+    const { path, version, files } = step as TaskStep;
+    return { kind: "task", function: `${pipeline}/${path}`, version, files };
   },
 } as const satisfies Partial<StepTraits>;
 

@@ -22,7 +22,7 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     return { step };
   },
   facts: ({ yields, file }) => ({ ...MEDIA, yields, as: "upload", sizeBytes: file.sizeBytes }),
-  traits: ({ path, yields, file }) => ({
+  traits: ({ yields, file }) => ({
     noun: "uploaded file",
     note: `${yields} file`,
     subject: file.path.split(/[\\/]/).at(-1) ?? null,
@@ -37,7 +37,7 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     readsFiles: false,
     decision: null,
     submits: null,
-    reuse: { never: `${path} is a file: it is uploaded again where it is needed, at no cost` },
+    reuse: null,
     file,
     standsFor: [],
     isChoice: false,

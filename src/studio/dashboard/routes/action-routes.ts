@@ -2,7 +2,7 @@ import { changeableValue, type Json, openSteps, plannedStep, type Quote, traitsO
 import { badRequest, notFound, optionalPosition, optionalText, textField } from "../../served/index.ts";
 import type { Call, Route } from "../http/route.ts";
 import type { DashboardContext } from "../options.ts";
-import type { CandidateView, OfferedView, PlanView, ShownValue, WhyView } from "../views/action-wire.ts";
+import type { CandidateView, OfferedView, PlanView, ShownValue } from "../views/action-wire.ts";
 import { inputForm, valueControl } from "../views/input-form.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
@@ -53,12 +53,6 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       costMicros,
       prompt: prompt === null ? null : cut(prompt, 300),
     }));
-  };
-
-  const why = async ({ params, query }: Call): Promise<WhyView> => {
-    await cache.get(params.run!);
-    const { why } = await context.show.explain(params.run!, query.get("step") ?? "");
-    return { why: cut(why, 1000) };
   };
 
   const adopt = async ({ params, json }: Call) => {
@@ -112,7 +106,6 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
     { method: "GET", path: "/api/runs/:run/shown-value", handle: shownValue },
     { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
-    { method: "GET", path: "/api/runs/:run/why", handle: why },
     { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },
     { method: "GET", path: "/api/pipelines", handle: offered },
     { method: "POST", path: "/api/plan", handle: plan },

@@ -113,11 +113,6 @@ export interface CandidateView {
   readonly createdAt: string | null;
 }
 
-/** Why a step was made, or reused from an earlier run. */
-export interface WhyView {
-  readonly why: string;
-}
-
 /** How the code differs from the run's plan. */
 export interface DriftView {
   readonly changed: readonly { readonly step: string; readonly fields: readonly string[] }[];

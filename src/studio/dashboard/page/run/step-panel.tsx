@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { formatDuration } from "../../../../core/kit/duration.ts";
 import { lateText } from "../../../../core/kit/late-text.ts";
-import type { WhyView } from "../../views/action-wire.ts";
 import type { DecisionView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
@@ -92,9 +91,6 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           </button>
         </p>
       )}
-      {inlined === null && step.model !== null && step.finishedAt !== null && (
-        <Why key={step.path} runId={runId} step={step.path} />
-      )}
       {isRerunOpen && (
         <ResumeDialog
           head={model.head}
@@ -127,25 +123,6 @@ const replaced = new Set(["succeeded", "partial", "failed"]);
 /** Steps with a request to a model or a function, other than uploads and choices. */
 function canBeReplaced({ icon, status }: StepView): boolean {
   return replaced.has(status) && icon !== "file";
-}
-
-/** Loaded on demand only, since earlier runs are compared for it. */
-function Why({ runId, step }: { readonly runId: string; readonly step: string }) {
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <details class="why" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Why did it run?</summary>
-      {isOpen && <Because runId={runId} step={step} />}
-    </details>
-  );
-}
-
-function Because({ runId, step }: { readonly runId: string; readonly step: string }) {
-  const query = `${runPath(runId)}/why?step=${encodeURIComponent(step)}`;
-  const loaded = useLoaded((signal) => get<WhyView>(query, signal), [query]);
-  if (loaded.state === "loading") return <p class="quiet">Comparing with earlier runs…</p>;
-  if (loaded.state === "failed") return <p class="note bad">{loaded.error.message}</p>;
-  return <p>{loaded.value.why}</p>;
 }
 
 function StepFacts({ step, head }: { readonly step: StepView; readonly head: RunHead }) {

@@ -1,0 +1,116 @@
+import type { RunEvent, RunPlanned } from "../../journal/events.ts";
+import { apply, newRun } from "../../journal/fold.ts";
+import { isStepFinal, type RunState } from "../../journal/state.ts";
+import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
+import { runKind } from "../../run/kinds/index.ts";
+import { gateOf, readiness } from "../../run/readiness.ts";
+import { type CacheableStep, currentIdentity, isCacheable, requestIdentity } from "../../run/request-identity.ts";
+import { readerOf, resolvedSoFar } from "../../run/resolve.ts";
+import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
+
+const NOT_IDENTICAL = "no earlier run of this account has an identical request";
+const WHY_MISSED: Readonly<Record<CacheMiss, string>> = {
+  expired: "an earlier run has an identical result, but it expired at the service and no copy is left",
+  "already-reused": "an earlier run has an identical result, and another step of this run reuses it already",
+};
+
+/** Why a step is not reused from an earlier run, in one sentence. */
+export function whyAnew(step: CacheableStep, { state, unusable }: ReusePreview): string {
+  const { path, needs } = step;
+  const { status, reason } = state.steps[path]!;
+  if (status === "skipped") return `${path} is not run: ${reason}`;
+  const miss = unusable.get(path);
+  if (miss !== undefined) return WHY_MISSED[miss];
+  if (currentIdentity(state, step) !== null) return NOT_IDENTICAL;
+  const open = needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
+  const uses = open === undefined ? "something that" : `${open}, which`;
+  return `${path} uses ${uses} has not been produced yet`;
+}
+
+/** The results that a run of a plan would reuse, as far as that is certain before its start. */
+export interface ReusePreview {
+  /** The state of the run after all that costs nothing: files exist, reused steps are finished. */
+  readonly state: RunState;
+  readonly reused: ReadonlyMap<string, CachedResult>;
+  /** Why a step with an identical earlier request is not reused. */
+  readonly unusable: ReadonlyMap<string, CacheMiss>;
+  /** What a reference would be resolved to; undefined where that is not there yet. */
+  resolved(ref: Reference["$ref"]): Json | undefined;
+}
+
+/** Simulates the plan without side effects. `again`: steps that run whatever the cache holds. */
+export async function previewReuse(
+  plan: Plan,
+  cache: ResultCache,
+  again: ReadonlySet<string> = new Set(),
+): Promise<ReusePreview> {
+  const state = newRun("(preview)", simulatedRun(plan), 0);
+  applyAll(state, [{ type: "run.started" }]);
+  const reused = new Map<string, CachedResult>();
+  const unusable = new Map<string, CacheMiss>();
+  const reusedKeys = new Set<string>();
+  for (const step of plan.steps) {
+    const events = freeEvents(state, step);
+    applyAll(state, events);
+    if (events.length > 0 || !isCacheable(step) || again.has(step.path)) continue;
+    const ready = readiness(state, step, step.input, readerOf(step));
+    if (ready.ready === "never") applyAll(state, [skipped(step.path, ready)]);
+    if (ready.ready !== "yes") continue;
+    const { fingerprint } = requestIdentity(state, step, ready.input);
+    const lookup = await cache.find({ fingerprint, plan: step, runId: null, reusedKeys, verify: false });
+    if (lookup.found === null) {
+      if (lookup.why !== null) unusable.set(step.path, lookup.why);
+      continue;
+    }
+    reused.set(step.path, lookup.found);
+    applyAll(state, succeeded(step.path, [{ type: "step.reused", step: step.path, ...lookup.found }]));
+  }
+  const resolved = (ref: Reference["$ref"]) => resolvedSoFar(state, ref)?.value;
+  return { state, reused, unusable, resolved };
+}
+
+/** What happens to a step for free: it is left out by its condition, a file is there, a choice is made. */
+function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
+  const gate = gateOf(state, step);
+  if (gate?.ready === "no") return [];
+  if (gate?.ready === "never") return [skipped(step.path, gate)];
+  const events = runKind(step.kind).foreseen(step, state);
+  return events === null ? [] : succeeded(step.path, events);
+}
+
+function succeeded(step: string, events: readonly RunEvent[]): readonly RunEvent[] {
+  return [
+    { type: "step.started", step },
+    ...events,
+    { type: "step.finished", step, status: "succeeded", reason: null },
+  ];
+}
+
+function skipped(
+  step: string,
+  { reason, skippedByCondition }: { readonly reason: string; readonly skippedByCondition: boolean },
+): RunEvent {
+  const finished = { type: "step.finished", step, status: "skipped", reason } as const;
+  return skippedByCondition ? { ...finished, skippedByCondition: true } : finished;
+}
+
+function applyAll(state: RunState, events: readonly RunEvent[]): void {
+  for (const event of events) apply(state, { runId: state.runId, seq: state.seq + 1, at: 0, version: 1, event });
+}
+
+function simulatedRun(plan: Plan): RunPlanned {
+  return {
+    type: "run.planned",
+    plan,
+    input: null,
+    baseUrl: "",
+    keyId: "",
+    nonce: "",
+    outDir: "",
+    source: null,
+    budgetMicros: null,
+    maxUnquotedMicros: null,
+    quoteMicros: null,
+    limits: { total: 1, perModel: {}, perModality: {} },
+  };
+}
