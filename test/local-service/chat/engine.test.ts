@@ -97,16 +97,23 @@ describe("a schema is answered with a value that fits", () => {
     expect(fits(schema, json("A mill at night.", schema))).toBe(true);
   });
 
-  test("a name is read by its whole words, and a list has the length that the request states", () => {
+  test("a name is read by its whole words, and a list has three elements within its bounds", () => {
     const text = { type: "string" };
     const names = ["narration", "operation", "duration_note", "decoration", "aspect_ratio"];
     const properties = {
       ...Object.fromEntries(names.map((name) => [name, text])),
       shots: { type: "array", items: text },
+      scenes: { type: "array", items: text, minItems: 4 },
+      takes: { type: "array", items: text, maxItems: 2 },
     };
-    const value = json("Write 4 shots about a fox.", { type: "object", properties, required: [...names, "shots"] });
+    const value = json("Write 4 shots about a fox.", {
+      type: "object",
+      properties,
+      required: [...names, "shots", "scenes", "takes"],
+    });
     expect(names.filter((name) => value[name] === "16:9")).toEqual(["aspect_ratio"]);
-    expect(value.shots).toHaveLength(4);
+    expect([value.shots.length, value.scenes.length, value.takes.length]).toEqual([3, 4, 2]);
+    expect(new Set(value.scenes).size).toBe(4);
   });
 
   test("every built-in model's own input schema", async () => {
@@ -175,19 +182,18 @@ describe("a schema that cannot be answered is refused, in bounded time", () => {
   });
 });
 
-describe("without a schema the words of the request are answered", () => {
+describe("without a schema the answer is in words", () => {
   test.each([
     ["Reply with the single word: OK", "OK"],
     ['Answer only with "yes"', "yes"],
   ])("%s", (asked, said) => expect(answer(asked)).toBe(said));
 
-  test("a choice is answered with one of the options", () => {
-    expect(["happy", "sad", "angry"]).toContain(answer("Classify this as one of: happy, sad, angry. Text: I love it"));
-  });
-
-  test("a list has as many lines as were requested", () => {
-    expect(answer("Give me 5 ideas for a birthday party").split("\n")).toHaveLength(5);
-    expect(answer("Plan a video of three shots of a dog surfing").split("\n")).toHaveLength(3);
+  test("anything else by a sentence that says that it is simulated, and to what", () => {
+    expect(answer("Give me 5 ideas for a birthday party")).toBe(
+      "Simulated answer to: Give me 5 ideas for a birthday party",
+    );
+    expect(answer(`Tell of ${"a very long road ".repeat(50)}`).length).toBeLessThan(160);
+    expect(answer("")).toBe("Simulated answer");
   });
 
   test("anything at all gets some text, and its tokens joined are the text", () => {

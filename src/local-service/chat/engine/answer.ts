@@ -1,53 +1,42 @@
 import { invalid, problem } from "../../http/refusal.ts";
-import { pick, type Random, randomFrom } from "../../render/random.ts";
+import { randomFrom } from "../../render/random.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { ChatMessage, ChatRequest } from "../request.ts";
 import { jsonAnswer } from "./json-answer.ts";
-import { describedShape, type SchemaNode, schemaInText } from "./json-text.ts";
-import { type Prose, proseAbout, type Topic, topicOf } from "./prose.ts";
+import { describedShape, type SchemaNode, schemaInText, withoutJson } from "./json-text.ts";
 
-type Writer = (prose: Prose, lines: (usual: number, write: (index: number) => string) => string) => string;
-
-const MOST_LINES = 20;
 const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
 const LITERAL = new RegExp(`\\b(?:reply|respond|answer|say|output|return)\\b[^.\\n"“'\`]{0,40}${QUOTE}`, "i");
 const BARE_LITERAL =
   /\b(?:[Rr]eply|[Rr]espond|[Aa]nswer|[Ss]ay)\b(?:\s+(?:only|just|exactly|with|the|single|word))+:?\s+([A-Z][A-Z0-9]{0,20})\b/;
-const CHOICE = /\b(?:one of|either|choose (?:from|between)|pick (?:from|between))\b:?\s+([^.\n]{3,300})/i;
+/** Of a request, in an answer to it. */
+const MOST_QUOTED = 120;
+/** Of a request, where it is read for what it asks. */
+const MOST_READ = 20_000;
 
-/** Writers by what the request's words call for; the first match writes. */
-const BY_REQUEST: readonly (readonly [RegExp, Writer])[] = [
-  [
-    /\b(?:shot|scene|story)\s?(?:list|board)s?\b|\bshots\b|\bscenes\b/i,
-    (prose, lines) => lines(4, (index) => `${index + 1}. ${prose.visual(index)}`),
-  ],
-  [
-    /\b(?:list|bullets?|ideas|steps|options|reasons|tips|names|titles)\b/i,
-    (prose, lines) => lines(3, (index) => `${index + 1}. ${prose.title(index)}: ${prose.sentence(index)}`),
-  ],
-  [/\b(?:title|headline|slogan|tagline|name for)\b/i, (prose) => prose.title(0)],
-  [/\b(?:prompt|visual|scene|shot|image|picture|photo|video|describe)\b/i, (prose) => prose.visual(0)],
-];
-
-function choice(requested: string, random: Random): string | null {
-  const [first, ...rest] = (CHOICE.exec(requested)?.[1] ?? "")
-    .split(/\s*,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+/)
-    .filter(Boolean);
-  if (first === undefined || rest.length === 0) return null;
-  return pick(random, [first, ...rest]).replaceAll(/^["'“]|["'”]$/g, "");
+/** What a request says in words, in one line, cut at a word. */
+function inShort(requested: string): string {
+  const line = withoutJson(requested.slice(0, MOST_READ)).replaceAll(/\s+/gu, " ").trim();
+  if (line.length <= MOST_QUOTED) return line;
+  return `${line.slice(0, MOST_QUOTED).replace(/\s\S*$/u, "")}…`;
 }
 
-/** A short answer to the user's last message, from the user's own words. */
-function textAnswer(requested: string, topic: Topic, prose: Prose, random: Random): string {
-  const short = requested.slice(0, 20_000);
-  const said = LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? choice(short, random);
-  if (said !== null) return said;
-  const write = BY_REQUEST.find(([pattern]) => pattern.test(short))?.[1];
-  const lines: Parameters<Writer>[1] = (usual, line) => {
-    const count = Math.min(MOST_LINES, topic.anyCount ?? usual);
-    return Array.from({ length: count }, (_, index) => line(index)).join("\n");
+/** The words that a request asks for to the letter: `Reply with "OK"`. */
+function literal(requested: string): string | null {
+  const short = requested.slice(0, MOST_READ);
+  return LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? null;
+}
+
+/** Text number `index` of an answer; nobody takes it for a model's. */
+export type SimulatedText = (index: number) => string;
+
+/** `variant` tells answers of other seeds apart. */
+function simulatedText(requested: string, choice: number, variant: string): SimulatedText {
+  const about = inShort(requested);
+  return (index) => {
+    const name = `Simulated answer${variant}${index + choice === 0 ? "" : ` ${index + choice + 1}`}`;
+    return about === "" ? name : `${name} to: ${about}`;
   };
-  return write?.(prose, lines) ?? [0, 1, 2].map(prose.sentence).join(" ");
 }
 
 /** Limit for reading a prompt, in milliseconds. */
@@ -82,7 +71,7 @@ function readInTime<T>(work: () => T): T {
 }
 
 /**
- * Answers a request: JSON where it was requested, a short text otherwise. Equal requests get equal answers.
+ * Answers a request: JSON where it was requested, else a sentence that says that it is simulated. Equal requests get equal answers.
  * Of pictures it says, in a field `pass` with `reasons`, that all are right but the black ones.
  * @throws Refusal 400 for a schema that cannot be satisfied
  */
@@ -90,12 +79,13 @@ export function answerTo(request: ChatRequest, choice: number, black: readonly n
   const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
   const random = randomFrom(seedOf(request, choice));
-  const topic = readInTime(() => topicOf(requested, all));
+  const isSeeded = request.seed !== 0 && request.temperature !== 0;
+  const variant = isSeeded ? ` ${String.fromCharCode(65 + Math.floor(random() * 26))}` : "";
   const schema = readInTime(() => shapeOf(request, requested, all));
-  const prose = proseAbout(topic, random);
-  const inWords = () => readInTime(() => textAnswer(requested, topic, prose, random));
+  const text = readInTime(() => simulatedText(requested, choice, variant));
+  const inWords = () => readInTime(() => literal(requested)) ?? text(0);
   if (schema === null) return inWords();
-  const answer = jsonAnswer(schema, { topic, prose, random, black });
+  const answer = jsonAnswer(schema, { requested: all.slice(0, MOST_READ), text, random, black });
   if (answer.is === "value") return JSON.stringify(answer.value, null, 2);
   if (request.format.is !== "schema") return request.format.is === "json" ? "{}" : inWords();
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);

@@ -4,43 +4,32 @@ import { generateSync, type JsonSchema } from "json-schema-faker";
 import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
+import type { SimulatedText } from "./answer.ts";
 import type { SchemaNode } from "./json-text.ts";
-import type { Prose, Topic } from "./prose.ts";
 
 /** Keywords that identify the document or dialect; local references do not need them. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
 /**
  * Normalizes an untrusted schema to the dialect used here: lists under `items`, as older dialects have them, become `prefixItems`.
- * Lists whose length the request states get that length, within their bounds.
  */
-function prepareSchema(schema: SchemaNode, topic: Topic): SchemaNode {
-  function prepared(node: unknown, name: string): unknown {
-    if (Array.isArray(node)) return node.map((part) => prepared(part, name));
+function prepareSchema(schema: SchemaNode): SchemaNode {
+  function prepared(node: unknown): unknown {
+    if (Array.isArray(node)) return node.map(prepared);
     if (!isRecord(node)) return node;
     const { items, additionalItems, ...rest } = node;
-    const entries = Object.entries(rest).map(([key, value]) => [key, prepared(value, key)] as const);
-    if (Array.isArray(items)) entries.push(["prefixItems", prepared(items, name)], ["items", additionalItems ?? true]);
-    else if (items !== undefined) entries.push(["items", prepared(items, name)]);
-    return Object.fromEntries([...entries, ...statedLength(node, name)]);
-  }
-
-  function statedLength(node: SchemaNode, name: string): readonly (readonly [string, number])[] {
-    if (node["type"] !== "array" || node["uniqueItems"] === true || "prefixItems" in node) return [];
-    const count = topic.countOf(name);
-    if (count === null) return [];
-    const most = Math.min(count, numberOf(node["maxItems"]) ?? count);
-    const length = Math.max(most, numberOf(node["minItems"]) ?? 0);
-    return [
-      ["minItems", length],
-      ["maxItems", length],
-    ];
+    const entries = Object.entries(rest).map(([key, value]) => [key, prepared(value)] as const);
+    if (Array.isArray(items)) entries.push(["prefixItems", prepared(items)], ["items", additionalItems ?? true]);
+    else if (items !== undefined) entries.push(["items", prepared(items)]);
+    return Object.fromEntries(entries);
   }
 
   const entries = Object.entries(schema).filter(([key, value]) => !(LEFT_OUT.has(key) && typeof value === "string"));
-  return prepared(Object.fromEntries(entries), "") as SchemaNode;
+  return prepared(Object.fromEntries(entries)) as SchemaNode;
 }
 
+/** Elements of a list. */
+const USUAL_LENGTH = 3;
 /** Limit for one answer, in milliseconds. */
 const MAX_MS = 400;
 /** The first attempts write suitable values into all properties; later ones leave out what may be, then take any value. */
@@ -54,8 +43,9 @@ export type JsonAnswer =
   | { readonly is: "impossible"; readonly reason: string };
 
 interface Ports {
-  readonly topic: Topic;
-  readonly prose: Prose;
+  /** The words of all messages. */
+  readonly requested: string;
+  readonly text: SimulatedText;
   readonly random: Random;
   /** Numbers of the pictures that are black; null where there are no pictures. */
   readonly black: readonly number[] | null;
@@ -69,23 +59,31 @@ function judged(value: unknown, { black }: Ports): unknown {
 }
 
 /** Puts what the request is about in place of a generated value, where the schema leaves that open. */
-function suited(value: unknown, schema: JsonSchema, pointer: string, { topic, prose }: Ports): unknown {
+function suited(value: unknown, schema: JsonSchema, pointer: string, { requested, text }: Ports): unknown {
   if (!isRecord(schema) || "const" in schema) return value;
   const place = placeOf(pointer);
-  if ("enum" in schema) return (place.index === 0 ? namedOption(schema, topic) : undefined) ?? value;
+  if ("enum" in schema) return (place.index === 0 ? namedOption(schema, requested) : undefined) ?? value;
   if (typeof value === "number") {
-    const likely = likelyNumber(place, topic);
+    const likely = likelyNumber(place);
     return likely !== null && isWithin(likely, schema) ? likely : value;
   }
   if (typeof value !== "string" || "format" in schema) return value;
-  return "pattern" in schema ? repeated(value, schema) : likelyText(schema, place, prose);
+  return "pattern" in schema ? repeated(value, schema) : likelyText(schema, place, text);
 }
 
-/** The generator pads a text of a pattern with any letters, so its lengths are kept from it. */
-function withoutLengths(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withoutLengths);
+/**
+ * What the generator is given. It pads a text of a pattern with any letters, so the lengths of one are kept from it; lists get
+ * three elements, within their bounds.
+ */
+function withUsualLengths(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withUsualLengths);
   if (!isRecord(node)) return node;
-  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withoutLengths(value)]));
+  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withUsualLengths(value)]));
+  if (node["type"] === "array" && node["uniqueItems"] !== true && !("prefixItems" in node)) {
+    const most = Math.min(USUAL_LENGTH, numberOf(node["maxItems"]) ?? USUAL_LENGTH);
+    const length = Math.max(most, numberOf(node["minItems"]) ?? 0);
+    return { ...inner, minItems: length, maxItems: length };
+  }
   if (typeof node["pattern"] !== "string") return inner;
   const { minLength, maxLength, ...rest } = inner;
   return { ...rest, lengths: [minLength, maxLength] };
@@ -111,7 +109,7 @@ function isWithin(value: number, schema: SchemaNode): boolean {
 }
 
 function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
-  const open = withoutLengths(schema) as JsonSchema;
+  const open = withUsualLengths(schema) as JsonSchema;
   // A validator of its own: a time limit may stop it anywhere.
   const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6, meta: false, validateSchema: false });
   formatsPlugin.default(ajv);
@@ -143,7 +141,7 @@ function reasonOf(error: unknown): string {
 /** Generates a value and validates it against the schema. */
 export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
   try {
-    return withinTime(MAX_MS, () => attempt(prepareSchema(schema, ports.topic), ports));
+    return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports));
   } catch (error) {
     return { is: "impossible", reason: reasonOf(error) };
   }
@@ -164,27 +162,13 @@ export function placeOf(pointer: string): Place {
   return { name: parts.findLast((part) => !isPosition(part)) ?? "", index: Number(parts.findLast(isPosition) ?? 0) };
 }
 
-type Write = (prose: Prose, index: number) => string;
-
-const slug = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-") || "item";
-
-/** Texts by words of a property's name; the first row with one of them writes. */
-const TEXTS: readonly (readonly [words: string, Write])[] = [
-  ["id slug key handle", (prose, index) => `${slug(prose.word(index))}-${index + 1}`],
+/** Texts by words of a property's name, where a sentence could not be used as such. */
+const TEXTS: readonly (readonly [words: string, write: (index: number) => string])[] = [
+  ["id slug key handle", (index) => `item-${index + 1}`],
   ["ratio", () => "16:9"],
   ["language lang locale", () => "en"],
-  ["color colour", (_prose, index) => `#${["1f6feb", "f2a33a", "2e8b57", "b5432e"][index % 4]}`],
-  ["url link href", (prose, index) => `https://example.com/${slug(prose.word(index))}`],
-  ["title name heading headline label speaker character location subject", (prose, index) => prose.title(index)],
-  ["keyword tag word category genre mood style topic", (prose, index) => prose.word(index)],
-  [
-    "narration narrator dialog dialogue line script speech spoken voice caption text story",
-    (prose, index) => prose.sentence(index),
-  ],
-  [
-    "prompt visual scene shot image video frame camera description look setting action",
-    (prose, index) => prose.visual(index),
-  ],
+  ["color colour", (index) => `#${["1f6feb", "f2a33a", "2e8b57", "b5432e"][index % 4]}`],
+  ["url link href", (index) => `https://example.com/item-${index + 1}`],
 ];
 
 /** Words of a name: `shotList`, `shot_list` and `shots-list` have `shot` and `list`. */
@@ -194,38 +178,37 @@ function wordsOf(name: string): readonly string[] {
 }
 
 /** A text that suits the place and the lengths of the schema. */
-function likelyText(schema: SchemaNode, { name, index }: Place, prose: Prose): string {
+function likelyText(schema: SchemaNode, { name, index }: Place, text: SimulatedText): string {
   const words = new Set(wordsOf(name));
-  const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1];
-  const text = write?.(prose, index) ?? prose.sentence(index);
-  return fitted(text, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? text.length, prose);
+  const write = TEXTS.find(([known]) => known.split(" ").some((word) => words.has(word)))?.[1] ?? text;
+  const written = write(index);
+  return fitted(written, numberOf(schema["minLength"]) ?? 0, numberOf(schema["maxLength"]) ?? written.length);
 }
 
 /** Cuts at a word where that is long enough, and repeats what is too short. */
-function fitted(text: string, least: number, most: number, prose: Prose): string {
-  let result = text;
-  for (let index = 1; [...result].length < least; index++) result = `${result} ${prose.sentence(index)}`;
-  const characters = [...result];
-  if (characters.length <= Math.max(least, most)) return result;
+function fitted(text: string, least: number, most: number): string {
+  const enough = `${text} `.repeat(Math.ceil(least / text.length) || 1).trimEnd();
+  const characters = [...enough];
+  if (characters.length <= Math.max(least, most)) return enough;
   const cut = characters.slice(0, most).join("");
   const atWord = cut.replace(/\s+\S*$/u, "").trim();
   return [...atWord].length >= Math.max(1, least) ? atWord : cut;
 }
 
 /** A number that suits the place, or null where nothing is known of the name. */
-function likelyNumber({ name, index }: Place, topic: Topic): number | null {
+function likelyNumber({ name, index }: Place): number | null {
   const words = new Set(wordsOf(name));
   const has = (...all: readonly string[]) => all.some((word) => words.has(word));
   if (has("ms", "millisecond")) return 3000 + 1000 * (index % 3);
   if (has("second", "duration", "length")) return 3 + (index % 3);
   if (has("year")) return 2026;
-  if (has("count", "total", "number")) return topic.anyCount ?? 3;
+  if (has("count", "total", "number")) return 3;
   return has("index", "order", "shot", "scene") ? index + 1 : null;
 }
 
 /** The option of a list that the request names as a word of its own. */
-function namedOption(schema: SchemaNode, topic: Topic): string | undefined {
-  const padded = ` ${topic.text.replaceAll(/[^\p{L}\p{N}:_-]+/gu, " ")} `;
+function namedOption(schema: SchemaNode, requested: string): string | undefined {
+  const padded = ` ${requested.replaceAll(/[^\p{L}\p{N}:_-]+/gu, " ")} `;
   return [schema["enum"]].flat().find((option): option is string => {
     return typeof option === "string" && option.length > 1 && padded.includes(` ${option} `);
   });
