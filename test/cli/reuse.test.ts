@@ -38,6 +38,17 @@ const jobsCreated = async () => {
   return ((await stats.json()) as { readonly jobs_created: number }).jobs_created;
 };
 
+test("a command with the id of a run that succeeded starts nothing and prints its outputs again", async () => {
+  const before = await jobsCreated();
+  const again = await cli(["run", "pair.ts", "--id", "one", "--budget", "1"], options);
+  expect({ code: again.code, stdout: again.stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^second\t\S+\n$/),
+  });
+  expect(again.stderr).toContain("Run one exists (succeeded): nothing is started.");
+  expect(await jobsCreated()).toBe(before);
+});
+
 describe("--reuse", () => {
   test("prices reusable results at zero, explains why the rest runs, and runs only that", async () => {
     const before = await jobsCreated();

@@ -36,7 +36,8 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
     }
     if (known !== undefined) {
       const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });
-      output.say(`Run ${visible(known.runId)} exists (${known.status}): it continues.`);
+      const what = known.status === "succeeded" ? "nothing is started" : "it continues";
+      output.say(`Run ${visible(known.runId)} exists (${known.status}): ${what}.`);
       return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
     }
     const quote = await show.quote(loaded.pipeline, input, {

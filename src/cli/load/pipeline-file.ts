@@ -142,16 +142,6 @@ async function importPipelines(file: string, cwd: string) {
   return { exports, pipelines };
 }
 
-/** All that a file exports. Throws {@link CliError} as {@link loadPipeline} does. */
-export async function loadExports(
-  spec: string,
-  cwd: string,
-): Promise<{ readonly file: string; readonly exports: Readonly<Record<string, unknown>> }> {
-  const file = await existing(resolve(cwd, spec), cwd);
-  shareOwnModules();
-  return { file, exports: await importFile(file, cwd) };
-}
-
 /** How each file was loaded last by this process. */
 const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
 
