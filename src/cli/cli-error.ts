@@ -24,7 +24,7 @@ export type CliErrorCode =
   | "INPUT_INVALID"
   | "BUDGET_NEEDED"
   | "RUN_INTERRUPTED"
-  | "JOB_UNCERTAIN"
+  | "UNKNOWN_OUTCOME"
   | "NOT_CONFIRMED";
 
 /** An expected failure of a command: what was wrong, and the command to type next. */

@@ -194,6 +194,14 @@ describe("a request that costs money", () => {
     expect(fake.seen.map(({ path }) => path)).toEqual(["/v3/models/image-1/estimate", "/v3/models/image-1"]);
   });
 
+  test("is not asked about where stdin is its body: only --yes agrees then", async () => {
+    const fake = await service(json(200, { model: "image-1", cost: "0.02", quotable: true }));
+    const ask = () => Promise.reject(new Error("asked"));
+    const { code, stderr } = await api(fake, ["/models/image-1", "--data", "-"], { stdin: '{"input":{}}', ask });
+    expect(code).toBe(2);
+    expect(stderr).toContain("there is no terminal to confirm it on");
+  });
+
   test.each([
     "/models/image-1/estimate/",
     "/models/image-1%2festimate",
@@ -223,6 +231,13 @@ describe("a request that costs money", () => {
     const key = keyOf(fake.seen[0]!);
     expect(stderr).toContain(`The job may exist all the same. The same key never makes a second one: ${key}`);
     expect(stderr).toMatch(new RegExp(`Next: showrunner api /models/image-1 .* --idempotency-key ${key}`));
+  });
+
+  test("without a key is sent once too, and a lost answer leads to the list of jobs", async () => {
+    const fake = await service(hangUp, ack());
+    const { code, stderr } = await api(fake, ["/chat/completions", "--data", "{}", "--yes"]);
+    expect([code, fake.seen.length]).toEqual([1, 1]);
+    expect(stderr).toMatch(/It may have been charged all the same\.\nNext: showrunner jobs list/);
   });
 
   test.each([

@@ -190,6 +190,10 @@ declare const manifestSchema: z.ZodObject<{
     duration_ms: z.ZodNullable<z.ZodNumber>;
     fps: z.ZodNullable<z.ZodNumber>;
   }, z.core.$strip>;
+  digital_source_type: z.ZodNullable<z.ZodEnum<{
+    compositeWithTrainedAlgorithmicMedia: "compositeWithTrainedAlgorithmicMedia";
+    trainedAlgorithmicMedia: "trainedAlgorithmicMedia";
+  }>>;
   mark: z.ZodOptional<z.ZodDiscriminatedUnion<[z.ZodObject<{
     status: z.ZodLiteral<"marked">;
     digital_source_type: z.ZodString;

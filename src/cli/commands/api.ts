@@ -43,15 +43,16 @@ export async function api(
     throw new CliError("USAGE", "--idempotency-key is for submits only", { next: "showrunner api POST /models/MODEL" });
   const body = submit === null ? json : submit.body;
   const request: RawRequest = { method, path, query, headers: Object.fromEntries(trimmed), json: body };
+  const isPaid = method === "POST" && !isFree(path);
   const call = async (show: Showrunner): Promise<ExitCode> => {
-    if (method === "POST" && !isFree(path)) await confirmPrice(show, model, body, flags, context);
+    if (isPaid) await confirmPrice(show, model, body, flags, context);
     // Taken before the request, so that Ctrl-C ends the wait for it and not the process.
     const signal = io.interrupt;
     try {
       await printAnswer(await show.client.request(request, { signal }), flags, context);
       return ExitCode.done;
     } catch (error) {
-      if (submit !== null && isUncertain(error)) throw uncertain(error, submit.key, context);
+      if (isPaid && isUncertain(error)) throw uncertain(error, submit, context);
       if (!signal.aborted) throw error;
       output.say("Interrupted; the service continues what it has begun.");
       return ExitCode.interrupted;
@@ -134,7 +135,8 @@ async function confirmPrice(
   if (show.service.kind === "local" || flags.yes === true) return;
   const costMicros = model === null ? null : await estimated(show, model, body);
   const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
-  await confirm(context.io, {
+  // After a body on stdin there is no answer to read from it.
+  await confirm(flags.data === "-" ? { ask: null } : context.io, {
     yes: false,
     question: `Spend ${price}?`,
     what: `This spends real money (${price})`,
@@ -158,7 +160,7 @@ interface Failure {
   readonly status?: number;
 }
 
-/** Whether the service may have taken a submit: all but its own refusal, and a request that never left. */
+/** Whether the service may have taken a paid request: all but its own refusal, and a request that never left. */
 function isUncertain(error: unknown): boolean {
   const { code, sent, envelope, status } = error as Failure;
   if (code === "INVALID_OPTION" || sent === false) return false;
@@ -166,14 +168,16 @@ function isUncertain(error: unknown): boolean {
   return !(envelope === true && status >= 400 && status < 500 && status !== 408 && status !== 409);
 }
 
-function uncertain(cause: unknown, key: string, context: Context): CliError {
-  const message = `${visibleError(cause)}\nThe job may exist all the same. The same key never makes a second one: ${visible(key)}`;
+function uncertain(cause: unknown, submit: Submit | null, context: Context): CliError {
   const exitCode = context.io.interrupt.aborted ? ExitCode.interrupted : ExitCode.failed;
-  return new CliError("JOB_UNCERTAIN", message, {
-    next: repeatedCommand(context, "--idempotency-key", key),
-    exitCode,
-    cause,
-  });
+  const [what, next] =
+    submit === null
+      ? ["It may have been charged all the same.", "showrunner jobs list   (shows whether it was)"]
+      : [
+          `The job may exist all the same. The same key never makes a second one: ${visible(submit.key)}`,
+          repeatedCommand(context, "--idempotency-key", submit.key),
+        ];
+  return new CliError("UNKNOWN_OUTCOME", `${visibleError(cause)}\n${what}`, { next, exitCode, cause });
 }
 
 /** JSON is set out on a terminal; elsewhere every byte is as it came. */

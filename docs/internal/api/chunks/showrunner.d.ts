@@ -1596,15 +1596,6 @@ interface PlanWarning {
   readonly step: string;
   readonly message: string;
 }
-interface StepExplanation {
-  readonly step: string;
-  readonly verdict: "reused" | "executed" | "unknown";
-  readonly from: {
-    readonly runId: string;
-    readonly step: string;
-  } | null;
-  readonly why: string;
-}
 interface ExpiryRisk {
   readonly step: string;
   readonly uses: string;
@@ -1843,7 +1834,6 @@ interface Showrunner {
   }>;
   quote<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: QuoteOptions): Promise<Quote>;
   compare<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options: CompareOptions): Promise<Comparison>;
-  explain(of: string | Plan, step: string): Promise<StepExplanation>;
   run<S extends z.ZodType, R extends Returns>(pipeline: Pipeline<S, R>, input: z.input<S>, options?: RunOptions): Promise<RunHandleOf<R>>;
   resume<S extends z.ZodType, R extends Returns>(runId: string, options: ResumeOptions & {
     readonly pipeline: Pipeline<S, R>;

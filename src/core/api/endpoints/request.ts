@@ -50,13 +50,10 @@ export async function request(
 ): Promise<RawAnswer> {
   const url = urlBelow(context.base, path);
   for (const [name, value] of query) url.searchParams.append(name, value);
-  const target = { method, path: url.href.slice(context.base.href.length) };
-  const shown = { method, path: url.pathname.slice(new URL(context.base.href).pathname.replace(/\/$/, "").length) };
-  const outgoing: Parameters<typeof openStream>[1] = {
-    ...target,
-    json,
-    requestClass: method === "GET" ? "read" : "write",
-  };
+  const target = url.href.slice(context.base.href.length);
+  // A query may hold what nobody should read in a message.
+  const shown = { method, path: target.split("?", 1)[0]! };
+  const outgoing = { method, path: target, json, requestClass: method === "GET" ? "read" : "write" } as const;
   const extra = { accept: "application/json, text/event-stream, */*", ...extraHeaders(headers) };
   const repeat: ApiRequest["repeat"] = method === "POST" ? "unless-done" : "always";
   const opened = await withRetries<OpenStream>(context, options, async () => {

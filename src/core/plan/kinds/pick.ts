@@ -21,7 +21,7 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     return { step: { kind: "pick", path, needs, fingerprint: asks, ...when, ...own, ...policy } };
   },
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
-  traits: ({ path, among, by, version, second }) => ({
+  traits: ({ among, by, version, second }) => ({
     noun: "choice",
     note: second !== undefined ? secondNote(second) : by === "first" ? "the first made" : "the best by score",
     subject: null,
