@@ -1,4 +1,4 @@
-import type { Catalog, Json, Pipeline, Showrunner } from "../../internal.ts";
+import type { Catalog, Json, Showrunner } from "../../internal.ts";
 import { type Choice, chooseModels, STANDING_IN, STARTER_ROLES } from "./choose-models.ts";
 
 /** The models of the first pipeline, each with its input. */
@@ -16,30 +16,11 @@ export const LOCAL_STARTER: Starter = {
   },
 };
 
-/** The cheapest models of a service that the first pipeline can be made with, as its own plan says; null when there are none. */
+/** The cheapest models of a service that take the inputs of the first pipeline; null if there is no such pair. */
 export async function chooseStarter(show: Showrunner, catalog: Catalog): Promise<Starter | null> {
-  const ranked = {
-    picture: [...(await chooseModels(show.client, catalog, STARTER_ROLES.picture))],
-    film: [...(await chooseModels(show.client, catalog, STARTER_ROLES.film))],
-  };
-  for (;;) {
-    const [picture, film] = [ranked.picture[0], ranked.film[0]];
-    if (picture === undefined || film === undefined) return null;
-    const { ok, problems } = await show.quote(await planned({ picture, film }), {});
-    if (ok) return { picture, film };
-    ranked[problems.some(({ step }) => step === "film") ? "film" : "picture"].shift();
-  }
-}
-
-async function planned({ picture, film }: Starter): Promise<Pipeline> {
-  const [{ pipeline }, { z }] = await Promise.all([import("../../internal.ts"), import("zod")]);
-  return pipeline("first-film", {
-    input: z.object({}),
-    build({ job }) {
-      const drawn = job("picture", picture.model, picture.input);
-      return { film: job("film", film.model, { ...film.input, start_image: drawn }) };
-    },
-  });
+  const [picture] = await chooseModels(show.client, catalog, STARTER_ROLES.picture);
+  const [film] = await chooseModels(show.client, catalog, STARTER_ROLES.film);
+  return picture === undefined || film === undefined ? null : { picture, film };
 }
 
 /** What `showrunner init` writes: a pipeline of two steps that runs as it is. */
