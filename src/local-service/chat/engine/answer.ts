@@ -2,7 +2,7 @@ import { invalid, problem } from "../../http/refusal.ts";
 import { randomFrom } from "../../render/random.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { ChatMessage, ChatRequest } from "../request.ts";
-import { jsonAnswer } from "./json-answer.ts";
+import { jsonAnswer, type SimulatedText } from "./json-answer.ts";
 import { describedShape, type SchemaNode, schemaInText, withoutJson } from "./json-text.ts";
 
 const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
@@ -26,9 +26,6 @@ function literal(requested: string): string | null {
   const short = requested.slice(0, MOST_READ);
   return LITERAL.exec(short)?.[1] ?? BARE_LITERAL.exec(short)?.[1] ?? null;
 }
-
-/** Text number `index` of an answer; nobody takes it for a model's. */
-export type SimulatedText = (index: number) => string;
 
 /** `variant` tells answers of other seeds apart. */
 function simulatedText(requested: string, choice: number, variant: string): SimulatedText {

@@ -4,7 +4,6 @@ import { generateSync, type JsonSchema } from "json-schema-faker";
 import { isRecord } from "../../json.ts";
 import type { Random } from "../../render/random.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
-import type { SimulatedText } from "./answer.ts";
 import type { SchemaNode } from "./json-text.ts";
 
 /** Keywords that identify the document or dialect; local references do not need them. */
@@ -41,6 +40,9 @@ export type JsonAnswer =
   | { readonly is: "value"; readonly value: unknown }
   /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
+
+/** Text number `index` of an answer; nobody takes it for a model's. */
+export type SimulatedText = (index: number) => string;
 
 interface Ports {
   /** The words of all messages. */
