@@ -5,7 +5,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EVENT_VERSION } from "../src/core/journal/events.ts";
-import { FIRST_VERSION, migrations } from "../src/core/journal/sqlite/schema.ts";
+import { migrations } from "../src/core/journal/sqlite/schema.ts";
 import { CLI_ERRORS, CURES } from "./error-cures.ts";
 import { root } from "./published.ts";
 import { ENVIRONMENT } from "./settings.ts";
@@ -222,9 +222,7 @@ Options of \`createClient\` are in [the client](client.md#options).
 }
 
 function schemaPage(): string {
-  const parts = migrations.map(
-    ({ sql }, at) => `## Version ${FIRST_VERSION + at}\n\n\`\`\`sql\n${undentedSql(sql)}\n\`\`\`\n`,
-  );
+  const parts = migrations.map(({ sql }, at) => `## Version ${at + 1}\n\n\`\`\`sql\n${undentedSql(sql)}\n\`\`\`\n`);
   return `# The journal's schema
 
 ${generated("src/core/journal/sqlite/schema.ts")}

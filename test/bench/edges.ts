@@ -121,6 +121,7 @@ async function plantRun(journal: JournalStore, count: number, outDir: string): P
   let at = Date.now() - 3_600_000;
   const planned = {
     type: "run.planned",
+    program: "1.0.0",
     ...{ plan, input: {}, baseUrl: "http://127.0.0.1:9/v3", keyId: "bench", nonce: "00" },
     ...{ budgetMicros: null, maxUnquotedMicros: null, limits: { total: 100, perModel: {}, perModality: {} } },
     ...{ quoteMicros: count * 40_000, outDir, source: null },

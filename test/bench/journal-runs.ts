@@ -15,7 +15,15 @@ export function planned(steps: number): Planned {
   if (!made.ok) throw new Error("the bench's own pipeline has problems");
   return {
     ...{ type: "run.planned", plan: made.plan, input: { steps }, baseUrl: "http://127.0.0.1/v3", keyId: "key_1" },
-    ...{ nonce: "n", budgetMicros: null, maxUnquotedMicros: null, quoteMicros: null, outDir: ".", source: null },
+    ...{
+      nonce: "n",
+      budgetMicros: null,
+      maxUnquotedMicros: null,
+      quoteMicros: null,
+      outDir: ".",
+      source: null,
+      program: "1.0.0",
+    },
     limits: { total: 8, perModel: {}, perModality: {} },
   };
 }
@@ -44,7 +52,7 @@ export class Driver {
 
   static async start(journal: JournalStore, runId: string, first: Planned): Promise<Driver> {
     await journal.createRun(runId, first, 1);
-    const holder = { host: "h", bootId: "b", pid: 1, processStart: "s", instance: "bench" };
+    const holder = { host: "h", bootId: "b", pid: 1, processStart: "s", instance: "bench", program: "1.0.0" };
     const outcome = await journal.takeLease(runId, holder, { at: 1, ttlMs: 1e9, isDead: () => false });
     if (!outcome.acquired) throw new Error("the lease of a new run is free");
     return new Driver(journal, outcome.lease);

@@ -59,7 +59,14 @@ async function takenAfter(store: JournalStore, id: string, { lastSeq }: Lease): 
   return after.find(({ event }) => event.type === "lease.acquired")?.at ?? Number.POSITIVE_INFINITY;
 }
 
-const watcher: LeaseHolder = { host: "test", bootId: "test", pid: 0, processStart: "0", instance: "watcher" };
+const watcher: LeaseHolder = {
+  host: "test",
+  bootId: "test",
+  pid: 0,
+  processStart: "0",
+  instance: "watcher",
+  program: "1.0.0",
+};
 
 /** When a process is killed: at an event of its journal, or at a request before or after the service had it. */
 type Moment =

@@ -41,6 +41,7 @@ const expecting = (ms: number) => (step: PlanStep) => ("model" in step && step.m
 function planned(steps: readonly PlanStep[]): RunEvent {
   return {
     type: "run.planned",
+    program: "1.0.0",
     plan: { version: 1, pipeline: "portrait", steps, returns: {} },
     input: {},
     baseUrl: "http://127.0.0.1:1/v3",

@@ -6,7 +6,6 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   findLocalService,
@@ -14,8 +13,7 @@ import {
   LocalServiceError,
   startLocalService,
 } from "../../src/local-service/index.ts";
-import { PICTURE } from "../../src/local-service/stub.ts";
-import { ask, finished, frames, get, made, start, submit, upload, uploaded } from "./support/service.ts";
+import { ask, finished, frames, get, made, start, submit } from "./support/service.ts";
 
 let folder = "";
 
@@ -155,20 +153,6 @@ test("what holds secrets is its owner's alone, also in a folder and a file that 
   const second = await startLocalService({ dataDir: folder, renderer: "stub" });
   expect(modes()).toEqual([0o600, 0o600]);
   await second.close();
-});
-
-test("a folder of the version before is brought up to date, with its uploads", async () => {
-  const first = await startLocalService({ dataDir: folder, renderer: "stub" });
-  const { url } = (await upload(first, PICTURE.bytes)).body;
-  await first.close();
-  const database = new DatabaseSync(join(folder, "service.db"));
-  database.exec("ALTER TABLE files DROP COLUMN fault; PRAGMA user_version = 1");
-  database.close();
-  const second = await start({ dataDir: folder, port: Number(new URL(url).port) });
-  const image = await made(second, "upscale-1", { image: { source: "url", url } });
-  const damaged = await uploaded(second, PICTURE.bytes.subarray(0, 60));
-  const failed = await made(second, "upscale-1", { image: damaged });
-  expect([image.status, failed.status]).toEqual(["COMPLETED", "FAILED"]);
 });
 
 test("secrets on disk are readable by their owner only", async () => {

@@ -4,7 +4,7 @@ import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 14;
+export const FOLD_VERSION = 1;
 
 /** Plans and terms of runs that are still as their first event says. */
 const asPlanned = new WeakSet<RunPlanned>();

@@ -23,8 +23,7 @@ export function leaseAcquired(
   { parked = false }: { readonly parked?: boolean } = {},
 ): RunEvent {
   const holder = `${host}:${pid}:${instance}`;
-  const how = { ...(program !== undefined && { program }), ...(parked && { parked: true as const }) };
-  return { type: "lease.acquired", epoch, holder, ...how };
+  return { type: "lease.acquired", epoch, holder, program, ...(parked && { parked: true as const }) };
 }
 
 /** The same as the journal has it, once a lease was taken. */

@@ -20,7 +20,7 @@ export interface LeaseHolder {
   /** Distinguishes two engines in one process. */
   readonly instance: string;
   /** Version of Showrunner. */
-  readonly program?: string;
+  readonly program: string;
 }
 
 export interface Lease {

@@ -174,10 +174,7 @@ export interface IdempotencyRow {
 }
 
 /** Incremented with every change that older code cannot read. */
-export const SCHEMA_VERSION = 2;
-
-/** Migrations to the next version, by the version that they start from. */
-export const UPGRADES: Readonly<Record<number, string>> = { 1: "ALTER TABLE files ADD COLUMN fault TEXT;" };
+export const SCHEMA_VERSION = 1;
 
 /** Instants are milliseconds since the Unix epoch, money whole micro-dollars, structured columns JSON text. */
 export const SCHEMA = `

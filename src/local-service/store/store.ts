@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalServiceError } from "../errors.ts";
 import { Statements, Writer } from "./database.ts";
-import { SCHEMA, SCHEMA_VERSION, UPGRADES } from "./rows.ts";
+import { SCHEMA, SCHEMA_VERSION } from "./rows.ts";
 import {
   countJobs,
   eventTable,
@@ -31,9 +31,7 @@ function prepare(database: DatabaseSync, file: string): void {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
   // One transaction, so that a first start needs one fsync.
-  database.exec(
-    `BEGIN IMMEDIATE; ${UPGRADES[version] ?? ""} ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`,
-  );
+  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
 /** Opens or creates `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */

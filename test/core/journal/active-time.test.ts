@@ -10,7 +10,7 @@ import { FakeRun } from "../run/support/fake-run.ts";
 import { job, planOf } from "../run/support/plans.ts";
 
 const planned = new FakeRun({ plan: planOf([job("a")]) }).events[0]!.event;
-const leased = (epoch: number): RunEvent => ({ type: "lease.acquired", epoch, holder: "h" });
+const leased = (epoch: number): RunEvent => ({ type: "lease.acquired", epoch, holder: "h", program: "1.0.0" });
 
 /** A run of these events at these seconds. */
 function told(...events: readonly (readonly [seconds: number, event: RunEvent])[]): readonly StoredEvent[] {

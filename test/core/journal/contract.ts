@@ -176,7 +176,7 @@ export function journalContract(name: string, open: Open): void {
         expect(await take("r1", "a", 100, 50)).toEqual({ runId: "r1", epoch: 1, expiresAt: 150 });
         expect((await journal.read("r1"))[1]).toEqual({
           ...{ runId: "r1", seq: 2, at: 100, version: EVENT_VERSION },
-          event: { type: "lease.acquired", epoch: 1, holder: "h:1:a" },
+          event: { type: "lease.acquired", epoch: 1, holder: "h:1:a", program: "1.0.0" },
         });
       });
 

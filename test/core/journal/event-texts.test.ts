@@ -11,9 +11,9 @@ const at = { step: "face", attempt: 1 };
 
 /** What each event says: with how much money, of whom, and why. */
 const told: readonly (readonly [event: object, line: string | null, incident?: string])[] = [
-  [{ type: "lease.acquired", epoch: 1, holder: "h:1" }, "driven by h:1 (epoch 1)"],
+  [{ type: "lease.acquired", epoch: 1, holder: "h:1", program: "1.0.0" }, "driven by h:1 (epoch 1)"],
   [
-    { type: "lease.acquired", epoch: 2, holder: "h:2" },
+    { type: "lease.acquired", epoch: 2, holder: "h:2", program: "1.0.0" },
     "driven by h:2 (epoch 2)",
     "driven by another process | Another process, or a later one, continued from the end of the journal.",
   ],
@@ -183,7 +183,6 @@ const told: readonly (readonly [event: object, line: string | null, incident?: s
     "will cost more than quoted: $0.09 reserved",
     "hold raised to the real cost | Its model charges above its quotes: $0.09 are reserved.",
   ],
-  [{ type: "price.learned", model: "image-1", runId: "r0" }, "image-1 charged more than its quotes in run r0"],
   [{ type: "job.settled", ...at, costMicros: 40_000 }, "cost $0.04"],
   [
     { type: "job.settled", ...at, costMicros: 90_000 },

@@ -206,7 +206,7 @@ describe("a run", () => {
     expect(run.state).toMatchObject({ budgetMicros: 8, maxUnquotedMicros: 9 });
     run.take({ type: "run.account.moved", baseUrl: "https://b", keyId: "k2", jobId: null });
     expect(run.state.planned).toMatchObject({ baseUrl: "https://b", keyId: "k2", nonce: "n0" });
-    expect(run.take({ type: "lease.acquired", epoch: 4, holder: "h" }).state.epoch).toBe(4);
+    expect(run.take({ type: "lease.acquired", epoch: 4, holder: "h", program: "1.0.0" }).state.epoch).toBe(4);
   });
 
   test("ends with its message, and begins again without it", () => {

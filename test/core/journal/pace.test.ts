@@ -73,7 +73,7 @@ describe("A journal that another connection keeps locked", () => {
     const journal = await openSqliteJournal(newPath());
     await journal.createRun("r1", planned(), 1);
     const isDead = () => true;
-    const who = { host: "h", bootId: "b", pid: 1, processStart: "s", instance: "a" };
+    const who = { host: "h", bootId: "b", pid: 1, processStart: "s", instance: "a", program: "1.0.0" };
     await Promise.all(Array.from({ length: 4_100 }, () => journal.takeLease("r1", who, { at: 1, ttlMs: 1, isDead })));
     const seqs = async (options?: { afterSeq?: number; limit?: number }) =>
       (await journal.read("r1", options)).map((event) => event.seq);

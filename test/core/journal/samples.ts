@@ -7,6 +7,7 @@ export const account = `key_1@${baseUrl}`;
 export function planned(keyId = "key_1"): RunEvent & { readonly type: "run.planned" } {
   return {
     type: "run.planned",
+    program: "1.0.0",
     plan: { version: 1, pipeline: "sample", steps: [], returns: {} },
     input: { script: "Grüße, 世界" },
     baseUrl,
@@ -22,7 +23,7 @@ export function planned(keyId = "key_1"): RunEvent & { readonly type: "run.plann
 }
 
 export function holder(instance: string): LeaseHolder {
-  return { host: "h", bootId: "b", pid: 1, processStart: "s", instance };
+  return { host: "h", bootId: "b", pid: 1, processStart: "s", instance, program: "1.0.0" };
 }
 
 export function started(step: string): RunEvent {

@@ -25,6 +25,7 @@ function chain(keep = true): RunState {
     "r",
     {
       type: "run.planned",
+      program: "1.0.0",
       ...{ plan, input: null, baseUrl: "https://x.test", keyId: "k", nonce: "n", outDir: "/x", source: null },
       ...{ budgetMicros: null, maxUnquotedMicros: null, quoteMicros: null },
       limits: { total: 1, perModel: {}, perModality: {} },

@@ -110,7 +110,7 @@ test("answers 429 are counted", async () => {
 
 test("a lease that another process took is counted once, however it is noticed", async () => {
   const { measured, inner } = await ran();
-  const holder = { host: "h", bootId: "b", pid: 1, processStart: "1", instance: "one" };
+  const holder = { host: "h", bootId: "b", pid: 1, processStart: "1", instance: "one", program: "1.0.0" };
   const frozen = await measured.journal.takeLease("x", holder, { at: 0, ttlMs: 1, isDead: () => false });
   const heir = await inner.takeLease(
     "x",

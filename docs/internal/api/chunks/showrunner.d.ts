@@ -222,7 +222,7 @@ interface RunPlanned {
     readonly exportName: string;
   } | null;
   readonly basis?: string;
-  readonly program?: string;
+  readonly program: string;
 }
 interface RunReplanned {
   readonly type: "run.replanned";
@@ -252,11 +252,6 @@ interface ExpandPlanned {
   readonly steps: readonly PlanStep[];
   readonly returns: readonly Reference[];
   readonly groups: Plan["groups"];
-}
-interface PriceLearned {
-  readonly type: "price.learned";
-  readonly model: string;
-  readonly runId: string;
 }
 interface OutputState extends OutputFacts {
   phase: OutputPhase;
@@ -448,7 +443,7 @@ type JobEvent = ({
 } & OfAttempt) | ({
   readonly type: "job.hold.raised";
   readonly holdMicros: number;
-} & OfAttempt) | PriceLearned | ({
+} & OfAttempt) | ({
   readonly type: "job.settled";
   readonly costMicros: number; 
   readonly isUnconfirmed?: true;
@@ -513,7 +508,7 @@ type RunLevelEvent = {
   readonly type: "lease.acquired";
   readonly epoch: number; 
   readonly holder: string; 
-  readonly program?: string; 
+  readonly program: string; 
   readonly parked?: true;
 } | {
   readonly type: "run.started";
@@ -1029,7 +1024,7 @@ interface LeaseHolder {
   readonly pid: number;
   readonly processStart: string;
   readonly instance: string;
-  readonly program?: string;
+  readonly program: string;
 }
 interface Lease {
   readonly runId: string;

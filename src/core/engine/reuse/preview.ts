@@ -1,6 +1,7 @@
 import type { RunEvent, RunPlanned } from "../../journal/events.ts";
 import { apply, newRun } from "../../journal/fold.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
+import { ownVersion } from "../../kit/own-version.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { runKind } from "../../run/kinds/index.ts";
 import { gateOf, readiness } from "../../run/readiness.ts";
@@ -108,6 +109,7 @@ function simulatedRun(plan: Plan): RunPlanned {
     nonce: "",
     outDir: "",
     source: null,
+    program: ownVersion(),
     budgetMicros: null,
     maxUnquotedMicros: null,
     quoteMicros: null,

@@ -220,7 +220,7 @@ export interface RunPlanned {
   /** A hash of all that the plan was made from; absent once the plan is another. */
   readonly basis?: string;
   /** Version of Showrunner that planned it. */
-  readonly program?: string;
+  readonly program: string;
 }
 
 /** The code changed and the changes were accepted. Steps that run again follow as `step.reset`. */
@@ -253,11 +253,4 @@ export interface ExpandPlanned {
   readonly steps: readonly PlanStep[];
   readonly returns: readonly Reference[];
   readonly groups: Plan["groups"];
-}
-
-/** An earlier run was charged above its quotes. Of journals up to version 5: what was raised for it are events of their own. */
-export interface PriceLearned {
-  readonly type: "price.learned";
-  readonly model: string;
-  readonly runId: string;
 }

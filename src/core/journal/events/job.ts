@@ -2,7 +2,7 @@ import type { CleanText } from "../../kit/clean-text.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { noteJobCharge } from "../overcharge.ts";
 import { type OutputState, UNREAD_MS } from "../state.ts";
-import type { JournalError, OfAttempt, OutputFacts, PriceLearned, StoredCopy } from "./facts.ts";
+import type { JournalError, OfAttempt, OutputFacts, StoredCopy } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { counted, detail, type EventTable, ignoredBy, line } from "./spec.ts";
 
@@ -44,7 +44,6 @@ export type JobEvent =
     } & OfAttempt)
   /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
   | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
-  | PriceLearned
   | ({
       readonly type: "job.settled";
       readonly costMicros: number;
@@ -142,12 +141,6 @@ export const jobEvents: EventTable<JobEvent> = {
       why: `Its model charges above its quotes: $${formatUsd(holdMicros)} are reserved.`,
     }),
     ...ignoredBy("media", "timeline", "notice"),
-  },
-  "price.learned": {
-    apply: () => {},
-    changes: "run",
-    line: ({ model, runId }) => line(`${model} charged more than its quotes in run ${runId}`),
-    ...ignoredBy("ledger", "media", "timeline", "incident", "notice"),
   },
   "job.settled": {
     apply: (fold, event) => {

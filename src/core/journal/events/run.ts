@@ -39,7 +39,7 @@ export type RunLevelEvent =
       /** For people. */
       readonly holder: string;
       /** Version of Showrunner that writes from here on. */
-      readonly program?: string;
+      readonly program: string;
       /** Set where the run was parked between two slices and is looked at when that was due: it was driven meanwhile. */
       readonly parked?: true;
     }

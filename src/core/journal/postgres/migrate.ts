@@ -3,10 +3,10 @@ import type { Row } from "../columns.ts";
 import { JournalNewerVersionError, JournalNotDatabaseError } from "../errors.ts";
 import type { Database, Values } from "./database.ts";
 import { functionsOf } from "./functions.ts";
-import { FIRST_VERSION, type Migration, migrations } from "./schema.ts";
+import { type Migration, migrations } from "./schema.ts";
 
 /** The version that this Showrunner reads and writes. */
-export const newestVersion = FIRST_VERSION + migrations.length - 1;
+export const newestVersion = migrations.length;
 
 type Query = (sql: string, values?: Values) => Promise<Row[]>;
 
@@ -16,7 +16,7 @@ type Query = (sql: string, values?: Values) => Promise<Row[]>;
  * schema is another program's, or newer.
  */
 export async function prepareSchema(db: Database, steps: readonly Migration[] = migrations): Promise<void> {
-  const newest = FIRST_VERSION + steps.length - 1;
+  const newest = steps.length;
   if ((await foundVersion(db, (sql, values) => db.query(sql, values), newest)) === newest) return;
   await db.transaction(async (query) => {
     await query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`showrunner journal ${db.settings.schema}`]);
@@ -24,8 +24,8 @@ export async function prepareSchema(db: Database, steps: readonly Migration[] = 
     if (from === newest) return;
     if (from === 0) await createSchema(db, query);
     for (const [index, { sql }] of steps.entries()) {
-      const version = FIRST_VERSION + index;
-      if (version <= from) continue;
+      if (index < from) continue;
+      const version = index + 1;
       await query(sql);
       await query("INSERT INTO {s}.journal_versions (version, program) VALUES ($1, $2)", [version, ownVersion()]);
     }

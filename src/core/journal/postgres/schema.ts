@@ -1,10 +1,7 @@
-/** Lifts a journal by one version; `{s}` stands for its schema. The functions are not among it: see `functions.ts`. */
+/** Lifts a journal by one version, from none at all to version 1 first; `{s}` stands for its schema. The functions are not among it: see `functions.ts`. */
 export interface Migration {
   readonly sql: string;
 }
-
-/** The oldest version that can be read. */
-export const FIRST_VERSION = 1;
 
 /**
  * The tables of the SQLite journal, and three differences: a run's row names its last write, so that a writer whose answer

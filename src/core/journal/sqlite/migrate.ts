@@ -5,7 +5,7 @@ import { ownVersion } from "../../kit/own-version.ts";
 import { JournalCorruptError, JournalIoError } from "../errors.ts";
 import { loadSqlite } from "./load.ts";
 import { packText, unpackText } from "./packed-text.ts";
-import { FIRST_VERSION, type Migration, migrations, type StoredBody } from "./schema.ts";
+import { type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
 /**
@@ -28,7 +28,7 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
     if (from === newest) return db.exec("ROLLBACK");
     if (from > 0) copyJournal(path, from);
     for (const [index, step] of steps.entries()) {
-      if (FIRST_VERSION + index > from) applyStep(db, path, step, FIRST_VERSION + index);
+      if (index >= from) applyStep(db, path, step, index + 1);
     }
     db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
     db.exec("COMMIT");

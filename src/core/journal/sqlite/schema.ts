@@ -1,4 +1,4 @@
-/** Lifts a journal by one version. The first entry lays out a new file, which then has {@link FIRST_VERSION}. */
+/** Lifts a journal by one version. The first entry lays out a new file, which then has version 1. */
 export interface Migration {
   readonly sql: string;
   /** An event of the version before in the shape of this one. Absent: events stay as they are. */
@@ -7,9 +7,6 @@ export interface Migration {
 
 /** An event's JSON of any version. */
 export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
-
-/** The oldest journal version that can be read. */
-export const FIRST_VERSION = 1;
 
 /**
  * Rows of one run share a small integer key, so that removing a run is one range delete per table. What is large or

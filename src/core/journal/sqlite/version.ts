@@ -3,7 +3,7 @@ import { ownVersion } from "../../kit/own-version.ts";
 import { JournalNewerVersionError } from "../errors.ts";
 import { notAJournal } from "./failure.ts";
 import { loadSqlite } from "./load.ts";
-import { FIRST_VERSION, type Migration, migrations } from "./schema.ts";
+import { type Migration, migrations } from "./schema.ts";
 
 /** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
 export const applicationId = 0x53687732;
@@ -17,7 +17,7 @@ export interface FileVersion {
 }
 
 export function newestVersion(steps: readonly Migration[] = migrations): number {
-  return FIRST_VERSION + steps.length - 1;
+  return steps.length;
 }
 
 /**
@@ -46,7 +46,7 @@ const layouts = new Map<Migration, readonly string[]>();
 
 /** The layout of a new journal of that version. */
 function layoutAt(version: number, steps: readonly Migration[]): readonly string[] {
-  const upTo = steps.slice(0, version - FIRST_VERSION + 1);
+  const upTo = steps.slice(0, version);
   const last = upTo.at(-1)!;
   const known = layouts.get(last);
   if (known !== undefined) return known;
@@ -67,7 +67,7 @@ function differenceOf(found: readonly string[], expected: readonly string[]): st
 
 /** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */
 export function checkVersion(path: string, { id, version, program }: FileVersion, newest = newestVersion()): void {
-  if (id !== applicationId || version < FIRST_VERSION) throw notAJournal(path, "is a database of another program");
+  if (id !== applicationId || version < 1) throw notAJournal(path, "is a database of another program");
   if (version > newest) throw newerVersion(path, version, newest, program());
 }
 

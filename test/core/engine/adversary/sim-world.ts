@@ -130,6 +130,7 @@ export class SimWorld {
     const { plan, concurrency, budgetMicros } = this.options;
     const first = {
       type: "run.planned",
+      program: "1.0.0",
       plan: plan.plan,
       input: {},
       baseUrl: BASE_URL,

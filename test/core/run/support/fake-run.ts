@@ -64,6 +64,7 @@ export class FakeRun {
     this.world = world;
     const planned: RunPlanned = {
       type: "run.planned",
+      program: "1.0.0",
       plan: world.plan,
       input: {},
       baseUrl: "paper",

@@ -49,6 +49,7 @@ export async function plantRun(journal: JournalStore, run: PlantedRun, from = Da
     id,
     {
       type: "run.planned",
+      program: "1.0.0",
       plan,
       input: {},
       baseUrl: "https://paper.test/v3",

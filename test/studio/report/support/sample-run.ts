@@ -53,6 +53,7 @@ export class SampleRun {
     const plan = { version: 1, pipeline: options.pipeline ?? "sample-film", steps, returns: {} } as unknown as Plan;
     this.add({
       type: "run.planned",
+      program: "1.0.0",
       plan,
       input: { title: "Harbour" },
       baseUrl: "https://api.test/v3",
@@ -80,7 +81,7 @@ export class SampleRun {
   }
 
   start(): this {
-    return this.add({ type: "lease.acquired", epoch: 1, holder: "h" }, { type: "run.started" });
+    return this.add({ type: "lease.acquired", epoch: 1, holder: "h", program: "1.0.0" }, { type: "run.started" });
   }
 
   intend(step: string, attempt = 1, input: Json = {}): this {
