@@ -2,10 +2,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { probe } from "../../../src/local-service/render/index.ts";
 import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
+import { mediaSamples } from "../support/media-samples.ts";
 import { openBench } from "./bench.ts";
 import { buzz } from "./tone.ts";
 
 const { render, path } = await openBench(1);
+const samples = await mediaSamples();
 
 beforeAll(async () => {
   const picture = { prompt: "hills", aspect_ratio: "16:9", resolution: "360p" };
@@ -43,6 +45,14 @@ describe("probing", () => {
     const bytes = await readFile(path(name));
     await writeFile(path(`cut-${name}`), bytes.subarray(0, Math.floor(bytes.length * 0.66)));
     expect(await probe(path(`cut-${name}`))).toMatchObject({ ok: false, reason: expect.stringMatching(/decoded/) });
+  });
+
+  test.each(["gif", "vorbis"] as const)("a %s that is cut short is not ok", async (name) => {
+    const { bytes } = samples[name];
+    for (const part of name === "gif" ? [0.5, 0.66] : [0.66, 0.9, 0.99]) {
+      await writeFile(path(`cut-${name}`), bytes.subarray(0, Math.floor(bytes.length * part)));
+      expect(await probe(path(`cut-${name}`)), `${part}`).toMatchObject({ ok: false });
+    }
   });
 
   test("a flipped bit in a PNG is found", async () => {
