@@ -4,8 +4,9 @@
  * would be found by nobody.
  */
 import pg from "pg";
-import { type Case, pooled } from "./engine.ts";
+import type { Case } from "./engine.ts";
 import { lastValue, layeredGraph, stepValue } from "./graph.ts";
+import { pooled } from "./harness.ts";
 
 interface BareJournal {
   /** Settles once the events are durable. */

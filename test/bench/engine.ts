@@ -7,7 +7,7 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import { openShowrunner } from "../../src/core/engine/showrunner/open-showrunner.ts";
 import type { JournalStore } from "../../src/core/journal/store.ts";
 import { executed, lastValue, layeredGraph, layeredPipeline } from "./graph.ts";
-import { cpuMs, inFolder, interleaved, type Report, roundsOf } from "./harness.ts";
+import { cpuMs, inFolder, interleaved, pooled, type Report, roundsOf } from "./harness.ts";
 import { type Bar, ratios } from "./stats.ts";
 
 export interface Case {
@@ -35,15 +35,6 @@ const bars: Readonly<Record<string, { readonly perStep?: Bar; readonly sameCommi
   "1 run × 1,000, cap 100": { perStep: { least: 2 } },
   "1 run × 200, cap 1": { sameCommits: { least: 0.7 } },
 };
-
-/** `work` for each of `count` numbers, `limit` at once. */
-export async function pooled(count: number, limit: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < count) await work(next++);
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, count) }, worker));
-}
 
 /**
  * Milliseconds that Showrunner takes, from a new journal on, or in one that is open, where `round` tells the runs apart.

@@ -1,62 +1,85 @@
 /**
- * A minute's look at whether something got slower: key ratios to the bare loop of the same run, so that they hold on any
- * machine, beside those of `test/bench/baseline.json`. Warns and never fails: a busy machine is no reason to turn a change down.
- * `--update` stores what was measured.
+ * Whether this tree is slower than a fixed one. The same work is done with the built packages of both, in turns, each in a process
+ * of its own, so that both meet the same moods of the machine. Prints medians and their ratio, above 1 where this tree is faster;
+ * warns and never fails, as a busy machine is no reason to turn a change down.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { bareMs, cases, countCommits, showrunnerMs } from "./engine.ts";
-import { cpuMs, interleaved } from "./harness.ts";
-import { formatNumber, losses, median, ratios } from "./stats.ts";
+import type { Took } from "./guard-process.ts";
+import { formatNumber, median } from "./stats.ts";
 
-const file = join(import.meta.dirname, "baseline.json");
-const LIMIT_MS = 50_000;
+/** Of 23 November 2026; its package has the names that `guard-process.ts` uses. */
+const FIXED = "cff6942";
+const root = join(import.meta.dirname, "../..");
+const old = join(root, "out/bench", FIXED);
+const ROUNDS = 5;
+/** A loss of less is the machine's. */
+const LOSS = 0.95;
 
-/**
- * All the higher the better. Speed depends on the disk as well, as Showrunner syncs less often than the bare loop; processor
- * time and commits do not.
- */
-async function measureRatios(limitMs: number): Promise<Record<string, number>> {
-  const counted = countCommits();
-  const deadline = performance.now() + limitMs;
-  const found: Record<string, number> = {};
-  for (const each of cases) {
-    if (performance.now() > deadline) break;
-    const rows = each.runs * each.steps;
-    const cpu = { bare: [] as number[], ours: [] as number[] };
-    const stepsACommit: number[] = [];
-    const timed = async (of: keyof typeof cpu, work: () => Promise<number>) => {
-      const [cpuBefore, commits] = [cpuMs(), counted()];
-      const ms = await work();
-      cpu[of].push(cpuMs() - cpuBefore);
-      if (of === "ours") stepsACommit.push(rows / (counted() - commits));
-      return ms;
-    };
-    const { bare, ours } = await interleaved(3, {
-      bare: () => timed("bare", () => bareMs(rows, rows)),
-      ours: () => timed("ours", () => showrunnerMs(each)),
-    });
-    found[`${each.name}: speed ÷ bare`] = median(ratios(bare, ours));
-    // The first round warms up.
-    found[`${each.name}: bare processor time ÷ Showrunner's`] = median(ratios(cpu.bare, cpu.ours).slice(1));
-    found[`${each.name}: steps a commit`] = median(stepsACommit.slice(1));
+const works = [
+  { name: "200 steps, one at a time", runs: 1, steps: 200, cap: 1, warm: 20 },
+  { name: "1,000 steps, 16 at a time", runs: 1, steps: 1_000, cap: 16, warm: 6 },
+  { name: "1,000 steps, 100 at a time", runs: 1, steps: 1_000, cap: 100, warm: 6 },
+  { name: "100 runs of 20 steps", runs: 100, steps: 20, cap: 100, warm: 6 },
+  { name: "planning 1,000 steps", runs: 1, steps: 1_000, cap: 1, warm: 20, isPlan: true },
+];
+
+const run = (cwd: string, ...args: readonly string[]) =>
+  execFileSync(process.execPath, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+
+/** The fixed tree with its packages, built once, beside other files that are not kept. */
+function prepare(): void {
+  if (!existsSync(join(old, "dist/index.js"))) {
+    rmSync(old, { recursive: true, force: true });
+    mkdirSync(old, { recursive: true });
+    const options = { cwd: root, stdio: "inherit" } as const;
+    execFileSync("sh", ["-c", `git archive ${FIXED} | tar -x -C "${old}"`], options);
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { ...options, cwd: old });
+    run(old, "scripts/build.ts");
   }
-  return found;
+  run(root, "scripts/build.ts");
 }
 
-const isUpdate = process.argv.includes("--update");
-const now = await measureRatios(isUpdate ? Number.POSITIVE_INFINITY : LIMIT_MS);
-if (isUpdate) writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`);
-const baseline = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, number>>;
-console.log("Beside a bare loop with one commit a step (test/bench/baseline.json in brackets):");
-for (const [name, ratio] of Object.entries(now)) {
-  console.log(`  ${name}: ${formatNumber(ratio)} (${formatNumber(baseline[name] ?? Number.NaN)})`);
+function take(tree: string, { name: _, warm, ...work }: (typeof works)[number]): readonly Took[] {
+  const process = join(import.meta.dirname, "guard-process.ts");
+  return JSON.parse(run(tree, process, tree, JSON.stringify(work), String(1 + warm))) as readonly Took[];
 }
-// A case that there was no time for is no loss.
-const measured = Object.fromEntries(Object.entries(baseline).filter(([name]) => now[name] !== undefined));
-for (const { name, was, is, share } of losses(measured, now)) {
-  console.log(
-    `WARNING: ${name} fell by ${Math.round(share * 100)} %: ${formatNumber(is)} instead of ${formatNumber(was)}. ` +
-      `Run it again on an idle machine; if it stays, find the change, or store the new value: node bench/guard.ts --update`,
-  );
+
+function startMs(tree: string, ...args: readonly string[]): number {
+  const at = performance.now();
+  run(tree, "bin/showrunner.js", ...args);
+  return performance.now() - at;
+}
+
+function compare(name: string, then: readonly number[], now: readonly number[]): void {
+  const [was, is] = [median(then), median(now)];
+  const warning = was / is < LOSS ? "   SLOWER" : "";
+  console.log(`${name}: ${formatNumber(was)} ms, now ${formatNumber(is)} ms: ${(was / is).toFixed(2)} ×${warning}`);
+}
+
+prepare();
+console.log(`This tree beside ${FIXED}, medians of ${ROUNDS} rounds in turns:`);
+for (const work of works) {
+  const samples = { before: [] as (readonly Took[])[], now: [] as (readonly Took[])[] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    samples.before.push(take(old, work));
+    samples.now.push(take(root, work));
+  }
+  const of = (all: readonly (readonly Took[])[], pick: (took: readonly Took[]) => number) => all.map(pick);
+  const picks = {
+    "in a new process": ([first]: readonly Took[]) => first!.ms,
+    warm: (took: readonly Took[]) => median(took.slice(took.length >> 1).map(({ ms }) => ms)),
+    "warm, processor time": (took: readonly Took[]) => median(took.slice(took.length >> 1).map(({ cpuMs }) => cpuMs)),
+  };
+  for (const [how, pick] of Object.entries(picks))
+    compare(`${work.name}, ${how}`, of(samples.before, pick), of(samples.now, pick));
+}
+for (const args of [["--version"], ["runs"]]) {
+  const [then, now]: [number[], number[]] = [[], []];
+  for (let round = 0; round < 2 * ROUNDS; round += 1) {
+    then.push(startMs(old, ...args));
+    now.push(startMs(root, ...args));
+  }
+  compare(`showrunner ${args.join(" ")}`, then, now);
 }

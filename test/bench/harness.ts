@@ -65,6 +65,15 @@ export async function interleaved<N extends string>(
   return samples;
 }
 
+/** `work` for each of `count` numbers, `limit` at once. */
+export async function pooled(count: number, limit: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, count) }, worker));
+}
+
 /** A folder of its own for `work`, on the disk of the system's temporary files. */
 export async function inFolder<T>(work: (folder: string) => Promise<T> | T): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "showrunner-bench-"));

@@ -3,9 +3,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, globSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { openShowrunner } from "../../src/index.ts";
-import { pooled } from "./engine.ts";
 import { layeredPipeline } from "./graph.ts";
-import { inFolder, interleaved, type Report } from "./harness.ts";
+import { inFolder, interleaved, pooled, type Report } from "./harness.ts";
 import { startServer } from "./local-service-process.ts";
 
 const root = join(import.meta.dirname, "../..");

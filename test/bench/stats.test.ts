@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatBar, formatNumber, growthExponent, losses, median, meets, ratios } from "./stats.ts";
+import { formatBar, formatNumber, growthExponent, median, meets, ratios } from "./stats.ts";
 
 describe("median", () => {
   test("is the middle one, whatever the order", () => {
@@ -59,18 +59,6 @@ describe("bars", () => {
 
 test("ratios are taken round by round", () => {
   expect(ratios([10, 30], [5, 10])).toEqual([2, 3]);
-});
-
-describe("losses against a baseline", () => {
-  test("are what fell by more than a fifth", () => {
-    expect(losses({ a: 1, b: 1, c: 1 }, { a: 0.79, b: 0.81, c: 5 })).toEqual([
-      { name: "a", was: 1, is: 0.79, share: expect.closeTo(0.21) },
-    ]);
-  });
-
-  test("are whole where the figure vanished, and none where it is new", () => {
-    expect(losses({ gone: 2 }, { fresh: 0.1 })).toEqual([{ name: "gone", was: 2, is: 0, share: 1 }]);
-  });
 });
 
 test("numbers have three digits that count", () => {

@@ -53,27 +53,6 @@ export function ratios(above: readonly number[], below: readonly number[]): numb
   return above.map((value, round) => value / below[round]!);
 }
 
-export interface Loss {
-  readonly name: string;
-  readonly was: number;
-  readonly is: number;
-  /** Share lost, 0 to 1. */
-  readonly share: number;
-}
-
-/** Ratios, the higher the better, that fell by more than `tolerated` of what they were; one that vanished is lost wholly. */
-export function losses(
-  baseline: Readonly<Record<string, number>>,
-  now: Readonly<Record<string, number>>,
-  tolerated = 0.2,
-): Loss[] {
-  return Object.entries(baseline).flatMap(([name, was]) => {
-    const is = now[name] ?? 0;
-    const share = 1 - is / was;
-    return share > tolerated ? [{ name, was, is, share }] : [];
-  });
-}
-
 /** Three digits that count; thousands with commas. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";

@@ -7,7 +7,7 @@ import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { openJournal } from "../../../src/core/journal/open.ts";
-import { bareMs, type Case, cases, pooled, showrunnerMs } from "../engine.ts";
+import { bareMs, type Case, cases, showrunnerMs } from "../engine.ts";
 import { executed, lastValue, layeredGraph } from "../graph.ts";
 import { inFolder, interleaved, print, Report, roundsOf, writeResults } from "../harness.ts";
 import { type Bar, median, ratios } from "../stats.ts";

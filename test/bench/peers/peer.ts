@@ -1,5 +1,6 @@
-import { type Case, pooled } from "../engine.ts";
+import type { Case } from "../engine.ts";
 import { executed, layeredGraph, stepValue } from "../graph.ts";
+import { pooled } from "../harness.ts";
 
 /** An engine, opened on a folder of its own, with its server where it needs one. */
 export interface Peer {
