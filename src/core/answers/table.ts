@@ -32,8 +32,8 @@ const free = column({
   "retried, misdirected": notTheService,
 });
 
-/** Where even the service's own word on the request fails no step. */
-function sparing(word: VerdictName): Column {
+/** A column in which even the service's refusal of the request fails no step. */
+function neverFailsStep(word: VerdictName): Column {
   return { ...free, "400": word, "400 media": word, "402": word, "404": word, "410": word, "422": word, "4xx": word };
 }
 
@@ -100,7 +100,7 @@ const chat = column({
  * Redirects were followed: one that is left leads nowhere.
  */
 const download: Column = {
-  ...sparing("no copy"),
+  ...neverFailsStep("no copy"),
   "3xx": "no copy",
   "no envelope 4xx": "no copy",
   "no envelope 511": "retried",
@@ -113,10 +113,10 @@ export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBe
   upload: { "first send": firstUpload, "re-send": { ...resubmit, "400 media": "unresolved", "409": "open" } },
   estimate: { "first send": { ...free, "400 media": "media renewed" } },
   catalog: { "first send": free },
-  balance: { "first send": sparing("retried") },
-  follow: { "first send": sparing("not found") },
-  settle: { "first send": sparing("bill open") },
-  reuse: { "first send": sparing("not reused") },
+  balance: { "first send": neverFailsStep("retried") },
+  follow: { "first send": neverFailsStep("not found") },
+  settle: { "first send": neverFailsStep("bill open") },
+  reuse: { "first send": neverFailsStep("not reused") },
   download: { "first send": download },
 };
 

@@ -29,7 +29,7 @@ export interface SpendingCap extends SpendingScope {
 
 /** What a commit that makes holds must leave, over every run and process on the store that uses the same account. */
 export interface SpendingGuard {
-  /** Each holds by itself. A cap for a tag that the run does not carry is not for its holds. */
+  /** Caps are checked independently; a cap on a tag that the run lacks is ignored. */
   readonly caps: readonly SpendingCap[];
   /**
    * What the wallet must keep once everything is charged that it did not show yet; null: no floor. `mark` is

@@ -86,7 +86,7 @@ export interface LedgerMoment {
 }
 
 /** What becomes of a mark of an entry: as it was, null, the present one, or the present one where there was none. */
-export type MarkAfter = "kept" | "cleared" | "marked" | "marked once";
+export type MarkAfter = "kept" | "cleared" | "marked" | "markedIfUnset";
 
 /** What changes of one entry come to, whatever it was; an amount that is null stays. */
 export interface EntryChange {
@@ -109,7 +109,7 @@ export function entryChange(change: LedgerChange): EntryChange {
     case "charged":
       return { held: null, settled: null, slot: "kept", charged: "marked" };
     case "settle":
-      return { held: 0, settled: change.costMicros, slot: "marked once", charged: "marked once" };
+      return { held: 0, settled: change.costMicros, slot: "markedIfUnset", charged: "markedIfUnset" };
     case "release":
       return { held: 0, settled: null, slot: "kept", charged: "kept" };
     default:
@@ -117,20 +117,20 @@ export function entryChange(change: LedgerChange): EntryChange {
   }
 }
 
-/** One change after the other, as one. */
-export function bothChanges(first: EntryChange, then: EntryChange): EntryChange {
+/** Merges two consecutive changes into one. */
+export function mergeChanges(first: EntryChange, then: EntryChange): EntryChange {
   return {
     held: then.held ?? first.held,
     settled: then.settled ?? first.settled,
-    slot: bothMarks(first.slot, then.slot),
-    charged: bothMarks(first.charged, then.charged),
+    slot: mergeMarks(first.slot, then.slot),
+    charged: mergeMarks(first.charged, then.charged),
   };
 }
 
-function bothMarks(first: MarkAfter, then: MarkAfter): MarkAfter {
+function mergeMarks(first: MarkAfter, then: MarkAfter): MarkAfter {
   if (then === "kept") return first;
-  if (then !== "marked once" || first === "kept") return then;
-  return first === "marked once" ? "marked once" : "marked";
+  if (then !== "markedIfUnset" || first === "kept") return then;
+  return first === "markedIfUnset" ? "markedIfUnset" : "marked";
 }
 
 /** The entry after a change. */

@@ -11,10 +11,7 @@ export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null):
 
 const NONE: readonly string[] = [];
 
-/**
- * Whether no root comes of a step without media that a model may refuse, of which it makes none: those are made, and
- * looked at, first.
- */
+/** True while a model might refuse an input that does not exist yet: that input is made and checked first. */
 export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
   const found = new Set([node]);
   for (const { path, readers } of found) {

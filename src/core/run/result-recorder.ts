@@ -16,7 +16,7 @@ import { currentIdentity, isCacheable } from "./request-identity.ts";
 export function tookOf(state: RunState, plan: PlanStep, since: number): number | null {
   const step = state.steps[plan.path]!;
   const isOwn = step.status === "succeeded" && step.reusedFrom === null && traitsOf(plan).modality !== null;
-  const span = isOwn ? runKind(plan.kind).worked(step) : null;
+  const span = isOwn ? runKind(plan.kind).workedSpan(step) : null;
   if (span === null || (span.from < since && span.to >= since)) return null;
   const ms = Math.max(1, Math.round(span.to - span.from));
   return ms > activeMs(state) ? null : ms;

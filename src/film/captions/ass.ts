@@ -81,7 +81,7 @@ export function assScript({ width, height }: Pixels, styles: readonly string[], 
   ].join("\n");
 }
 
-/** Cues as events; with a colour for the word that is said, one for each word. */
+/** One event per cue; with a highlight colour, one per word. */
 export function cueEvents(cues: readonly Cue[], { highlight }: LetterStyle): readonly string[] {
   return cues.flatMap((cue) => {
     if (highlight === undefined) return [assEvent(cue, assText(cue.text))];

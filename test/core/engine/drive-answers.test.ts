@@ -30,7 +30,7 @@ test.each(cases)("$what of a step that was $status meanwhile changes nothing", (
   const state = runningState(steps, {}, { returns: { film: ref("other") } });
   const { events } = decideUntilStable(state, new Scheduler(state), {
     answers: given,
-    ...{ inbox: [], headrooms: [], active: new Set(), notBefore: new Map(), unsent: new Set(), brokenOff: new Set() },
+    ...{ inbox: [], headrooms: [], active: new Set(), notBefore: new Map(), unsent: new Set(), interrupted: new Set() },
     ...{ now: NOW, order: () => state.planned.plan.steps, clockOffsetMs: 0, idempotencyWindowMs: 24 * HOUR_MS },
     ...{ isStopped: false, stopIfRequested: () => false, asksForLate: false },
     expected: () => ({ ms: 1_000, isLearned: false }),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LedgerChange } from "../../../src/core/journal/events/spec.ts";
-import { bothChanges, changeLedger, entryChange } from "../../../src/core/journal/record.ts";
+import { changeLedger, entryChange, mergeChanges } from "../../../src/core/journal/record.ts";
 
 const of = { step: "face", attempt: 1 };
 const micros = fc.integer({ min: 0, max: 1_000_000 });
@@ -21,7 +21,7 @@ test("changes of one entry taken together come to what they come to one after th
       const moment = { at: 20 * 900_000, mark: 10 };
       const single = changes.map(entryChange);
       const inTurn = single.reduce((now, one) => changeLedger(now, one, moment), before);
-      expect(changeLedger(before, single.reduce(bothChanges), moment)).toEqual(inTurn);
+      expect(changeLedger(before, single.reduce(mergeChanges), moment)).toEqual(inTurn);
     }),
   );
 });

@@ -172,7 +172,7 @@ describe("a pick", () => {
 
   test("is known before it is due where nothing has to be scored", () => {
     const state = runningState([a, b, f]);
-    const foreseen = (by: "first" | "score", list = among) => runKind("pick").foreseen(pick("best", list, by), state);
+    const foreseen = (by: "first" | "score", list = among) => runKind("pick").freeResult(pick("best", list, by), state);
     expect(foreseen("first")).toEqual([first]);
     expect(foreseen("score")).toBeNull();
     expect(foreseen("first", [ref("b")])).toBeNull();
@@ -215,7 +215,7 @@ describe("an upload", () => {
     });
     expect(own({ status: "running", upload: file }).events).toEqual([finished("f", "succeeded")]);
     expect(own({}, { status: "paused" })).toEqual({ events: [], commands: [] });
-    expect(runKind("upload").foreseen(upload("f"), runningState([]))).toEqual([
+    expect(runKind("upload").freeResult(upload("f"), runningState([]))).toEqual([
       { type: "upload.stored", step: "f", ...stored },
     ]);
   });

@@ -95,7 +95,7 @@ class Bulk {
     this.#rows = rows;
     this.#settings = settings;
     this.#outcomes = rows.map(() => undefined);
-    for (const { batch, mostMicros } of rows) this.#mayCome(batch, mostMicros);
+    for (const { batch, mostMicros } of rows) this.#addForecast(batch, mostMicros);
     const inBatch = rows.filter(({ batch }) => batch !== null);
     this.#main = (inBatch.find(({ known }) => known === null) ?? inBatch[0])?.batch ?? null;
     const there = rows.filter(({ known }) => known !== null);
@@ -106,7 +106,7 @@ class Bulk {
   async run(): Promise<readonly RowOutcome[]> {
     if (Number.isFinite(this.#settings.budgetMicros)) await this.#readElsewhere();
     for (const [index, quoted] of this.#rows.entries()) {
-      await this.#headroom(quoted);
+      await this.#waitForHeadroom(quoted);
       if (this.#stopped !== null) break;
       const driven = this.#drive(index, quoted).finally(() => this.#running.delete(driven));
       this.#running.add(driven);
@@ -128,7 +128,7 @@ class Bulk {
   }
 
   /** Waits until the row may start; where it never may, says why. */
-  async #headroom(quoted: QuotedRow): Promise<void> {
+  async #waitForHeadroom(quoted: QuotedRow): Promise<void> {
     const { atOnce, budgetMicros, signal } = this.#settings;
     for (;;) {
       const expectedMicros = Math.min(this.#expected(quoted), quoted.maxMicros ?? Number.POSITIVE_INFINITY);
@@ -174,7 +174,7 @@ class Bulk {
     return others.reduce((left, [, most]) => Math.max(0, left - most), this.#settings.budgetMicros);
   }
 
-  #mayCome(batch: string | null, micros: number): void {
+  #addForecast(batch: string | null, micros: number): void {
     this.#mostOf.set(batch, (this.#mostOf.get(batch) ?? 0) + micros);
   }
 
@@ -224,7 +224,7 @@ class Bulk {
       const result = await handle.result();
       const projectedMicros = mostOf(result.report);
       this.#committedMicros += projectedMicros - mostMicros;
-      this.#mayCome(batch, projectedMicros - mostMicros);
+      this.#addForecast(batch, projectedMicros - mostMicros);
       this.#learn(quoted, projectedMicros);
       const message = result.pause?.message ?? result.report.message;
       const { status, cost, pause } = result;

@@ -81,7 +81,7 @@ export interface Asked {
   /** Expansions that failed, and whose function was mended. */
   readonly fixed: readonly string[];
   readonly inProgress: readonly RerunRequest[];
-  /** For want of the run's own: what one job without a quote may cost, micro-dollars. */
+  /** Overrides the run's own limit for one unquoted job, micro-dollars; null keeps it. */
   readonly maxUnquotedMicros: number | null;
 }
 

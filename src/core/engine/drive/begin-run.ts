@@ -34,8 +34,8 @@ export interface Start extends ResumeOptions {
   readonly staysPaused?: boolean | undefined;
   /** A run that has ended without a job that is not there yet stays so: only who resumes it waits for that again. */
   readonly leavesGivenUp?: boolean | undefined;
-  /** Follows the run where another process was faster to drive it; a worker finds one as soon as it is written down. */
-  readonly elsewhere?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
+  /** Follows the run if another process took its lease first: a worker finds a run as soon as it is recorded. */
+  readonly followOther?: ((updates: Updates, stop: AbortSignal) => Promise<RunResult>) | undefined;
 }
 
 export type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;

@@ -35,8 +35,8 @@ export class CommandRunner {
   readonly #on: Listener;
   /** Ids of commands under way, here or in other jobs of an engine. */
   readonly active = new Set<string>();
-  /** Ids of commands that a stop broke off. */
-  readonly brokenOff = new Set<string>();
+  /** Ids of commands that a stop interrupted. */
+  readonly interrupted = new Set<string>();
   readonly memory: DriveMemory;
   /** Commands that were performed elsewhere before it was known here that they are. */
   readonly #performed = new Set<string>();
@@ -67,9 +67,9 @@ export class CommandRunner {
   }
 
   /** What the next decision has to know of them. */
-  get known(): Pick<Surroundings, "active" | "brokenOff" | "notBefore" | "unsent"> {
-    const { active, brokenOff, memory } = this;
-    return { active, brokenOff, notBefore: memory.notBefore, unsent: memory.unsent };
+  get known(): Pick<Surroundings, "active" | "interrupted" | "notBefore" | "unsent"> {
+    const { active, interrupted, memory } = this;
+    return { active, interrupted, notBefore: memory.notBefore, unsent: memory.unsent };
   }
 
   get isSubmitting(): boolean {
@@ -183,7 +183,7 @@ export class CommandRunner {
   }
 
   #threw(command: Command, { signal }: EffectContext, error: unknown): void {
-    if (signal.aborted) return void this.brokenOff.add(commandId(command));
+    if (signal.aborted) return void this.interrupted.add(commandId(command));
     const serviceFailure = bucketAway(error);
     if (serviceFailure !== null) this.#ended(command, { end: "unreachable", events: [], serviceFailure });
     else this.#on.fail(isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error);
@@ -207,24 +207,24 @@ export class CommandRunner {
     const { service } = this;
     const { notBefore, unsent } = this.memory;
     const wait = (delayMs: number) => void notBefore.set(id, this.#deps.now() + delayMs);
-    if (result.end === "unsent") unsent.add(id);
+    if (result.end === "notSent") unsent.add(id);
     else unsent.delete(id);
     if (isRunFinal(this.#state.status) && result.events.some(({ type }) => type === "run.paused")) {
       // Its end stands: what it has ended without is asked for again, ever more rarely.
       return wait(service.refused(`paused:${id}`) ?? RARELY_MS);
     }
     this.#on.answer(result.events);
-    if (result.end === "unreachable" || result.end === "unsent") {
+    if (result.end === "unreachable" || result.end === "notSent") {
       if (result.serviceFailure !== null) wait(this.recordOutage(id, result.serviceFailure));
       return;
     }
-    this.#on.answer(usesService.has(command.type) ? service.answered(watchId(id)) : service.passed(watchId(id)));
+    this.#on.answer(usesService.has(command.type) ? service.answered(watchId(id)) : service.markRecovered(watchId(id)));
     switch (result.end) {
       case "done":
         return;
-      case "again":
+      case "retryLater":
         return wait(result.inMs);
-      case "left":
+      case "deferred":
         return wait(Number.POSITIVE_INFINITY);
       case "failed":
         return this.#on.fail(result.failure);
@@ -239,8 +239,8 @@ export class CommandRunner {
     }
   }
 
-  #progress(progress: Progress, isHeard: boolean): void {
-    if (isHeard) this.service.heard();
+  #progress(progress: Progress, isContact: boolean): void {
+    if (isContact) this.service.noteContact();
     this.#options.onProgress(progress);
     // A lost progress figure is no loss.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});

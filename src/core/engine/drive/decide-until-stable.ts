@@ -34,7 +34,7 @@ export interface Surroundings {
   readonly notBefore: ReadonlyMap<string, number>;
   readonly unsent: ReadonlySet<string>;
   /** Commands that a stop broke off: the next drive performs them. */
-  readonly brokenOff: ReadonlySet<string>;
+  readonly interrupted: ReadonlySet<string>;
   readonly now: number;
   /** Of the plan as it is then: a decision may change it. */
   order(): readonly PlanStep[];
@@ -93,7 +93,7 @@ export function decideUntilStable(state: RunState, scheduler: Scheduler, around:
     if (decision.events.length === 0) {
       const stopping = around.stopIfRequested();
       const isPerformed = (command: Command) =>
-        !stopping || (command.type === "place" && !around.brokenOff.has(commandId(command)));
+        !stopping || (command.type === "place" && !around.interrupted.has(commandId(command)));
       const all = [...commands.values()];
       // Still due: else the next decision would take the run for one that lacks nothing.
       for (const command of all) if (!isPerformed(command) && "step" in command) scheduler.ended(command.step);

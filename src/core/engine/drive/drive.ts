@@ -59,7 +59,7 @@ class Driver {
   #answers: RunEvent[] = [];
   #failure: unknown = null;
   /** The state holds what the journal does not. */
-  #isBehind = false;
+  #needsReload = false;
 
   constructor(deps: DriveDependencies, state: RunState, writer: RunWriter, options: DriveOptions) {
     this.#deps = deps;
@@ -106,12 +106,12 @@ class Driver {
 
   async #loop(): Promise<number | null> {
     for (let isPrepared = false; ; isPrepared = true) {
-      if (this.#failure !== null) return this.#leave(this.#failure);
+      if (this.#failure !== null) return this.#fail(this.#failure);
       try {
-        const parked = isPrepared ? await this.#goOn() : await this.#prepare();
+        const parked = isPrepared ? await this.#step() : await this.#prepare();
         if (parked !== null) return parked.wakeAt;
       } catch (error) {
-        this.#isBehind = true;
+        this.#needsReload = true;
         this.#failure ??= error;
       }
     }
@@ -125,7 +125,7 @@ class Driver {
   }
 
   /** Decides, commits, performs, and waits for the next change; not null once the run is parked. */
-  async #goOn(): Promise<Parked | null> {
+  async #step(): Promise<Parked | null> {
     const { slice } = this.#options;
     const { commands, wakeAt, lateAt, parked } = await this.#commands.awaiting(this.#advance());
     if (parked !== null) return parked;
@@ -264,10 +264,10 @@ class Driver {
 
   async #reload(): Promise<void> {
     await this.#writer.reload();
-    this.#isBehind = false;
+    this.#needsReload = false;
   }
 
-  /** The balance is read within a commit, and is no command. */
+  /** Records a balance read's outcome. Needed because that read happens inside a commit, not as a command. */
   #recordWalletFailure(): void {
     const judged = this.#deps.spending.takeAnswer();
     if (judged === undefined) return;
@@ -298,7 +298,7 @@ class Driver {
   }
 
   /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
-  async #leave(failure: unknown): Promise<never> {
+  async #fail(failure: unknown): Promise<never> {
     this.#commands.interrupt("The run stopped.");
     await this.#untilIdle();
     const isOurs = !(failure instanceof RunTakenOverError);
@@ -311,7 +311,7 @@ class Driver {
 
   /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
   async #commitAnswers(): Promise<void> {
-    if (this.#isBehind) await this.#reload();
+    if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
     this.#answers = [];
   }

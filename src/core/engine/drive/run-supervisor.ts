@@ -71,8 +71,8 @@ export class RunSupervisor {
           ? this.#drive(known, updates, turn, how, ready)
           : busy.then(() => this.#drive(known, updates, turn, how, null));
       const driven = started.catch((error: unknown) => {
-        if (how.elsewhere === undefined || !(error instanceof RunBusyError)) throw error;
-        return how.elsewhere(updates, stop.signal);
+        if (how.followOther === undefined || !(error instanceof RunBusyError)) throw error;
+        return how.followOther(updates, stop.signal);
       });
       // The handle outlives the drive.
       ready = null;

@@ -14,7 +14,7 @@ import { DamagedOutputError, downloadOutput } from "../media/output-damage.ts";
 import { plannedMark } from "../provenance/planned-mark.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 import { isNewDoubt, judge } from "../service/service-answers.ts";
-import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
+import { bytesProgress, deferToNextDrive, done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { folderFor } from "./placed-files.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
@@ -70,7 +70,7 @@ function uncopied(command: Download, context: EffectContext, message: CleanText,
   const { step, attempt, index } = command;
   const isNews = outputOf(command, context)?.uncopied !== message;
   const events: readonly RunEvent[] = isNews ? [{ type: "output.uncopied", step, attempt, index, message }] : [];
-  return isCertain ? left(...events) : { end: "refused", events, otherwise: [] };
+  return isCertain ? deferToNextDrive(...events) : { end: "refused", events, otherwise: [] };
 }
 
 function outputOf({ step, attempt, index }: Download, { state }: EffectContext): OutputState | undefined {

@@ -87,15 +87,15 @@ export interface EffectContext {
 /** How a command ended: what happened, and what becomes of the command where it is still due. */
 export type EffectResult = { readonly events: readonly RunEvent[] } & (
   | { readonly end: "done" }
-  /** Issued again, milliseconds from now at the earliest. */
-  | { readonly end: "again"; readonly inMs: number }
+  /** Issued again after so many milliseconds at the earliest. */
+  | { readonly end: "retryLater"; readonly inMs: number }
   /** Not issued again in this drive. */
-  | { readonly end: "left" }
+  | { readonly end: "deferred" }
   /** The service could not be reached: retried after growing delays. */
   | { readonly end: "unreachable"; readonly serviceFailure: ServiceFailure }
   /** Of a submit: no send of it in this drive left this machine. Retried likewise; null: it was stopped before. */
-  | { readonly end: "unsent"; readonly serviceFailure: ServiceFailure | null }
-  /** The service refused a read: retried for two minutes, then `otherwise` applies and it is left. */
+  | { readonly end: "notSent"; readonly serviceFailure: ServiceFailure | null }
+  /** The service refused a read: retried for two minutes, then `otherwise` applies and it waits for the next drive. */
   | { readonly end: "refused"; readonly otherwise: readonly RunEvent[] }
   /** Something outside the run is wrong: it stops, keeps the events, and the caller is notified. */
   | { readonly end: "failed"; readonly failure: Error }
@@ -105,8 +105,8 @@ export function done(...events: readonly RunEvent[]): EffectResult {
   return { end: "done", events };
 }
 
-export function left(...events: readonly RunEvent[]): EffectResult {
-  return { end: "left", events };
+export function deferToNextDrive(...events: readonly RunEvent[]): EffectResult {
+  return { end: "deferred", events };
 }
 
 export type Effect<T extends Command["type"]> = (

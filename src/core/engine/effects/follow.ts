@@ -2,7 +2,7 @@ import { type ApiError, classifyStatus, isTerminal, type JobStatusView } from ".
 import type { Progress } from "../../journal/store.ts";
 import { cleanText, sentence } from "../../kit/clean-text.ts";
 import { journalError, judge, lookAgainMs } from "../service/service-answers.ts";
-import { done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
+import { deferToNextDrive, done, type Effect, type EffectContext, type EffectResult, placed } from "./effect.ts";
 import { billed, type Follow, jobEnd } from "./job-end.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
@@ -32,7 +32,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
       }
       context.progress(progressOf(step, update.status));
     }
-    return { end: "again", inMs: AGAIN_MS, events: [] };
+    return { end: "retryLater", inMs: AGAIN_MS, events: [] };
   } catch (error) {
     return followFailed(command, context, error, isFound);
   }
@@ -47,7 +47,7 @@ export function followFailed(
 ): EffectResult {
   const judged = judge("follow", error);
   if (judged.verdict !== "not found") return retryOrPause(judged, context);
-  if (!isFound) return left();
+  if (!isFound) return deferToNextDrive();
   // A job that the journal knows is never submitted again because a read does not find it.
   const { status, code } = error as ApiError;
   const answer = sentence`${status} ${cleanText(code, 100)}: ${journalError(error).message}`;
@@ -87,5 +87,5 @@ export const settle: Effect<"settle"> = async (command, context) => {
     if (judged.verdict !== "bill open") return retryOrPause(judged, context);
   }
   const inMs = lookAgainMs(context.now() - (completedAt ?? 0));
-  return inMs === null ? left(...events) : { end: "again", inMs, events };
+  return inMs === null ? deferToNextDrive(...events) : { end: "retryLater", inMs, events };
 };

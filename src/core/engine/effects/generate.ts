@@ -188,7 +188,7 @@ function unknown(command: Generate, plan: GenerateStep, why: CleanText, { state 
   const { step, attempt: n, mayExist } = command;
   if (plan.promise === "keyed") {
     const noted: readonly RunEvent[] = mayExist ? [] : [{ type: "job.submit.unknown", step, attempt: n, message: why }];
-    return { end: "again", inMs: KEY_AGAIN_MS, events: noted };
+    return { end: "retryLater", inMs: KEY_AGAIN_MS, events: noted };
   }
   const attempt = state.steps[step]!.attempts[n - 1]!;
   return done(...lostAnswer(plan, attempt, { why }));

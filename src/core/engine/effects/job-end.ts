@@ -5,7 +5,7 @@ import { type CleanText, cleanContentType, cleanId, cleanText, ownText, sentence
 import type { Command } from "../../run/command.ts";
 import { foreignError, MOST_CODE } from "../service/foreign-error.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
-import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
+import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;
 
@@ -132,10 +132,10 @@ function doubted(
   const isBill = job.jobId === jobId && !isOther && costMicros === null && !isUnresolved;
   if (isBill) events.push(...billed(target, job, impossibleBill));
   const inMs = lookAgainMs(now - (doubt?.since ?? now));
-  if (inMs !== null) return { end: "again", inMs, events };
+  if (inMs !== null) return { end: "retryLater", inMs, events };
   const cause = isOther ? ({ cause: "another's job", jobId } as const) : ({ cause: "incomplete" } as const);
   if (!isUnresolved) events.push({ type: "job.unresolved", ...target, message: lack, ...cause });
-  return left(...events);
+  return deferToNextDrive(...events);
 }
 
 function finished({ step, attempt }: Follow, job: JobResult, outcome: string): readonly RunEvent[] {

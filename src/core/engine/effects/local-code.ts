@@ -7,7 +7,7 @@ import type { Json } from "../../plan/plan.ts";
 import { plainName } from "../../run/foreign-names.ts";
 import { fileOf } from "../../run/next-command.ts";
 import type { HeldMedia } from "../media/held-media.ts";
-import { type EffectContext, type EffectResult, left } from "./effect.ts";
+import { deferToNextDrive, type EffectContext, type EffectResult } from "./effect.ts";
 
 /** The stored bytes as a local function sees them. */
 export function localFile(
@@ -60,7 +60,7 @@ export function localCode<K extends LocalFunction["kind"]>(
   const why = "missing" in found ? found.missing : `${step} is another kind of step in the code that was given`;
   const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${fileOf(state)}`;
   const paused = { type: "run.paused", reason: "code", message: ownText(message) } as const;
-  return { without: left(paused) };
+  return { without: deferToNextDrive(paused) };
 }
 
 export const ABORTED = Symbol("aborted");

@@ -12,7 +12,7 @@ import { learnSecretsOf, unsealed } from "../generate/model-secrets.ts";
 import { asModerated } from "../generate/moderated.ts";
 import { saidBy } from "../generate/verdict.ts";
 import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
-import { done, type Effect, type EffectContext, type EffectResult, left } from "./effect.ts";
+import { deferToNextDrive, done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { modelOf } from "./generate.ts";
 
 type Operation = Extract<Command, { readonly type: "operation" }>;
@@ -26,7 +26,7 @@ export const operation: Effect<"operation"> = async (command, context) => {
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const found = modelOf(command, context);
   // What is left to a person waits for no code: it is only looked at again where that is here.
-  if ("without" in found) return attempt.phase === "unresolved" ? left() : found.without;
+  if ("without" in found) return attempt.phase === "unresolved" ? deferToNextDrive() : found.without;
   const plan = planStep(context.state, command.step) as GenerateStep;
   const model = context.substitute(found.model, plan) as VideoModel;
   if (model.doStatus === undefined) {
@@ -69,7 +69,11 @@ async function ended(
   switch (status) {
     case "pending":
       if (ageMs > LONGEST_MS) return tooOld(command, attempt, ownText("it has not ended within 24 hours"), context);
-      return { end: "again", inMs: nextAskMs(ageMs), events: [...found, ...started, ...noMoreDoubt(command, attempt)] };
+      return {
+        end: "retryLater",
+        inMs: nextAskMs(ageMs),
+        events: [...found, ...started, ...noMoreDoubt(command, attempt)],
+      };
     case "completed":
       try {
         const kept = await keepOutputs(plan, madeOf(said.videos ?? []), context);
@@ -157,14 +161,15 @@ function doubted(
   context: EffectContext,
 ): EffectResult {
   const target = { step: command.step, attempt: command.attempt };
-  if (attempt.phase === "unresolved") return left();
+  if (attempt.phase === "unresolved") return deferToNextDrive();
   if (attempt.doubt?.isUnread === true) {
     const first: RunEvent = { type: "job.doubted", ...target, message, saidForMs: 0 };
-    return { end: "again", inMs: lookAgainMs(0)!, events: [...noMoreDoubt(command, attempt), first] };
+    return { end: "retryLater", inMs: lookAgainMs(0)!, events: [...noMoreDoubt(command, attempt), first] };
   }
   const saidForMs = saidFor(attempt.doubt, context.now());
   const inMs = lookAgainMs(saidForMs);
-  if (inMs !== null) return { end: "again", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
+  if (inMs !== null)
+    return { end: "retryLater", inMs, events: [{ type: "job.doubted", ...target, message, saidForMs }] };
   if (said === undefined) return unresolved(command, attempt, sentence`it was made, and ${message}`, kept);
   // Providers forget: after so long, that there is no such operation says nothing of what it made.
   if (ageOf(attempt, context) > LONGEST_MS) return unresolved(command, attempt, message);
@@ -199,12 +204,12 @@ function askAgain(command: Operation, attempt: AttemptState, message: CleanText,
   const sinceMs = Math.max(0, at - (unread?.since ?? at));
   const inMs = lookAgainMs(saidForMs) ?? Math.round(Math.min(60_000, Math.max(2_000, sinceMs / 2)));
   const isOther = attempt.doubt !== undefined && unread === undefined;
-  return { end: "again", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
+  return { end: "retryLater", inMs, events: isNews ? [...(isOther ? noMoreDoubt(command, attempt) : []), noted] : [] };
 }
 
 /** Left to a person, unless its run has ended without it: then it is for whoever resumes that. */
 function tooOld(command: Operation, attempt: AttemptState, message: CleanText, { state }: EffectContext): EffectResult {
-  return state.steps[command.step]!.isGivenUp === true ? left() : unresolved(command, attempt, message);
+  return state.steps[command.step]!.isGivenUp === true ? deferToNextDrive() : unresolved(command, attempt, message);
 }
 
 /** Left to a person; of what is left to one already, nothing new. */
@@ -214,7 +219,7 @@ function unresolved(
   message: CleanText,
   kept: readonly string[] = [],
 ): EffectResult {
-  if (phase === "unresolved") return left();
+  if (phase === "unresolved") return deferToNextDrive();
   const unfit = kept.length > 0 && { unfit: kept };
-  return left({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...unfit });
+  return deferToNextDrive({ type: "job.unresolved", step, attempt, message, cause: "no answer", ...unfit });
 }

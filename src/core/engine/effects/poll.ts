@@ -36,7 +36,7 @@ export async function poll(
     if (polled.type === "open" && !planned.has(id)) {
       planned.set(id, polled.next);
       const isWaiting = isFound && polled.next.dueAt > now();
-      if (isWaiting) return { end: "again", inMs: delayOf(polled.next, command, now()), events: [] };
+      if (isWaiting) return { end: "retryLater", inMs: delayOf(polled.next, command, now()), events: [] };
       polled = await client.poll(jobId, { ...options, planned: polled.next });
     }
     if (!isFound) context.emit([{ type: "job.found", step, attempt }]);
@@ -50,10 +50,10 @@ export async function poll(
     planned.set(id, next);
     const { status } = polled;
     const inMs = delayOf(next, command, now());
-    if (status === null) return { end: "again", inMs, events: [] };
+    if (status === null) return { end: "retryLater", inMs, events: [] };
     context.progress(progressOf(step, status));
     const starts = status.status === "IN_PROGRESS" && phase === "inQueue";
-    return { end: "again", inMs, events: starts ? [{ type: "job.started", step, attempt }] : [] };
+    return { end: "retryLater", inMs, events: starts ? [{ type: "job.started", step, attempt }] : [] };
   } catch (error) {
     return followFailed(command, context, error, isFound);
   }

@@ -5,7 +5,7 @@ import { cleanAddress, cleanText, ownText, sentence } from "../../kit/clean-text
 import { MediaBucketError } from "../media/bucket/bucket-errors.ts";
 import { MOST_CODE } from "../service/foreign-error.ts";
 import { type Judged, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
-import { done, type EffectContext, type EffectResult, left } from "./effect.ts";
+import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
 
 /** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
 export function retryOrPause(
@@ -24,7 +24,7 @@ export function retryOrPause(
     case "credentials":
       return done(...events, refusedKey(judged, context));
     case "funds":
-      return left(...events, unfunded(judged));
+      return deferToNextDrive(...events, unfunded(judged));
     case "unanswered":
     case "unresolved":
     case null:

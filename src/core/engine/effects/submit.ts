@@ -8,7 +8,15 @@ import { jobOfSubmit } from "../adoption/unresolved.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
-import { bytesProgress, done, type Effect, type EffectContext, type EffectResult, left, placed } from "./effect.ts";
+import {
+  bytesProgress,
+  deferToNextDrive,
+  done,
+  type Effect,
+  type EffectContext,
+  type EffectResult,
+  placed,
+} from "./effect.ts";
 import { ensureCopies, mediaLost } from "./ensure-copies.ts";
 import { bucketAway, retryOrPause } from "./retry-or-pause.ts";
 
@@ -33,7 +41,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
       const serviceFailure = bucketAway(error);
       // Nothing of this try has left yet.
       if (serviceFailure !== null) {
-        return { end: mayExist ? "unreachable" : "unsent", events: [], serviceFailure };
+        return { end: mayExist ? "unreachable" : "notSent", events: [], serviceFailure };
       }
       if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
       return outcome(command, context, judge("upload", error, { mayExist, step }));
@@ -57,7 +65,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
     } catch (error) {
       // Stopped while it waited for its turn.
       if (context.signal.aborted && error === context.signal.reason) {
-        return mayExist ? done() : { end: "unsent", events: [], serviceFailure: null };
+        return mayExist ? done() : { end: "notSent", events: [], serviceFailure: null };
       }
       const judged = judge("submit", error, { mayExist, step });
       mayExist ||= error instanceof UnknownOutcomeError;
@@ -135,9 +143,9 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
     case "open, misdirected":
       return retryOrPause(judged, context, unknown(command, context, error));
     case "not sent":
-      return { end: "unsent", events: [], serviceFailure: serviceFailureOf(judged, "unreachable", context) };
+      return { end: "notSent", events: [], serviceFailure: serviceFailureOf(judged, "unreachable", context) };
     case "not sent, misdirected":
-      return { end: "unsent", events: [], serviceFailure: serviceFailureOf(judged, "misdirected", context) };
+      return { end: "notSent", events: [], serviceFailure: serviceFailureOf(judged, "misdirected", context) };
     case "unresolved":
       return unresolved(command, context, error);
     default:
@@ -202,7 +210,9 @@ function unresolved(command: Submit, context: EffectContext, error: unknown): Ef
 /** A person decides what became of it. Recorded once, not with every send. */
 function leftOpen({ step, attempt }: Submit, context: EffectContext, why: Why): EffectResult {
   const isRecorded = phaseOf(context, step, attempt) === "unresolved";
-  return isRecorded ? left() : left({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
+  return isRecorded
+    ? deferToNextDrive()
+    : deferToNextDrive({ type: "job.unresolved", step, attempt, ...why, ...serviceClock(context) });
 }
 
 /** By the answer that has just come. */

@@ -75,7 +75,7 @@ function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];
   if (gate?.ready === "never") return [skipped(step.path, gate)];
-  const events = runKind(step.kind).foreseen(step, state);
+  const events = runKind(step.kind).freeResult(step, state);
   return events === null ? [] : succeeded(step.path, events);
 }
 

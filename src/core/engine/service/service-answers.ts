@@ -177,13 +177,13 @@ export class ServiceWatch {
 
   /** The service answered the command. */
   answered(id: string): readonly RunEvent[] {
-    this.heard();
+    this.noteContact();
     this.#failing.delete(id);
     return this.#recovered();
   }
 
-  /** The command went well, and asks nothing of the service: what it failed for is over. */
-  passed(id: string): readonly RunEvent[] {
+  /** The command succeeded without the service: whatever it had failed for is over. */
+  markRecovered(id: string): readonly RunEvent[] {
     return this.#failing.delete(id) ? this.#recovered() : [];
   }
 
@@ -196,8 +196,8 @@ export class ServiceWatch {
     return [{ type: "service.recovered", ...(reason === "media" && { reason }) }];
   }
 
-  /** Something of the service came in, whatever it was for. */
-  heard(): void {
+  /** Notes when the service last sent anything, whatever it was for. */
+  noteContact(): void {
     this.#heardAt = this.#now();
   }
 

@@ -81,13 +81,13 @@ export class EmbeddedShowrunner extends PlannedRuns implements Showrunner, Engin
     const { signal, giveUpAfterMs, waitForCapMs } = options;
     const again = { signal, pipeline, giveUpAfterMs, waitForCapMs };
     const { runId } = state;
-    const elsewhere: Start["elsewhere"] = (updates, stop) => {
+    const followOther: Start["followOther"] = (updates, stop) => {
       const send = () => void this.stop(runId);
       if (stop.aborted) send();
       stop.addEventListener("abort", send, { once: true });
       return follow(runId, state.seq, this.#attached(runId, again), updates);
     };
-    const how = { ...again, quoted, code, elsewhere };
+    const how = { ...again, quoted, code, followOther };
     return this.#supervisor.open(state, how, tools) as RunHandleOf<R>;
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { jobsOf, type KnownJob } from "../deliveries.ts";
 import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
-import { bothChanges, type EntryChange, entryChange, mediaOf, movedTo, slotOf } from "../record.ts";
+import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
 import type { Commit } from "../store.ts";
 import type { Wake } from "../wakes.ts";
 
@@ -148,7 +148,7 @@ function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledge
   const charges = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
   const ledger = [...byEntry.values()].map((ofEntry): WireChange => {
     const { step, attempt } = ofEntry[0]!;
-    return { step, attempt, ...ofEntry.map(entryChange).reduce(bothChanges) };
+    return { step, attempt, ...ofEntry.map(entryChange).reduce(mergeChanges) };
   });
   return { ledger, charges };
 }

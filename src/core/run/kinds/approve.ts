@@ -15,8 +15,8 @@ export const approveKind: RunKind<ApproveStep> = {
   activity: "approval",
   span: "approval",
   localInputs: () => [],
-  worked: wholeStep,
-  foreseen: () => null,
+  workedSpan: wholeStep,
+  freeResult: () => null,
 };
 
 function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): void {

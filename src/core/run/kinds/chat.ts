@@ -26,11 +26,11 @@ export const chatKind: RunKind<ChatStep> = {
   activity: "asking",
   span: null,
   localInputs: () => [],
-  worked: (step) => {
+  workedSpan: (step) => {
     const chat = lastChat(step);
     return chat?.phase === "answered" ? stretch(chat.sentAt, chat.endedAt) : null;
   },
-  foreseen: () => null,
+  freeResult: () => null,
 };
 
 function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {

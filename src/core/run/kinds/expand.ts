@@ -12,8 +12,8 @@ export const expandKind: RunKind<ExpandStep> = {
   activity: "planning",
   span: null,
   localInputs: () => [],
-  worked: wholeStep,
-  foreseen: () => null,
+  workedSpan: wholeStep,
+  freeResult: () => null,
 };
 
 function decide(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {

@@ -28,11 +28,11 @@ export const generateKind: RunKind<GenerateStep> = {
   activity: "working",
   span: null,
   localInputs: () => [],
-  worked: (step) => {
+  workedSpan: (step) => {
     const attempt = lastAttempt(step);
     return attempt?.phase === "completed" ? stretch(attempt.intendedAt, attempt.completedAt) : null;
   },
-  foreseen: () => null,
+  freeResult: () => null,
 };
 
 /** What stands for the job of a request in the journal: providers name theirs in ways of their own, or not at all. */

@@ -7,7 +7,7 @@ import { gateOf } from "../readiness.ts";
 import { awayMsOf } from "../second-choice.ts";
 import { AWAY } from "../step-failure.ts";
 
-/** An option of which nothing was ever sent ends once the service is away for longer than its choice waits. */
+/** Ends an unsent option once the service has been down longer than its `awayMs`. */
 export function giveWay(
   plan: JobStep,
   step: StepState,

@@ -43,11 +43,11 @@ export const jobKind: RunKind<JobStep> = {
   activity: "pricing",
   span: null,
   localInputs: () => [],
-  worked: (step) => {
+  workedSpan: (step) => {
     const attempt = lastAttempt(step);
     return attempt?.phase === "completed" ? stretch(attempt.submittedAt, attempt.completedAt) : null;
   },
-  foreseen: () => null,
+  freeResult: () => null,
 };
 
 function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void {

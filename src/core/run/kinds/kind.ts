@@ -30,8 +30,8 @@ export interface RunKind<S extends PlanStep> {
   readonly span: "upload" | "task" | "approval" | null;
   /** What its local code works on, so that other inputs make other work; empty where it runs none. */
   localInputs(plan: S, state: RunState): unknown;
-  /** The stretch in which its request, or its own code, was at work; null where nothing tells. */
-  worked(step: StepState): Stretch | null;
+  /** When its request, or its own code, was at work; null if unknown. */
+  workedSpan(step: StepState): Stretch | null;
   /** The result of a ready step that needs neither money nor work; null if it needs some. */
-  foreseen(plan: S, state: RunState): readonly RunEvent[] | null;
+  freeResult(plan: S, state: RunState): readonly RunEvent[] | null;
 }

@@ -22,8 +22,8 @@ export const pickKind: RunKind<PickStep> = {
   activity: "choosing",
   span: null,
   localInputs: (plan, state) => candidatesOf(state, plan),
-  worked: wholeStep,
-  foreseen: (plan, state) => {
+  workedSpan: wholeStep,
+  freeResult: (plan, state) => {
     const first = plan.by === "first" ? candidatesOf(state, plan).find((candidate) => candidate !== null) : null;
     return first ? [{ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null }] : null;
   },

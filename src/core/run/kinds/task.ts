@@ -11,8 +11,8 @@ export const taskKind: RunKind<TaskStep> = {
   activity: "working",
   span: "task",
   localInputs: (plan, state) => [plan.version, readiness(state, plan, plan.input, "local")],
-  worked: wholeStep,
-  foreseen: () => null,
+  workedSpan: wholeStep,
+  freeResult: () => null,
 };
 
 function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void {

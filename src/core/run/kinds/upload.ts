@@ -9,8 +9,8 @@ export const uploadKind: RunKind<UploadStep> = {
   activity: "uploading",
   span: "upload",
   localInputs: () => [],
-  worked: wholeStep,
-  foreseen: ({ path, file: { sha256, sizeBytes, contentType } }) => [
+  workedSpan: wholeStep,
+  freeResult: ({ path, file: { sha256, sizeBytes, contentType } }) => [
     { type: "upload.stored", step: path, sha256, sizeBytes, contentType },
   ],
 };

@@ -60,7 +60,7 @@ function partOf(state: RunState, decision: Decision, { path, at }: { readonly pa
 function factsOf(state: RunState, plans: readonly PlanStep[]): Pick<ComparedPart, "models" | "costMicros" | "tookMs"> {
   const steps = plans.map((plan) => ({ plan, step: state.steps[plan.path]! }));
   const costs = steps.flatMap(({ step }) => costsOf(step));
-  const spans = steps.flatMap(({ plan, step }) => runKind(plan.kind).worked(step) ?? []);
+  const spans = steps.flatMap(({ plan, step }) => runKind(plan.kind).workedSpan(step) ?? []);
   const asked = steps.flatMap(({ plan, step }) => ("model" in plan && wasAsked(step) ? [plan.model] : []));
   return {
     models: [...new Set(asked)],
