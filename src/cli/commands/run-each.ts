@@ -60,7 +60,10 @@ export async function runRows(
     const quote = await quoteEach(show, loaded.pipeline, rows, { ...quoting, source });
     if (!quote.ok) return sayMistakes(withProblems([], quote.problems, rows), file, context, flags);
     sayQuote(quote, context);
-    const rest = { totalMicros: { min: quote.mostMicros, max: maxOf(quote) }, expectedMicros: quote.mostMicros };
+    const rest = {
+      totalMicros: { min: quote.expectedMicros, max: maxOf(quote) },
+      expectedMicros: quote.expectedMicros,
+    };
     const budget = flags.budget ?? (await agreedPrice(show, rest, context)) ?? undefined;
     if (flags.detach && flags.engine === undefined) {
       const first = quote.rows.find(({ known }) => known === null);
@@ -133,14 +136,14 @@ function maxOf({ rows }: BulkQuote & { readonly ok: true }): number | null {
 }
 
 function sayQuote(quote: BulkQuote & { readonly ok: true }, { output }: Context): void {
-  const { rows, mostMicros } = quote;
+  const { rows, expectedMicros } = quote;
   const there = rows.filter(({ known }) => known !== null).length;
   const known = there === 0 ? "" : `; ${there} of them ran or runs already`;
   const max = maxOf(quote);
   const open = [...new Set(rows.flatMap(({ openSteps }) => openSteps))].map(visible);
   const about =
-    max === null ? `from about ${dollars(mostMicros)}, open-ended: ${open.join(", ")}` : `${dollars(max)} at most`;
-  const expected = max === null || max === mostMicros ? "" : `, about ${dollars(mostMicros)} expected`;
+    max === null ? `from about ${dollars(expectedMicros)}, open-ended: ${open.join(", ")}` : `${dollars(max)} at most`;
+  const expected = max === null || max === expectedMicros ? "" : `, about ${dollars(expectedMicros)} expected`;
   output.say(`${counted(rows.length, "row")} cost ${about}${expected}${known}`);
 }
 

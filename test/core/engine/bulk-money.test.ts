@@ -168,7 +168,7 @@ async function typed({ rows: count, atOnce }: Batch, { world, clock, deaths }: L
       const outcomes =
         pot === null ? [] : await runEach(show, spoken, quote, { budget: formatUsd(pot), atOnce, outDir });
       const max = quote.rows.reduce((sum, { maxMicros }) => sum + maxMicros!, 0);
-      return { outcomes, max, expected: quote.mostMicros };
+      return { outcomes, max, expected: quote.expectedMicros };
     });
     const ended = await untilEndOrDeath(work, crashInjector, clock);
     expect(chargedBy(world.paidService)).toBeLessThanOrEqual(Math.max(pot ?? 0, before));
@@ -217,9 +217,9 @@ test("a row that was run alone before leaves the others what is left of the budg
   expect(await during(clock, (async () => (await alone).result())())).toMatchObject({ status: "succeeded" });
   const quote = await during(clock, quoteEach(show, spoken, rows));
   if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
-  const outcomes = await during(clock, runEach(show, spoken, quote, { budget: formatUsd(quote.mostMicros), outDir }));
+  const outcomes = await during(clock, runEach(show, spoken, quote, { budget: formatUsd(quote.expectedMicros), outDir }));
   expect(outcomes.map(({ status }) => status)).toEqual(["paused", "succeeded"]);
-  expect(chargedBy(paidService)).toBeLessThanOrEqual(quote.mostMicros);
+  expect(chargedBy(paidService)).toBeLessThanOrEqual(quote.expectedMicros);
 });
 
 /** Rows that were begun before: alone, or as a batch of their own. */
@@ -244,11 +244,11 @@ test("rows of other batches, and those of none, draw on the one budget too", asy
           if (how[n] === "not at all") continue;
           const quote = await quoted([row]);
           if (how[n] === "a batch") {
-            const budget = formatUsd(quote.mostMicros);
+            const budget = formatUsd(quote.expectedMicros);
             await during(clock, runEach(show, spoken, quote, { budget, outDir }));
             continue;
           }
-          const run = show.run(spoken, row.input, { id: row.id, budget: formatUsd(quote.mostMicros), outDir });
+          const run = show.run(spoken, row.input, { id: row.id, budget: formatUsd(quote.expectedMicros), outDir });
           await during(
             clock,
             run.then((handle) => handle.result()),
@@ -257,13 +257,13 @@ test("rows of other batches, and those of none, draw on the one budget too", asy
         for (let tries = 0; tries < 5; tries++) {
           const quote = await quoted(all);
           const before = chargedBy(paidService);
-          const pot = Math.round(quote.mostMicros * shares[tries]!);
+          const pot = Math.round(quote.expectedMicros * shares[tries]!);
           const options = { budget: formatUsd(pot), atOnce: given.atOnce, outDir };
           await during(clock, runEach(show, spoken, quote, options));
           expect(chargedBy(paidService)).toBeLessThanOrEqual(Math.max(pot, before));
         }
         const quote = await quoted(all);
-        for (let tries = 0, budgetMicros = quote.mostMicros; ; tries++) {
+        for (let tries = 0, budgetMicros = quote.expectedMicros; ; tries++) {
           expect(tries).toBeLessThan(20);
           const before = chargedBy(paidService);
           const options = { budget: formatUsd(budgetMicros), atOnce: given.atOnce, outDir };

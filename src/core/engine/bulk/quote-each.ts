@@ -22,7 +22,7 @@ export interface BulkRow {
 export interface QuotedRow {
   readonly row: BulkRow;
   /** What its run is expected to cost, micro-dollars; of a run that is there, what it comes to. */
-  readonly mostMicros: number;
+  readonly expectedMicros: number;
   /** What it costs at most; null where one of `openSteps` is open-ended. */
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
@@ -44,7 +44,7 @@ export type BulkQuote =
       readonly ok: true;
       readonly rows: readonly QuotedRow[];
       /** What all rows together are expected to cost, micro-dollars. */
-      readonly mostMicros: number;
+      readonly expectedMicros: number;
       /** What the runs of rows of this source are marked with; null where none was given. */
       readonly source: string | null;
       /** Unfinished runs of rows that the source had and has no more: changed, or removed. `runEach` stops them. */
@@ -84,7 +84,7 @@ export async function quoteEach(
     const quote = await show.quote(pipeline, row.input, { profile, ...quoting, keep: false });
     if (!quote.ok) return quote.problems.map((problem) => ({ ...problem, index }));
     const { expectedMicros, totalMicros, prices } = quote;
-    const expected = { mostMicros: expectedMicros, quotedMicros: expectedMicros };
+    const expected = { expectedMicros, quotedMicros: expectedMicros };
     const { max: maxMicros } = totalMicros;
     return { row, ...expected, maxMicros, openSteps: maxMicros === null ? openSteps(prices) : [], known: null, batch };
   });
@@ -93,8 +93,8 @@ export async function quoteEach(
   const priced = quoted as readonly QuotedRow[];
   const source = from === undefined ? null : hash("sha256", `${pipeline.name}\n${from}`).slice(0, 16);
   const replaced = source === null ? [] : await replacedRuns(show, rows, source);
-  const mostMicros = priced.reduce((sum, row) => sum + row.mostMicros, 0);
-  return { ok: true, rows: priced, mostMicros, source, replaced };
+  const expectedMicros = priced.reduce((sum, row) => sum + row.expectedMicros, 0);
+  return { ok: true, rows: priced, expectedMicros, source, replaced };
 }
 
 async function replacedRuns(show: Showrunner, rows: readonly BulkRow[], source: string): Promise<readonly RunReport[]> {
@@ -158,12 +158,12 @@ function batchName({ name }: Pipeline, rows: readonly BulkRow[]): string {
 }
 
 function knownRow(row: BulkRow, report: RunReport): QuotedRow {
-  const mostMicros = mostOf(report);
-  const quotedMicros = parseUsd(report.quote ?? "") ?? mostMicros;
+  const expectedMicros = mostOf(report);
+  const quotedMicros = parseUsd(report.quote ?? "") ?? expectedMicros;
   return {
     row,
-    mostMicros,
-    maxMicros: mostMicros,
+    expectedMicros,
+    maxMicros: expectedMicros,
     openSteps: [],
     quotedMicros,
     known: report.status,

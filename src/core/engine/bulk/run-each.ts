@@ -95,12 +95,12 @@ class Bulk {
     this.#rows = rows;
     this.#settings = settings;
     this.#outcomes = rows.map(() => undefined);
-    for (const { batch, mostMicros } of rows) this.#addForecast(batch, mostMicros);
+    for (const { batch, expectedMicros } of rows) this.#addForecast(batch, expectedMicros);
     const inBatch = rows.filter(({ batch }) => batch !== null);
     this.#main = (inBatch.find(({ known }) => known === null) ?? inBatch[0])?.batch ?? null;
     const there = rows.filter(({ known }) => known !== null);
-    this.#committedMicros = there.reduce((sum, { mostMicros }) => sum + mostMicros, 0);
-    for (const one of there) this.#learn(one, one.mostMicros);
+    this.#committedMicros = there.reduce((sum, { expectedMicros }) => sum + expectedMicros, 0);
+    for (const one of there) this.#learn(one, one.expectedMicros);
   }
 
   async run(): Promise<readonly RowOutcome[]> {
@@ -167,8 +167,8 @@ class Bulk {
    * What the run of a row is given: alone, what it may come to; in a batch, what that may, all over. So the rows of every batch
    * and of none keep to the one budget together.
    */
-  #budgetOf({ batch, mostMicros }: QuotedRow): number {
-    if (batch === null) return mostMicros;
+  #budgetOf({ batch, expectedMicros }: QuotedRow): number {
+    if (batch === null) return expectedMicros;
     if (batch !== this.#main) return this.#elsewhere.get(batch)! + this.#mostOf.get(batch)!;
     const others = [...this.#mostOf].filter(([one]) => one !== batch);
     return others.reduce((left, [, most]) => Math.max(0, left - most), this.#settings.budgetMicros);
@@ -185,7 +185,7 @@ class Bulk {
       await this.#drive(index, {
         ...this.#rows[index]!,
         known: "paused",
-        mostMicros: this.#outcomes[index]!.projectedMicros,
+        expectedMicros: this.#outcomes[index]!.projectedMicros,
       });
     }
   }
@@ -200,10 +200,10 @@ class Bulk {
   }
 
   async #drive(index: number, quoted: QuotedRow): Promise<void> {
-    const { row, known, mostMicros, batch } = quoted;
+    const { row, known, expectedMicros, batch } = quoted;
     const { budgetMicros, atOnce: _, onRow: __, outDir = "out", tags, wake, ...options } = this.#settings;
     const { budget: ___, ...rest } = options;
-    if (known === null) this.#committedMicros += mostMicros;
+    if (known === null) this.#committedMicros += expectedMicros;
     try {
       const how = {
         ...rest,
@@ -217,14 +217,14 @@ class Bulk {
       if (wake !== undefined) {
         await this.#show.start(this.#pipeline, row.input, how);
         await wake(row.id);
-        const handed = { status: "handed", costMicros: 0, projectedMicros: mostMicros, message: null } as const;
+        const handed = { status: "handed", costMicros: 0, projectedMicros: expectedMicros, message: null } as const;
         return this.#report({ index, id: row.id, ...handed });
       }
       const handle = await this.#show.run(this.#pipeline, row.input, how);
       const result = await handle.result();
       const projectedMicros = mostOf(result.report);
-      this.#committedMicros += projectedMicros - mostMicros;
-      this.#addForecast(batch, projectedMicros - mostMicros);
+      this.#committedMicros += projectedMicros - expectedMicros;
+      this.#addForecast(batch, projectedMicros - expectedMicros);
       this.#learn(quoted, projectedMicros);
       const message = result.pause?.message ?? result.report.message;
       const { status, cost, pause } = result;
@@ -241,7 +241,7 @@ class Bulk {
   #failed(index: number, id: string, error: unknown): void {
     const code = isShowrunnerError(error) ? error.code : null;
     const message = error instanceof Error ? error.message : String(error);
-    const { mostMicros: projectedMicros } = this.#rows[index]!;
+    const { expectedMicros: projectedMicros } = this.#rows[index]!;
     this.#report({ index, id, status: "refused", costMicros: 0, projectedMicros, message });
     if (code !== null && OF_ONE.has(code)) return;
     this.#stopped ??= `${id}: ${message}`;
