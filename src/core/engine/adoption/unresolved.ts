@@ -137,14 +137,14 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
     return [{ path: step.path, reason: step.reason ?? attempt.doubt?.message ?? null, attempt }];
   });
   if (open.length === 0) return [];
-  const said = (await parts.store.inbox(state.runId)).map(({ message }) => message).filter(isAdoption);
+  const adoptions = (await parts.store.inbox(state.runId)).map(({ message }) => message).filter(isAdoption);
   const jobs = await jobBook(parts, open);
   const events = await parts.store.read(state.runId);
   const listed: UnresolvedStep[] = [];
   for (const { path, reason, attempt } of open) {
     const { window, candidates } = await jobs.madeBy(attempt, requestOf(path, attempt, events));
     const [from, to] = [new Date(window.from), new Date(window.to)];
-    const last = said.findLast(({ step }) => step === path);
+    const last = adoptions.findLast(({ step }) => step === path);
     listed.push({
       step: path,
       attempt: attempt.n,

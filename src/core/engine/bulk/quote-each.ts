@@ -88,7 +88,7 @@ export async function quoteEach(
     const { max: maxMicros } = totalMicros;
     return { row, ...expected, maxMicros, openSteps: maxMicros === null ? openSteps(prices) : [], known: null, batch };
   });
-  const refused = quoted.flatMap((one) => ("row" in one ? [] : one));
+  const refused = quoted.flatMap((outcome) => ("row" in outcome ? [] : outcome));
   if (refused.length > 0) return { ok: false, problems: refused };
   const priced = quoted as readonly QuotedRow[];
   const source = from === undefined ? null : hash("sha256", `${pipeline.name}\n${from}`).slice(0, 16);
@@ -183,14 +183,14 @@ export function mostOf({ projected }: Pick<RunReport, "projected">): number {
 async function inOrder<T, R>(
   all: readonly T[],
   signal: AbortSignal | undefined,
-  work: (one: T, index: number) => Promise<R>,
+  work: (item: T, index: number) => Promise<R>,
 ): Promise<readonly R[]> {
   const queue = new PQueue({ concurrency: AT_ONCE });
   return Promise.all(
-    all.map((one, index) =>
+    all.map((item, index) =>
       queue.add(() => {
         signal?.throwIfAborted();
-        return work(one, index);
+        return work(item, index);
       }),
     ),
   ) as Promise<readonly R[]>;

@@ -100,7 +100,7 @@ class Bulk {
     this.#main = (inBatch.find(({ known }) => known === null) ?? inBatch[0])?.batch ?? null;
     const there = rows.filter(({ known }) => known !== null);
     this.#committedMicros = there.reduce((sum, { expectedMicros }) => sum + expectedMicros, 0);
-    for (const one of there) this.#learn(one, one.expectedMicros);
+    for (const row of there) this.#learn(row, row.expectedMicros);
   }
 
   async run(): Promise<readonly RowOutcome[]> {
@@ -170,8 +170,8 @@ class Bulk {
   #budgetOf({ batch, expectedMicros }: QuotedRow): number {
     if (batch === null) return expectedMicros;
     if (batch !== this.#main) return this.#elsewhere.get(batch)! + this.#mostOf.get(batch)!;
-    const others = [...this.#mostOf].filter(([one]) => one !== batch);
-    return others.reduce((left, [, most]) => Math.max(0, left - most), this.#settings.budgetMicros);
+    const others = [...this.#mostOf].filter(([name]) => name !== batch);
+    return others.reduce((remaining, [, most]) => Math.max(0, remaining - most), this.#settings.budgetMicros);
   }
 
   #addForecast(batch: string | null, micros: number): void {

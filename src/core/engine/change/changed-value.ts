@@ -29,8 +29,8 @@ export function changedValue(state: RunState, decision: Decision, chosen: Chosen
   }
   const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
   if (problems.length > 0) {
-    const said = problems.map((one) => one.replace(/^the answer/, "it")).join("; ");
-    throw refuse(`it does not meet the schema of ${shown.step}: ${said}.`);
+    const text = problems.map((problem) => problem.replace(/^the answer/, "it")).join("; ");
+    throw refuse(`it does not meet the schema of ${shown.step}: ${text}.`);
   }
   return value;
 }

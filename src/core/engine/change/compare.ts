@@ -95,11 +95,11 @@ export function summaryOf(
   plan: Plan,
   { totalMicros, prices }: Pick<Comparison, "totalMicros" | "prices">,
 ): string {
-  const of = (cause: StaleStep["cause"]) => stale.filter((step) => step.cause === cause).map(({ path }) => path);
+  const pathsOf = (cause: StaleStep["cause"]) => stale.filter((step) => step.cause === cause).map(({ path }) => path);
   const parts = [
-    said(of("changed"), "changed"),
-    said(of("new"), "new"),
-    said(of("unmade"), "not made"),
+    said(pathsOf("changed"), "changed"),
+    said(pathsOf("new"), "new"),
+    said(pathsOf("unmade"), "not made"),
     said(diff.removed, "gone"),
   ].filter((part) => part !== null);
   const what = parts.length === 0 ? "nothing changed" : parts.join(", ");

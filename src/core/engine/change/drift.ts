@@ -134,9 +134,9 @@ async function priced(state: RunState, { plan, stale, ...own }: Priced, planner:
   const quote =
     only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again, earlierMs }, only);
   // Asked for again when it is its turn, and refused then.
-  const leftToNext = quote.problems.filter((one) => isLeftToNext(plan, one));
+  const leftToNext = quote.problems.filter((problem) => isLeftToNext(plan, problem));
   const prices = quote.prices.filter((price) => !leftToNext.some(({ step }) => step === price.step));
-  const problems = quote.problems.filter((one) => !leftToNext.includes(one));
+  const problems = quote.problems.filter((problem) => !leftToNext.includes(problem));
   return {
     runId: state.runId,
     stale,
@@ -184,8 +184,8 @@ function committedWithin({ steps }: RunState, prefix: string): number {
 /** If the failure that stopped a run is rerun, the steps that it stopped run as well. */
 function withLeftOut(state: RunState, plan: Plan, roots: RerunRoots): RerunRoots {
   if (roots.size === 0) return roots;
-  const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
-  return new Map([...roots, ...left.map((path) => [path, "the run continues"] as const)]);
+  const cancelled = cancelledSteps(state, plan).filter((path) => !roots.has(path));
+  return new Map([...roots, ...cancelled.map((path) => [path, "the run continues"] as const)]);
 }
 
 /** Identifies what a revision is based on: the plan, and the rerun requests up to then. */

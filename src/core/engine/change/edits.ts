@@ -23,8 +23,8 @@ function checkEditable(state: RunState, path: string): void {
   if (!steps.some((step) => step.path === path)) {
     const paths = steps.map((step) => step.path);
     const hint = didYouMean(path, paths);
-    const said = hint === null ? "" : `; ${hint}`;
-    throw new InvalidOptionError("edit", `run "${state.runId}" has no step ${path}${said}.`, next);
+    const hintText = hint === null ? "" : `; ${hint}`;
+    throw new InvalidOptionError("edit", `run "${state.runId}" has no step ${path}${hintText}.`, next);
   }
   const step = planStep(state, path);
   if ("model" in step) return;

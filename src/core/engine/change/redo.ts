@@ -31,18 +31,19 @@ export function redoOf(state: RunState, step: string, note: string, pipeline: Pi
   const path = own(state.formerNames, step) ?? step;
   const next = `showrunner show ${state.runId}`;
   if (note.trim() === "") throw new InvalidOptionError("note", "is empty; say what should be different.");
-  const known = state.planned.plan.steps.some((one) => one.path === path);
+  const known = state.planned.plan.steps.some((planned) => planned.path === path);
   if (!known) throw new InvalidOptionError("redo", `run "${state.runId}" has no step ${path}.`, next);
-  const made = [...new Set(madeFor(state, path))];
+  const makers = [...new Set(madeFor(state, path))];
   // A command that is typed again continues with what it began.
-  if (!made.every((one) => isStepFinal(state.steps[one]!.status))) return {};
-  if (made.length === 0) throw new InvalidOptionError("redo", `${path} shows nothing that a job or a chat made.`, next);
+  if (!makers.every((maker) => isStepFinal(state.steps[maker]!.status))) return {};
+  if (makers.length === 0)
+    throw new InvalidOptionError("redo", `${path} shows nothing that a job or a chat made.`, next);
   const functions = functionsFor(state, { pipeline });
-  const edits = made.flatMap((one) => {
-    const fields = changesOf(state, planStep(state, one), note, functions);
-    return fields === null || Object.keys(fields).length === 0 ? [] : [[one, fields] as const];
+  const edits = makers.flatMap((maker) => {
+    const fields = changesOf(state, planStep(state, maker), note, functions);
+    return fields === null || Object.keys(fields).length === 0 ? [] : [[maker, fields] as const];
   });
-  return edits.length === 0 ? { rerun: made, note } : { edit: Object.fromEntries(edits), note };
+  return edits.length === 0 ? { rerun: makers, note } : { edit: Object.fromEntries(edits), note };
 }
 
 /** The paid steps whose results a step passes on, or itself; of a choice, those of the option that was made, else those that failed. */
@@ -52,9 +53,9 @@ function madeFor(state: RunState, path: string): readonly string[] {
   const passed: readonly Reference[] = state.steps[path]!.expanded ?? traitsOf(plan).standsFor;
   const all = passed.flatMap(({ $ref }) => madeFor(state, $ref.step));
   if (!isSecondChoice(plan)) return all;
-  const made = passed.find(({ $ref }) => missingReason(state, $ref) === null);
-  if (made !== undefined) return madeFor(state, made.$ref.step);
-  return all.flatMap((one) => (state.steps[one]!.status === "failed" ? (madeAgainFor(state, one) ?? []) : []));
+  const reference = passed.find(({ $ref }) => missingReason(state, $ref) === null);
+  if (reference !== undefined) return madeFor(state, reference.$ref.step);
+  return all.flatMap((maker) => (state.steps[maker]!.status === "failed" ? (madeAgainFor(state, maker) ?? []) : []));
 }
 
 /** The fields that `revise` of a step makes another; null: it has none. What stays the same keeps what it refers to. */

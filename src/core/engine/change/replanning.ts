@@ -146,7 +146,7 @@ class Growing {
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
     const expansions = expansionsIn(steps);
-    return steps.filter(({ path }) => (outerPaths(path).find((one) => expansions.has(one)) ?? null) === expansion);
+    return steps.filter(({ path }) => (outerPaths(path).find((outer) => expansions.has(outer)) ?? null) === expansion);
   }
 }
 
@@ -172,7 +172,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Grown> {
       maxUnquotedMicros,
     });
     if (!grown.ok) return grown;
-    for (const [path, one] of drafted.functions) functions.set(path, one);
+    for (const [path, stepFunction] of drafted.functions) functions.set(path, stepFunction);
     const groups = { ...growing.after.groups, ...grown.groups };
     growing.after = { ...growing.after, steps: [...growing.after.steps, ...grown.steps], groups };
     growing.before = { ...growing.before, steps: [...growing.before.steps, ...growing.ownedBy(former.path)] };
@@ -191,7 +191,7 @@ function nextExpansion(
     const now = traitsOf(step).expansion;
     if (now === null || isStale.has(step.path) || expanded[step.path] !== undefined) continue;
     const path = formerOf.get(step.path) ?? step.path;
-    const former = before.steps.find((one) => one.path === path);
+    const former = before.steps.find((earlier) => earlier.path === path);
     const on = former === undefined ? undefined : traitsOf(former).expansion?.on;
     if (former && on && state.steps[path]?.expanded != null) return { step: now, former, on };
   }

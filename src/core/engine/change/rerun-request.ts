@@ -31,7 +31,7 @@ export function resolveRerunRequest(state: RunState, how: RerunOptions): Resolve
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
   if (how.rerunFailed === true && failed.length + open.length === 0) throw nothingFailed(state);
   const continued = how.rerunFailed === true && failed.length === 0 ? open : [];
-  const named = [...requested.flatMap((one) => namedBy(state, one)), ...failed];
+  const named = [...requested.flatMap((name) => namedBy(state, name)), ...failed];
   const steps = [...new Set(named.map((path) => own(state.formerNames, path) ?? path))];
   if (steps.length === 0) return { request: null, inProgress: continued };
   if (requestId !== undefined) {

@@ -258,7 +258,7 @@ function standsElsewhere({ runId }: RunState, places: readonly SameText[]): Inva
 
 function asksForTheSame({ runId }: RunState, [first, ...others]: RerunSeeds["sameSeed"]): InvalidOptionError {
   const { step, seed } = first!;
-  const more = others.length === 0 ? "" : `, and ${others.map((one) => one.step).join(", ")} likewise`;
+  const more = others.length === 0 ? "" : `, and ${others.map((place) => place.step).join(", ")} likewise`;
   const why = `${step} would be asked for exactly as before, with the seed ${seed} that its code gives${more}: the same result, paid for again. Change its input, or say that the same is wanted.`;
   const edit = shellWord(`${step}:seed:=${seed + 1}`);
   return new InvalidOptionError("rerun", why, `showrunner resume ${runId} --edit ${edit}   (or --same-seed)`);
@@ -310,7 +310,7 @@ function checkIsNeeded(state: RunState, plan: Plan, { steps }: Asked): void {
 }
 
 function checkResolved(state: RunState, touched: readonly string[]): void {
-  const path = touched.find((one) => state.steps[one]?.status === "unresolved");
+  const path = touched.find((stepPath) => state.steps[stepPath]?.status === "unresolved");
   if (path === undefined) return;
   throw new InvalidOptionError("resume", unresolved(state, path), `showrunner adopt ${state.runId} ${path}`);
 }

@@ -116,12 +116,12 @@ export class CommandRunner {
     this.active.add(id);
     this.memory.notBefore.delete(id);
     const { signal } = this.#interrupt;
-    const own = command.type === "follow" || command.type === "operation" ? new AbortController() : null;
-    if (own !== null) this.#asking.set(id, own);
+    const abort = command.type === "follow" || command.type === "operation" ? new AbortController() : null;
+    if (abort !== null) this.#asking.set(id, abort);
     const context: EffectContext = {
       ...this.#deps,
       state: this.#state,
-      signal: own === null ? signal : AbortSignal.any([signal, own.signal]),
+      signal: abort === null ? signal : AbortSignal.any([signal, abort.signal]),
       priority: "step" in command ? this.#on.priority(command.step) : 0,
       emit: (events) => this.#on.answer(events),
       recorded: () => new Promise((resolve) => this.#waiting.push(resolve)),

@@ -37,7 +37,7 @@ export async function leaveToNext(
     const { step, attempt: n } = answer;
     const { key, provider } = steps[step]!.attempts[n - 1]!;
     if (provider === undefined) continue;
-    const events = answers.filter((one) => "attempt" in one && one.step === step && one.attempt === n);
+    const events = answers.filter((event) => "attempt" in event && event.step === step && event.attempt === n);
     const message = { type: "performed", step, command: `generate:${step}#${n}`, of: key!, events } as const;
     await untilTaken(() => store.send(runId, message, now()), leaving);
   }

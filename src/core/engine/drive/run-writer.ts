@@ -136,10 +136,10 @@ export class RunWriter {
     const before = this.#committedMicros;
     this.#committedMicros = committedMicros(this.#state);
     if (budgetMicros === null || planned.budgetTag !== undefined) return [];
-    const of = { limitMicros: budgetMicros, committedMicros: this.#committedMicros };
-    const percent = shareReached(of, before);
+    const amounts = { limitMicros: budgetMicros, committedMicros: this.#committedMicros };
+    const percent = shareReached(amounts, before);
     const limit = `budget of ${formatUsd(budgetMicros)} USD`;
-    return percent === null ? [] : [{ type: "spending.reached", what: "budget", limit, percent, ...of }];
+    return percent === null ? [] : [{ type: "spending.reached", what: "budget", limit, percent, ...amounts }];
   }
 
   async #write(

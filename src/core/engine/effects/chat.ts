@@ -38,16 +38,16 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const body = { ...shown.body, ...formatOf(step, schema), model };
   // Not broken off by a stop: what is paid for is waited for.
   const ask = () => context.client.chat(body, { priority: placed(context, 100), timeoutMs: ANSWER_MS });
-  const said = await untilTaken(step, ask, context);
-  if ("verdict" in said) return unanswered(command, context, said);
-  const known = await billOf(said.id, context);
+  const reply = await untilTaken(step, ask, context);
+  if ("verdict" in reply) return unanswered(command, context, reply);
+  const known = await billOf(reply.id, context);
   const cost =
     known === null ? ({ costMicros: command.maxCostMicros, isUnconfirmed: true } as const) : { costMicros: known };
-  const bill = { step, attempt, jobId: said.id, ...cost };
-  const read = readAnswer(said, schema);
+  const bill = { step, attempt, jobId: reply.id, ...cost };
+  const read = readAnswer(reply, schema);
   if (read.ok) return done({ type: "chat.answered", ...bill, value: read.value });
   const error: JournalError = { code: ownText("ANSWER_INVALID"), message: cleanText(read.message), retryable: true };
-  const answer = schema === null ? {} : { answer: cleanText(said.content ?? "", 100_000) };
+  const answer = schema === null ? {} : { answer: cleanText(reply.content ?? "", 100_000) };
   return done({ type: "chat.failed", ...bill, error, ...answer });
 };
 

@@ -57,8 +57,8 @@ export const download: Effect<"download"> = async (command, context) => {
       return saysLess(command, context, error);
     const judged = error instanceof DownloadError && answerOf(error) === null ? null : judge("download", error);
     if (judged !== null && judged.verdict !== "no copy") return retryOrPause(judged, context);
-    const said = cleanText((error as Error).message);
-    return uncopied(command, context, said, error instanceof DownloadError && CERTAIN.has(error.reason));
+    const message = cleanText((error as Error).message);
+    return uncopied(command, context, message, error instanceof DownloadError && CERTAIN.has(error.reason));
   }
 };
 
@@ -86,9 +86,9 @@ function saysLess(
   const { completedAt, doubt } = state.steps[step]!.attempts[attempt - 1]!;
   const expired: readonly RunEvent[] = reason === "expired" ? [{ type: "output.expired", step, attempt, index }] : [];
   if (expired.length > 0 && now() >= (completedAt ?? 0) + RETENTION_MS) return done(...expired);
-  const said = sentence`it was completed with output ${index}, and now ${cleanText(message)}`;
-  const isNews = isNewDoubt(doubt, said, now());
-  const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: said }] : [];
+  const doubtText = sentence`it was completed with output ${index}, and now ${cleanText(message)}`;
+  const isNews = isNewDoubt(doubt, doubtText, now());
+  const events: readonly RunEvent[] = isNews ? [{ type: "job.doubted", step, attempt, message: doubtText }] : [];
   return { end: "refused", events, otherwise: expired };
 }
 
@@ -122,7 +122,7 @@ export const place: Effect<"place"> = async (_command, context) => {
   const named: Awaited<ReturnType<typeof namedCopy>>[] = [];
   for (const unplaced of ready) named.push(await namedCopy(unplaced, context));
   const folder = await folderFor(state, named);
-  const copies = named.map((one) => ({ ...one, name: `${folder}${one.name}` }));
+  const copies = named.map((file) => ({ ...file, name: `${folder}${file.name}` }));
   const files = await media.place(copies, outDir, tag);
   const placed = ready.map((unplaced, at) => ({ ...unplaced, marked: named[at]!.marked, file: files[at]! }));
   if (manifests !== false) await placeManifests(outDir, placed, (named) => manifestOf(state, named, ownVersion()), tag);

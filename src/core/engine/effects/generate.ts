@@ -126,13 +126,13 @@ async function answered(
   answer: Answer,
   context: EffectContext,
 ): Promise<EffectResult> {
-  const made = mediaOf(answer);
-  if (made === null) return unknown(command, plan, ownText("it answered without any media"), context);
+  const outputs = mediaOf(answer);
+  if (outputs === null) return unknown(command, plan, ownText("it answered without any media"), context);
   const attempt = context.state.steps[command.step]!.attempts[command.attempt - 1]!;
   const known = new Map<number, StoredMedia>();
   for (let tries = 0; ; tries += 1) {
     try {
-      const kept = await keepOutputs(plan, made, context, known);
+      const kept = await keepOutputs(plan, outputs, context, known);
       const metadata = answer.providerMetadata;
       return done(submitted(command, plan), ...completedEvents(plan, attempt, { kept, metadata }));
     } catch (error) {

@@ -42,12 +42,12 @@ const CLOCK_MS = 10 * 60_000;
 async function contradiction(attempt: AttemptState, job: JobResult, context: JobContext): Promise<CleanText | null> {
   const { key, isAdopted, sentByService, intendedAt } = attempt;
   if (isAdopted === true) return null;
-  const own = cleanText(job.jobId, 300);
+  const id = cleanText(job.jobId, 300);
   const found = ownText("its own job is to be found");
   if (job.idempotencyKey != null) {
     return job.idempotencyKey === key
       ? null
-      : sentence`${own} was made under another key than that of the request; ${found}`;
+      : sentence`${id} was made under another key than that of the request; ${found}`;
   }
   const createdAt = Date.parse(job.createdAt ?? "");
   const sentAt = Math.min(
@@ -55,11 +55,11 @@ async function contradiction(attempt: AttemptState, job: JobResult, context: Job
     intendedAt! + context.client.clockOffsetMs(),
   );
   if (createdAt < sentAt - CLOCK_MS) {
-    const [made, sent] = [createdAt, sentAt].map((at) => ownText(new Date(at).toISOString()));
-    return sentence`${own} was made at ${made!}, before its request was sent at ${sent!}; ${found}`;
+    const [createdText, sentText] = [createdAt, sentAt].map((at) => ownText(new Date(at).toISOString()));
+    return sentence`${id} was made at ${createdText!}, before its request was sent at ${sentText!}; ${found}`;
   }
   if (!isOtherPrompt(attempt, job.prompt ?? null) || (await mayRewrite(attempt, context))) return null;
-  return sentence`${own} ran with another prompt than that of the request; ${found}`;
+  return sentence`${id} ran with another prompt than that of the request; ${found}`;
 }
 
 /** Neither is a part of the other: services shorten prompts, and put them into templates. */
@@ -67,8 +67,8 @@ function isOtherPrompt({ input }: AttemptState, prompt: string | null): boolean 
   const { prompt: asked, text } = input as { readonly prompt?: unknown; readonly text?: unknown };
   const ran = plainWords(prompt ?? "");
   if (ran === "" || (typeof asked !== "string" && typeof text !== "string")) return false;
-  const said = Object.values(input as object).flatMap((value) => (typeof value === "string" ? plainWords(value) : []));
-  return said.every((words) => words !== "" && !words.includes(ran) && !ran.includes(words));
+  const texts = Object.values(input as object).flatMap((value) => (typeof value === "string" ? plainWords(value) : []));
+  return texts.every((words) => words !== "" && !words.includes(ran) && !ran.includes(words));
 }
 
 function plainWords(text: string): string {
@@ -93,22 +93,22 @@ async function mayRewrite({ model, input }: AttemptState, { client, signal }: Jo
 
 /** What an answer lacks to be the whole end of the job; null where it lacks nothing. */
 function lackOf({ jobId }: Follow, { job, outcome }: Ended, expected: number): CleanText | null {
-  const own = cleanText(jobId, 300);
-  if (job.jobId !== jobId) return sentence`the answer about ${own} is about ${cleanText(job.jobId, 300)}`;
+  const id = cleanText(jobId, 300);
+  if (job.jobId !== jobId) return sentence`the answer about ${id} is about ${cleanText(job.jobId, 300)}`;
   if (outcome === "open")
-    return sentence`${own} was completed, and now the service says ${cleanText(job.status, MOST_CODE)}`;
+    return sentence`${id} was completed, and now the service says ${cleanText(job.status, MOST_CODE)}`;
   if (outcome !== "completed") return null;
   const count = job.outputs.length;
-  if (count === 0) return sentence`${own} is completed and lists no outputs`;
-  if (count < expected) return sentence`${own} is completed and lists ${count} of ${expected} outputs`;
+  if (count === 0) return sentence`${id} is completed and lists no outputs`;
+  if (count < expected) return sentence`${id} is completed and lists ${count} of ${expected} outputs`;
   const assets = job.outputs.flatMap(({ assetId }) => assetId ?? []);
-  if (new Set(assets).size < assets.length) return sentence`${own} is completed and lists one asset as several outputs`;
+  if (new Set(assets).size < assets.length) return sentence`${id} is completed and lists one asset as several outputs`;
   for (const { index, status, assetId, voiceId, url } of job.outputs) {
     if (!isTerminal(status))
-      return sentence`${own} is completed, and its output ${index} is ${cleanText(status, MOST_CODE)}`;
+      return sentence`${id} is completed, and its output ${index} is ${cleanText(status, MOST_CODE)}`;
     const isThere = assetId !== null || voiceId !== null || url !== null;
     if (status === "COMPLETED" && !isThere)
-      return sentence`${own} is completed, and its output ${index} has neither asset nor URL`;
+      return sentence`${id} is completed, and its output ${index} has neither asset nor URL`;
   }
   return null;
 }
@@ -157,8 +157,8 @@ export function billed(
 ): readonly RunEvent[] {
   if (costMicros !== null) return [{ type: "job.settled", step, attempt, costMicros }];
   if (impossibleCost == null) return [];
-  const said = cleanText(impossibleCost, 100);
-  return said === reported ? [] : [{ type: "job.bill.impossible", step, attempt, said }];
+  const cost = cleanText(impossibleCost, 100);
+  return cost === reported ? [] : [{ type: "job.bill.impossible", step, attempt, said: cost }];
 }
 
 function outputFacts(output: JobResult["outputs"][number]): OutputFacts {

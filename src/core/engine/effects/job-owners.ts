@@ -16,11 +16,11 @@ export class JobOwners {
   /** True where it is this attempt's from now on; false where it is another's. */
   claim(state: RunState, { step, attempt }: Attempt, jobId: string): boolean {
     this.#note(state);
-    const own = ownerName(state, { step, attempt });
-    const owner = this.#owners.get(jobId) ?? own;
+    const name = ownerName(state, { step, attempt });
+    const owner = this.#owners.get(jobId) ?? name;
     this.#owners.set(jobId, owner);
     if (this.#owners.size > MOST) this.#owners.delete(this.#owners.keys().next().value!);
-    return owner === own;
+    return owner === name;
   }
 
   #note(state: RunState): void {

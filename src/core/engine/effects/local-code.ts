@@ -82,11 +82,11 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
 
 /** What the user's own code threw, in a form for the journal: its words, and the place in that code. */
 export function thrownError(error: unknown, code: string): JournalError {
-  const said = thrownText(error);
-  const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
+  const text = thrownText(error);
+  const errorCode = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   const site = error instanceof Error ? callSite(error.stack) : null;
   // What follows a URL's path may be a secret.
-  const words = { code: cleanText(own, 100), message: cleanText(said, MAX_MESSAGE), retryable: true };
+  const words = { code: cleanText(errorCode, 100), message: cleanText(text, MAX_MESSAGE), retryable: true };
   const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
   return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };
 }

@@ -53,7 +53,7 @@ interface About {
 
 async function ended(
   command: Operation,
-  { answer: said, reply }: Asked,
+  { answer: statusAnswer, reply }: Asked,
   { plan, attempt }: About,
   context: EffectContext,
 ): Promise<EffectResult> {
@@ -62,9 +62,9 @@ async function ended(
   const found: readonly RunEvent[] = attempt.phase === "unresolved" ? [{ type: "job.found", ...target }] : [];
   const started: readonly RunEvent[] = attempt.phase === "inQueue" ? [{ type: "job.started", ...target }] : [];
   const ageMs = ageOf(attempt, context);
-  const status = said?.status;
+  const status = statusAnswer?.status;
   if ((status === "pending" || status === "error") && !isWordOfWork(plan.provider, status, reply)) {
-    return askAgain(command, attempt, unreadable(said, reply), context);
+    return askAgain(command, attempt, unreadable(statusAnswer, reply), context);
   }
   switch (status) {
     case "pending":
@@ -76,7 +76,7 @@ async function ended(
       };
     case "completed":
       try {
-        const kept = await keepOutputs(plan, madeOf(said.videos ?? []), context);
+        const kept = await keepOutputs(plan, madeOf(statusAnswer.videos ?? []), context);
         const [bad] = kept.outputs;
         const isNothing = kept.copies.every((copy) => copy === null);
         if (isNothing)
@@ -86,7 +86,7 @@ async function ended(
             bad?.error?.message ?? ownText("it is empty"),
             context,
           );
-        return done(...found, ...completedEvents(plan, attempt, { kept, metadata: said.providerMetadata }));
+        return done(...found, ...completedEvents(plan, attempt, { kept, metadata: statusAnswer.providerMetadata }));
       } catch (error) {
         if (!(error instanceof UnkeptError)) throw error;
         if (!error.isUnfetched) throw error.cause;
@@ -95,8 +95,8 @@ async function ended(
     case "error":
       return doubted(
         command,
-        { plan, attempt, said, reply },
-        saidBy(withBody(said.error ?? "it failed, and its provider does not say why", reply)),
+        { plan, attempt, said: statusAnswer, reply },
+        saidBy(withBody(statusAnswer.error ?? "it failed, and its provider does not say why", reply)),
         context,
       );
     default:
@@ -110,10 +110,12 @@ async function ended(
 }
 
 /** What came in place of a word of the work. */
-function unreadable(said: StatusAnswer, reply: StatusReply | null): CleanText {
+function unreadable(statusAnswer: StatusAnswer, reply: StatusReply | null): CleanText {
   const answer = reply === null ? "" : ` (${reply.httpStatus === null ? "no answer" : `HTTP ${reply.httpStatus}`})`;
   const why =
-    said.status === "error" ? saidBy(withBody(said.error, reply)) : ownText("it says no status that is known");
+    statusAnswer.status === "error"
+      ? saidBy(withBody(statusAnswer.error, reply))
+      : ownText("it says no status that is known");
   return cleanText(`its status could not be read${answer}: ${why}`);
 }
 

@@ -20,15 +20,15 @@ interface ExpectedFile {
  */
 export async function folderFor(state: RunState, copies: readonly ExpectedFile[]): Promise<string> {
   const { runId, planned, files } = state;
-  const own = `${runId}/`;
-  if (files.some(({ file }) => file.startsWith(own))) return own;
+  const folder = `${runId}/`;
+  if (files.some(({ file }) => file.startsWith(folder))) return folder;
   const placed = new Set(files.map(({ file }) => file));
   for (const { name, placedSha256 } of copies) {
     const maker = await makerOf(planned.outDir, name);
-    if (maker !== null && maker !== runId) return own;
+    if (maker !== null && maker !== runId) return folder;
     if (maker !== null || placed.has(name)) continue;
     const there = await hashOf(planned.outDir, name);
-    if (there !== null && there !== placedSha256 && !isOfRun(state, there)) return own;
+    if (there !== null && there !== placedSha256 && !isOfRun(state, there)) return folder;
   }
   return "";
 }
@@ -57,8 +57,10 @@ async function makerOf(outDir: string, name: string): Promise<string | null> {
   try {
     await using manifest = await openNamedFile(join(outDir, manifestName(name)), [outDir]);
     const { buffer, bytesRead } = await manifest.file.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
-    const said: unknown = JSON.parse(buffer.toString("utf8", 0, bytesRead));
-    return typeof said === "object" && said !== null && "run" in said && typeof said.run === "string" ? said.run : null;
+    const content: unknown = JSON.parse(buffer.toString("utf8", 0, bytesRead));
+    return typeof content === "object" && content !== null && "run" in content && typeof content.run === "string"
+      ? content.run
+      : null;
   } catch {
     return null;
   }
@@ -70,8 +72,8 @@ export async function placeAgain(state: RunState, media: MediaStore): Promise<vo
   const tag = temporaryTag(nonce);
   for (const { step, index, file } of state.files) {
     if (await media.isPlaced(file, outDir)) continue;
-    const made = state.steps[step];
-    const output = made === undefined ? undefined : outputsOf(made)[index];
+    const stepState = state.steps[step];
+    const output = stepState === undefined ? undefined : outputsOf(stepState)[index];
     const copy = output?.copy ?? null;
     if (copy === null || (await media.verify(copy.sha256)) !== "intact") continue;
     const marked = await plannedMark(state, { step, copy }, media);
@@ -81,7 +83,7 @@ export async function placeAgain(state: RunState, media: MediaStore): Promise<vo
     await placeManifests(
       outDir,
       [{ file, step, output: output!, marked }],
-      (one) => manifestOf(state, one, ownVersion()),
+      (placed) => manifestOf(state, placed, ownVersion()),
       tag,
     );
   }

@@ -36,12 +36,12 @@ export function retryOrPause(
 
 function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
   const { code, serviceMessage } = error as ApiError;
-  const said = cleanText(serviceMessage);
+  const serviceText = cleanText(serviceMessage);
   const why = ownText(
     code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
   );
   const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
-  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost; resume with the right key.`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${serviceText}). Check ${why}; nothing is lost; resume with the right key.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 

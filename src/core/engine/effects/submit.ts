@@ -174,16 +174,16 @@ async function acknowledged(
 
 /** Why the acknowledged job cannot be that of the request, which then made another one, or none; null where it can. */
 async function contradiction(command: Submit, { jobId, model }: SubmitAck, context: EffectContext) {
-  const said = cleanText(jobId, 300);
+  const id = cleanText(jobId, 300);
   // A job that one request was answered with is nobody else's, whether or not it can be this one's.
   const isOwn = context.jobOwners.claim(context.state, command, jobId);
   const isAsked = model === "" || model === command.model || (await resolvedId(command, context)) === model;
   if (!isAsked) {
     const asked = ownText(command.model);
-    return sentence`it asked for ${asked}, and was answered with ${said}, a job of ${cleanText(model, 200)}; its own job is to be found`;
+    return sentence`it asked for ${asked}, and was answered with ${id}, a job of ${cleanText(model, 200)}; its own job is to be found`;
   }
   if (isOwn) return null;
-  return sentence`it was answered with ${said}, which is the job of another step; its own job is to be found`;
+  return sentence`it was answered with ${id}, which is the job of another step; its own job is to be found`;
 }
 
 /** The id that the service lists the model under, where it was asked for by an alias. */

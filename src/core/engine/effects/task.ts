@@ -46,8 +46,8 @@ export const task: Effect<"task"> = async (command, context) => {
     const returned = running === null ? given : await unlessAborted(running, context.signal);
     if (returned === ABORTED || context.signal.aborted) return done();
     const value = jsonValue(returned);
-    const made = plan.files.length === 0 ? [] : await collectOutputs(plan, folder, context);
-    return done({ type: "task.completed", step, value, files: made });
+    const outputs = plan.files.length === 0 ? [] : await collectOutputs(plan, folder, context);
+    return done({ type: "task.completed", step, value, files: outputs });
   } catch (error) {
     if (context.signal.aborted) return done();
     if (isStoreError(error)) throw error;
@@ -98,7 +98,7 @@ class TaskFolder {
 
   /** Of a declared file; undefined for another name. */
   file(name: string): string | undefined {
-    const declared = this.#files.find((one) => one.name === name);
+    const declared = this.#files.find((file) => file.name === name);
     return declared === undefined ? undefined : pathOf(this.path(), name, declared.kind);
   }
 
@@ -171,8 +171,8 @@ function jsonValue(returned: unknown): Json {
       return value;
     });
   } catch (error) {
-    const said = thrownText(error);
-    throw new TaskContractError(`what it returned is no JSON: ${said}`);
+    const text = thrownText(error);
+    throw new TaskContractError(`what it returned is no JSON: ${text}`);
   }
   if (text === undefined) throw new TaskContractError("what it returned is no JSON");
   if (Buffer.byteLength(text) > MAX_VALUE_BYTES) {

@@ -45,11 +45,11 @@ interface Config {
 function listeningTo(model: VideoModel, { operation }: StatusRequest, seen: SeenRequests): VideoModel | null {
   const { config } = model as { readonly config?: Config };
   if (typeof config !== "object" || config === null) return null;
-  const { fetch: own } = config;
-  if (own !== undefined && typeof own !== "function") return null;
+  const { fetch: ownFetch } = config;
+  if (ownFetch !== undefined && typeof ownFetch !== "function") return null;
   // Where an answer leads elsewhere, packages go by a guarded `fetch` of their own, if none is given.
-  const origin = own === undefined ? originNamed(config, operation) : null;
-  const fetch: Fetch = (input, init) => seen.fetch(own ?? globalThis.fetch, { input, init, origin });
+  const origin = ownFetch === undefined ? originNamed(config, operation) : null;
+  const fetch: Fetch = (input, init) => seen.fetch(ownFetch ?? globalThis.fetch, { input, init, origin });
   return withField(model, "config", withField(config, "fetch", fetch));
 }
 
@@ -95,7 +95,7 @@ class SeenRequests {
 /** Where the work was asked for; null where only the package knows. */
 function originNamed({ baseURL }: Config, operation: unknown): string | null {
   const { submitUrl } = (operation ?? {}) as { readonly submitUrl?: unknown };
-  const url = [submitUrl, baseURL].find((one) => typeof one === "string" && URL.canParse(one));
+  const url = [submitUrl, baseURL].find((address) => typeof address === "string" && URL.canParse(address));
   return url === undefined ? null : new URL(url as string).origin;
 }
 

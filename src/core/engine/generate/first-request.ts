@@ -24,14 +24,14 @@ export function asksForWork(body: unknown, { options, isStart }: Call): boolean 
   const words = prompt ?? text;
   if (typeof words === "string" && words !== "") {
     const isLong = words.length >= LONG_WORDS && /\s/.test(words.trim());
-    return says(body, (said, field) => (isLong ? said.includes(words) : said === words && WORDS.has(field)));
+    return says(body, (text, field) => (isLong ? text.includes(words) : text === words && WORDS.has(field)));
   }
   if (isStart) return true;
   const media = mediaIn(options);
-  return media.length > 0 && says(body, (said) => media.some((medium) => said.includes(medium)));
+  return media.length > 0 && says(body, (text) => media.some((medium) => text.includes(medium)));
 }
 
-function says(value: unknown, is: (said: string, field: string) => boolean, field = ""): boolean {
+function says(value: unknown, is: (text: string, field: string) => boolean, field = ""): boolean {
   if (typeof value === "string") return is(value, field);
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return false;
   return Object.entries(value).some(([name, inner]) => says(inner, is, Array.isArray(value) ? field : name));

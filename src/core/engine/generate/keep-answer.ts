@@ -12,12 +12,12 @@ export type Made = Uint8Array | { readonly url: string };
 
 /** The media of an answer; base64 as some models give it. */
 export function madeOf(given: readonly (string | Uint8Array | VideoData)[]): readonly Made[] {
-  return given.map((one) => {
-    if (typeof one === "string") return Buffer.from(one.replace(/^data:[^,]*,/, ""), "base64");
-    if (one instanceof Uint8Array) return one;
-    if (one.type === "url") return { url: one.url };
-    if (one.type === "base64") return Buffer.from(one.data, "base64");
-    return one.type === "binary" ? one.data : Buffer.alloc(0);
+  return given.map((medium) => {
+    if (typeof medium === "string") return Buffer.from(medium.replace(/^data:[^,]*,/, ""), "base64");
+    if (medium instanceof Uint8Array) return medium;
+    if (medium.type === "url") return { url: medium.url };
+    if (medium.type === "base64") return Buffer.from(medium.data, "base64");
+    return medium.type === "binary" ? medium.data : Buffer.alloc(0);
   });
 }
 
@@ -46,8 +46,8 @@ export class UnkeptError extends Error {
 
   /** For people. */
   get said(): CleanText {
-    const said = cleanText(this.message);
-    return this.kept.length === 0 ? said : sentence`${said}; the rest ${whereKept(this.kept)}`;
+    const text = cleanText(this.message);
+    return this.kept.length === 0 ? text : sentence`${text}; the rest ${whereKept(this.kept)}`;
   }
 }
 
@@ -73,14 +73,14 @@ type One = readonly [OutputFacts, StoredCopy | null] | readonly [OutputFacts, nu
  */
 export async function keepOutputs(
   { yields, outputs: asked }: Pick<GenerateStep, "yields" | "outputs">,
-  made: readonly Made[],
+  produced: readonly Made[],
   keeping: Keeping,
   known = new Map<number, StoredMedia>(),
 ): Promise<Kept> {
   const kept: One[] = [];
   const failures: unknown[] = [];
   // What nobody asked for is not kept, or an answer could fill the disk.
-  for (const [index, one] of made.slice(0, asked).entries()) {
+  for (const [index, one] of produced.slice(0, asked).entries()) {
     try {
       kept.push(await keepOne(index, one, yields, { ...keeping, known }));
     } catch (error) {
@@ -93,7 +93,7 @@ export async function keepOutputs(
     const came = failures.flatMap((error) => (error instanceof UnfetchedError && error.came) || []);
     throw new UnkeptError(worst, [...new Set([...[...known.values()].map(({ sha256 }) => sha256), ...came])]);
   }
-  for (let index = made.length; index < asked; index += 1) {
+  for (let index = produced.length; index < asked; index += 1) {
     kept.push([failedOutput(index, ownText("its provider made fewer than were asked for")), null]);
   }
   const unfit = kept.flatMap(([, , sha256]) => sha256 ?? []);
@@ -103,19 +103,19 @@ export async function keepOutputs(
 
 async function keepOne(
   index: number,
-  made: Made,
+  output: Made,
   kind: MediaKind,
   { known, ...keeping }: Keeping & { readonly known: Map<number, StoredMedia> },
 ): Promise<One> {
   const { media } = keeping;
-  if (made instanceof Uint8Array && made.length === 0) {
+  if (output instanceof Uint8Array && output.length === 0) {
     return [failedOutput(index, ownText("its provider gave nothing")), null];
   }
-  const stored = known.get(index) ?? (await storedFrom(made, keeping));
+  const stored = known.get(index) ?? (await storedFrom(output, keeping));
   known.set(index, stored);
   await using held = await media.hold([stored.sha256]);
   const facts = await measureMedia(held.path(stored.sha256), kind);
-  if ("fault" in facts && !(made instanceof Uint8Array)) {
+  if ("fault" in facts && !(output instanceof Uint8Array)) {
     // An error page, or half a file: the address may have all of it the next time.
     known.delete(index);
     throw new UnfetchedError(`what came from its address should be ${kind}, and ${facts.fault}`, stored.sha256);
@@ -132,8 +132,8 @@ function whereKept(hashes: readonly string[]): CleanText {
   return ownText(`is in the media folder as ${hashes.join(", ")}`);
 }
 
-async function storedFrom(made: Made, keeping: Keeping): Promise<StoredMedia> {
-  return made instanceof Uint8Array ? keeping.media.put({ bytes: made }) : fetched(made.url, keeping);
+async function storedFrom(output: Made, keeping: Keeping): Promise<StoredMedia> {
+  return output instanceof Uint8Array ? keeping.media.put({ bytes: output }) : fetched(output.url, keeping);
 }
 
 async function fetched(url: string, { media, inside }: Keeping): Promise<StoredMedia> {

@@ -31,7 +31,7 @@ export async function learnSecretsOf(model: object, env: NodeJS.ProcessEnv = pro
   const parts = [...found].flatMap((secret) => [secret, secret.slice(secret.indexOf(":") + 1)]);
   const secrets = new Set(parts.filter((secret) => secret.length >= SHORTEST_SEALED));
   for (const secret of found) secretsOfProcess.learn(secret);
-  return [...secrets].toSorted((one, other) => other.length - one.length);
+  return [...secrets].toSorted((first, second) => second.length - first.length);
 }
 
 /** Longest first. */
@@ -43,7 +43,9 @@ const sealOf = (secret: string) => `[secret ${hash("sha256", `showrunner seal ${
 
 /** With a mark in place of each secret: what a provider is asked with later is whole again where its model holds the same ones. */
 export function sealed(operation: Json, secrets: Secrets): Json {
-  return withTexts(operation, (text) => secrets.reduce((rest, one) => rest.replaceAll(one, sealOf(one)), text));
+  return withTexts(operation, (text) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, sealOf(secret)), text),
+  );
 }
 
 /** What was sealed, as it was. The model is only looked at where there is a mark. */

@@ -22,27 +22,27 @@ export function asModerated(error: JournalError, thrown: unknown, of: Flagged["o
 }
 
 function objectionIn(thrown: unknown): { readonly field: string | null } | null {
-  let one: unknown = thrown;
+  let cause: unknown = thrown;
   for (let depth = 0; depth < MOST_CAUSES; depth++) {
-    if (typeof one === "string") return IN_TEXT.test(one) ? { field: null } : null;
-    if (!isFields(one)) return null;
-    const said = objectionOf(one) ?? objectionOf(bodyOf(one));
-    if (said !== null) return said;
-    if (typeof one.message === "string" && IN_TEXT.test(one.message)) return { field: null };
-    one = one.cause;
+    if (typeof cause === "string") return IN_TEXT.test(cause) ? { field: null } : null;
+    if (!isFields(cause)) return null;
+    const objection = objectionOf(cause) ?? objectionOf(bodyOf(cause));
+    if (objection !== null) return objection;
+    if (typeof cause.message === "string" && IN_TEXT.test(cause.message)) return { field: null };
+    cause = cause.cause;
   }
   return null;
 }
 
-function objectionOf(said: Fields): { readonly field: string | null } | null {
-  const { data, error, code, type, detail } = said;
+function objectionOf(fields: Fields): { readonly field: string | null } | null {
+  const { data, error, code, type, detail } = fields;
   for (const inner of [data, error]) {
     const found = isFields(inner) ? objectionOf(inner) : null;
     if (found !== null) return found;
   }
-  if (CODES.has(code) || CODES.has(type)) return { field: fieldOf(said) };
-  for (const one of Array.isArray(detail) ? detail : []) {
-    const found = isFields(one) ? objectionOf(one) : null;
+  if (CODES.has(code) || CODES.has(type)) return { field: fieldOf(fields) };
+  for (const entry of Array.isArray(detail) ? detail : []) {
+    const found = isFields(entry) ? objectionOf(entry) : null;
     if (found !== null) return found;
   }
   return null;

@@ -61,7 +61,7 @@ interface Asked {
 /** What an error proves of the request that a model was asked for, first sent by the call that threw it. */
 export function providerVerdict(error: unknown, { call, now }: Asked): ProviderVerdict {
   const chain = causesOf(error);
-  const answer = chain.find((one) => typeof one.statusCode === "number");
+  const answer = chain.find((cause) => typeof cause.statusCode === "number");
   const status = (answer?.statusCode as number | undefined) ?? null;
   const isFirst = isFirstRequest(chain, call);
   const isUnconnected = chain.some(({ code }) => UNCONNECTED.has(String(code))) && isFirst;
@@ -71,18 +71,18 @@ export function providerVerdict(error: unknown, { call, now }: Asked): ProviderV
   const code = status === null ? (isUnconnected ? AWAY : codeOf(chain)) : isBusy ? AWAY : `HTTP_${status}`;
   const retryAt = isBusy ? askedToWait(chain, now) : {};
   const isRetryable = isUnconnected || isBusy;
-  const said = { code: cleanText(code, 100), message: saidBy(error), retryable: isRetryable, ...retryAt };
+  const described = { code: cleanText(code, 100), message: saidBy(error), retryable: isRetryable, ...retryAt };
   return {
     proves: isUnconnected || isUnsent || isBusy || isRefused ? "nothing made" : "unknown",
-    error: isRefused ? asModerated(said, error, "input") : said,
+    error: isRefused ? asModerated(described, error, "input") : described,
   };
 }
 
 /** The text of an error, without secrets: providers may quote the key that they refuse. */
 export function saidBy(error: unknown): CleanText {
-  const said = thrownText(error);
+  const text = thrownText(error);
   const details = causesOf(error).flatMap(detailsOf);
-  return cleanText([said, ...details].join(": "), 1_000);
+  return cleanText([text, ...details].join(": "), 1_000);
 }
 
 /** What is wrong with the input, field by field, where only the body of the answer says so: fal's package does not read it. */
@@ -91,7 +91,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
   try {
     const { detail } = JSON.parse(responseBody) as { readonly detail?: unknown };
     if (!Array.isArray(detail)) return [];
-    return detail.flatMap((one: unknown) => (isCause(one) && typeof one.msg === "string" ? one.msg : []));
+    return detail.flatMap((entry: unknown) => (isCause(entry) && typeof entry.msg === "string" ? entry.msg : []));
   } catch {
     return [];
   }
@@ -99,7 +99,7 @@ function detailsOf({ responseBody, data }: Cause): readonly string[] {
 
 /** Some packages wrap the error that has the headers. */
 function askedToWait(chain: readonly Cause[], now: number): { readonly retryAt?: number } {
-  const headers = chain.find((one) => isCause(one.responseHeaders))?.responseHeaders ?? {};
+  const headers = chain.find((cause) => isCause(cause.responseHeaders))?.responseHeaders ?? {};
   const askedMs = retryAfterHeaderMs(headers as IncomingHttpHeaders, now);
   return askedMs === null ? {} : { retryAt: now + Math.min(askedMs, LONGEST_ASKED_MS) };
 }
@@ -112,22 +112,22 @@ function isCause(value: unknown): value is Cause {
 
 function causesOf(error: unknown): readonly Cause[] {
   const found: Cause[] = [];
-  for (let one = error; found.length < MOST_CAUSES; one = (one as Cause).cause) {
-    if (!isCause(one)) break;
-    found.push(one);
+  for (let cause = error; found.length < MOST_CAUSES; cause = (cause as Cause).cause) {
+    if (!isCause(cause)) break;
+    found.push(cause);
   }
   return found;
 }
 
 /** Whether it is about the request that asks for the work. What names no request at all is about none that we know. */
 function isFirstRequest(chain: readonly Cause[], call: Call): boolean {
-  const one = chain.find((cause) => "requestBodyValues" in cause);
-  return asksForWork(one?.requestBodyValues, call);
+  const withRequest = chain.find((cause) => "requestBodyValues" in cause);
+  return asksForWork(withRequest?.requestBodyValues, call);
 }
 
 /** What it is about came with an answer. */
 function hasAnswer(chain: readonly Cause[]): boolean {
-  return chain.some((one) => "response" in one || "responseBody" in one || "text" in one);
+  return chain.some((cause) => "response" in cause || "responseBody" in cause || "text" in cause);
 }
 
 function codeOf([first]: readonly Cause[]): string {

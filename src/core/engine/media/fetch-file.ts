@@ -41,11 +41,11 @@ export async function fetchFile(
 }
 
 function atMost(bytes: number): Transform {
-  let left = bytes;
+  let remaining = bytes;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      left -= chunk.length;
-      if (left < 0) done(new Error(`it has more than ${bytes} bytes`));
+      remaining -= chunk.length;
+      if (remaining < 0) done(new Error(`it has more than ${bytes} bytes`));
       else done(null, chunk);
     },
   });

@@ -97,8 +97,8 @@ async function lostResults(
   for (const { account, fingerprint } of new Map(
     produced.map((row) => [`${row.account} ${row.fingerprint}`, row]),
   ).values()) {
-    const left = await store.results({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
-    if (left.every(({ runId }) => removed.has(runId))) lost += 1;
+    const results = await store.results({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
+    if (results.every(({ runId }) => removed.has(runId))) lost += 1;
   }
   return lost;
 }
@@ -172,8 +172,8 @@ async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> 
   }
 }
 
-async function collect<T>(all: AsyncIterable<T>, wanted: (one: T) => boolean = () => true): Promise<readonly T[]> {
+async function collect<T>(all: AsyncIterable<T>, wanted: (item: T) => boolean = () => true): Promise<readonly T[]> {
   const found: T[] = [];
-  for await (const one of all) if (wanted(one)) found.push(one);
+  for await (const item of all) if (wanted(item)) found.push(item);
   return found;
 }

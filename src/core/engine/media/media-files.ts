@@ -216,8 +216,8 @@ async function lastWritten(path: string): Promise<number> {
   const below = await readdir(path).catch(() => []);
   const all = [path, ...below.map((name) => join(path, name))];
   const times = await Promise.all(
-    all.map((one) =>
-      lstat(one).then(
+    all.map((path) =>
+      lstat(path).then(
         ({ mtimeMs }) => mtimeMs,
         () => 0,
       ),

@@ -49,6 +49,6 @@ async function placeOf(file: FileHandle, path: string): Promise<string> {
 }
 
 async function isWithinAny(from: readonly string[], place: string): Promise<boolean> {
-  const allowed = await Promise.all(from.map((one) => realpath(one).catch(() => null)));
-  return allowed.some((one) => one !== null && isWithin(one, place));
+  const allowed = await Promise.all(from.map((folder) => realpath(folder).catch(() => null)));
+  return allowed.some((folder) => folder !== null && isWithin(folder, place));
 }

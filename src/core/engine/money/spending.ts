@@ -93,8 +93,8 @@ export class Spending {
   /** `tag`: of the runs that carry it. */
   async totals(tag?: string): Promise<SpendingTotals> {
     const { store, account, caps, floorMicros, now } = this.#parts;
-    const of = tag === undefined ? store.accountLedger(account) : store.spending(account, { tag, sinceAt: null });
-    const { settledMicros: spentMicros, heldMicros } = await of;
+    const ledger = tag === undefined ? store.accountLedger(account) : store.spending(account, { tag, sinceAt: null });
+    const { settledMicros: spentMicros, heldMicros } = await ledger;
     const all = caps.rules.filter(({ tag, per }) => tag === null && per === null).map(({ capMicros }) => capMicros);
     const others = caps.rules.filter(({ tag, per }) => tag !== null || per !== null);
     const reached = others.flatMap((rule) => {
@@ -231,11 +231,11 @@ export class SpendingWatch {
     this.#waitingSince = null;
     return committedMicros.flatMap((micros, index) => {
       const { what, title, capMicros, endsAt } = capTerms(caps[index]!, this.#parts.caps.timeZone);
-      const of = { limitMicros: capMicros, committedMicros: micros };
-      const percent = shareReached(of, micros - heldMicros);
+      const amounts = { limitMicros: capMicros, committedMicros: micros };
+      const percent = shareReached(amounts, micros - heldMicros);
       if (percent === null) return [];
       const day = endsAt === null ? "" : ` until ${new Date(endsAt).toISOString()}`;
-      return [{ type: "spending.reached", what, limit: `${title}${day}`, percent, ...of }];
+      return [{ type: "spending.reached", what, limit: `${title}${day}`, percent, ...amounts }];
     });
   }
 

@@ -68,10 +68,10 @@ function runCommand(
   { env, signal }: { readonly env: Readonly<Record<string, string | undefined>>; readonly signal: AbortSignal },
 ): Promise<string | null> {
   const passed = process.platform === "win32" ? [...PASSED_ON, ...WINDOWS] : PASSED_ON;
-  const own = Object.fromEntries(passed.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  const childEnv = Object.fromEntries(passed.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   return new Promise((done) => {
     const child = spawn(program, args, {
-      env: own,
+      env: childEnv,
       signal,
       killSignal: "SIGKILL",
       windowsHide: true,

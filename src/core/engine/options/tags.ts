@@ -16,7 +16,7 @@ export function checkTags(tags: Tags | undefined, option = "tags"): Tags {
     throw new InvalidOptionError(option, `${entries.length} tags are too many; a run carries ${MOST_TAGS} at most.`);
   }
   for (const [key, value] of entries) checkTag(key, value, option);
-  return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return Object.fromEntries(entries.toSorted(([first], [second]) => (first < second ? -1 : 1)));
 }
 
 /** Reads `key=value`. `anyValue`: `*` may stand for the value. */

@@ -64,13 +64,13 @@ export async function expandPlan(
   const grown = ({ steps, groups }: Pick<Plan, "steps" | "groups">): Plan => {
     return { ...plan, groups: { ...plan.groups, ...groups }, steps: [...plan.steps, ...steps] };
   };
-  const made = await withoutModerated(
+  const planned = await withoutModerated(
     (out) => new LongWork().finish(planExpansionStepwise(step, requested, { ...context, out })),
     (found) => (found.ok ? { plan: grown(found), steps: found.steps } : null),
     price,
   );
   const produced = await settleDoubts(
-    made,
+    planned,
     ({ steps }) => steps,
     (all, steps) => price(grown(all), steps),
   );

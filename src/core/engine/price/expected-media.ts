@@ -45,11 +45,12 @@ function agreed<E extends Expected | null>(source: PlanStep, stepAt: StepAt, of:
 /** How long the sound or film of a step will be, in milliseconds. */
 export function expectedMs(source: PlanStep, stepAt: StepAt, earlier: EarlierMs = () => null): Expected {
   return agreed(source, stepAt, (step) => {
-    const made = earlier(step.path);
+    const earlierResult = earlier(step.path);
     // What is made anew may be longer or shorter.
-    if (made !== null) return { value: made.ms, factor: made.isMadeAgain ? SPOKEN : 1, why: null };
-    const said = "policy" in step ? step.policy.expect?.durationMs : undefined;
-    if (said !== undefined) return { value: said, factor: SAID, why: "its expect" };
+    if (earlierResult !== null)
+      return { value: earlierResult.ms, factor: earlierResult.isMadeAgain ? SPOKEN : 1, why: null };
+    const declaredMs = "policy" in step ? step.policy.expect?.durationMs : undefined;
+    if (declaredMs !== undefined) return { value: declaredMs, factor: SAID, why: "its expect" };
     const input = inputOf(step);
     const { duration_ms: durationMs, text, speed } = input;
     if (typeof durationMs === "number") return { value: durationMs, factor: SAID, why: "its duration_ms" };
@@ -118,10 +119,10 @@ export function longestMsOf({ value, factor }: Expected): number {
 /** How many times as wide as high the picture of a step will be; null where nothing says so. */
 export function expectedRatio(source: PlanStep, stepAt: StepAt): Expected | null {
   return agreed(source, stepAt, (step) => {
-    const { aspect_ratio: said } = inputOf(step);
-    const [, width, height] = /^(\d+):(\d+)$/.exec(typeof said === "string" ? said : "") ?? [];
+    const { aspect_ratio: ratio } = inputOf(step);
+    const [, width, height] = /^(\d+):(\d+)$/.exec(typeof ratio === "string" ? ratio : "") ?? [];
     const value = Number(width) / Number(height);
-    return value > 0 && Number.isFinite(value) ? { value, factor: SAID, why: `its aspect_ratio of ${said}` } : null;
+    return value > 0 && Number.isFinite(value) ? { value, factor: SAID, why: `its aspect_ratio of ${ratio}` } : null;
   });
 }
 

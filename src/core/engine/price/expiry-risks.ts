@@ -57,7 +57,7 @@ function gatesOf(plan: Plan): readonly Gate[] {
   const dependents = dependentsOf(plan);
   return decisions.map(({ path }) => {
     const after = new Set([path]);
-    for (const one of after) for (const user of dependents.get(one) ?? []) after.add(user.path);
+    for (const earlier of after) for (const user of dependents.get(earlier) ?? []) after.add(user.path);
     after.delete(path);
     return { path, after };
   });

@@ -43,20 +43,20 @@ export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPric
 
   const partsOf = (option: Option) => {
     const nameOf = (path: string) => {
-      const inner = optionsAround(plan, path).filter((one) => one.path.startsWith(`${option.path}/`));
+      const inner = optionsAround(plan, path).filter((inside) => inside.path.startsWith(`${option.path}/`));
       const outermost = inner.at(-1);
       return outermost === undefined ? path : partOf(outermost.choice);
     };
     const parts = new Map<string, Part>();
     for (const { path, kind, needs: all, when } of option.steps) {
       // What is made because another step failed is not spared by that failure.
-      const needs = when !== undefined && "failed" in when ? all.filter((one) => one !== when.failed) : all;
+      const needs = when !== undefined && "failed" in when ? all.filter((needed) => needed !== when.failed) : all;
       const name = nameOf(path);
       const known = parts.get(name);
       const isFailedPaid = option.choice.second.rewrites === true && kind === "generate";
-      const own = name === path ? stepCosts(path, isFailedPaid) : choiceCosts(path, option);
-      const part = known ?? { ...own, needs: new Set() };
-      const used = needs.map(nameOf).filter((one) => one !== name);
+      const costs = name === path ? stepCosts(path, isFailedPaid) : choiceCosts(path, option);
+      const part = known ?? { ...costs, needs: new Set() };
+      const used = needs.map(nameOf).filter((usedName) => usedName !== name);
       parts.set(name, { ...part, needs: new Set([...part.needs, ...used]) });
     }
     return parts;
@@ -70,7 +70,7 @@ export function failedCosts(plan: Pick<Plan, "steps">, prices: readonly StepPric
   };
 
   const choiceCosts = (path: string, outer: Option) => {
-    const inner = optionsAround(plan, path).filter((one) => one.path.startsWith(`${outer.path}/`));
+    const inner = optionsAround(plan, path).filter((option) => option.path.startsWith(`${outer.path}/`));
     let [failed, most] = [0, 0];
     for (const option of inner.at(-1)!.choice.second.options) {
       const costs = costsOf(option);
@@ -91,7 +91,7 @@ function isWaitedFor(option: Option): boolean {
 /** What needs a part, directly or not. */
 function usersOf(name: string, parts: ReadonlyMap<string, Part>): ReadonlySet<string> {
   const found = new Set([name]);
-  for (const one of found) for (const [user, { needs }] of parts) if (needs.has(one)) found.add(user);
+  for (const part of found) for (const [user, { needs }] of parts) if (needs.has(part)) found.add(user);
   found.delete(name);
   return found;
 }

@@ -19,7 +19,7 @@ interface Measure {
   readonly min: number;
   readonly max: number;
   readonly verb: string;
-  readonly said: (value: number) => string;
+  readonly asText: (value: number) => string;
   readonly otherwise: string;
 }
 
@@ -31,7 +31,7 @@ export function fitDuration(
 ): MediaFit {
   const { min_duration_ms: min = 0, max_duration_ms: max = Infinity } = bounds;
   const otherwise = `change that, or say how long ${step} will last: expect: { durationMs } in its options`;
-  const fit = fitted(step, { expected, min, max, verb: "last", said: formatDuration, otherwise });
+  const fit = fitted(step, { expected, min, max, verb: "last", asText: formatDuration, otherwise });
   // Stand-ins have 16 bytes a millisecond, and a header.
   return { ...fit, value: Math.min(fit.value, maxBytes === null ? Infinity : (maxBytes - 100) / 16) };
 }
@@ -39,13 +39,13 @@ export function fitDuration(
 /** How many times as wide as high the picture is that `step` makes. */
 export function fitRatio(step: string, expected: Expected | null, { bounds }: Pick<Media, "bounds">): MediaFit {
   const { min_aspect_ratio: min = 0, max_aspect_ratio: max = Infinity } = bounds;
-  const said = (value: number) => `${Number(value.toFixed(2))} : 1`;
+  const asText = (value: number) => `${Number(value.toFixed(2))} : 1`;
   return fitted(step, {
     expected: expected ?? { value: 1, factor: 2, why: null },
     min,
     max,
     verb: "measure",
-    said,
+    asText,
     otherwise: "change one of them",
   });
 }
@@ -64,16 +64,20 @@ export function sizeWithin(
   return ratio >= 1 ? { width: longer, height: shorter } : { width: shorter, height: longer };
 }
 
-function fitted(step: string, { expected, min, max, verb, said, otherwise }: Measure): MediaFit {
+function fitted(step: string, { expected, min, max, verb, asText, otherwise }: Measure): MediaFit {
   const { value, factor, why } = expected;
   const [least, most] = [value / factor, value * factor];
   const needed =
-    most <= max ? `${said(min)} or more` : least >= min ? `${said(max)} at most` : `${said(min)} to ${said(max)}`;
+    most <= max
+      ? `${asText(min)} or more`
+      : least >= min
+        ? `${asText(max)} at most`
+        : `${asText(min)} to ${asText(max)}`;
   const isIn = least >= min && most <= max;
   const isOut = why !== null && (most < min || least > max);
   return {
     problem: isOut
-      ? `${step} is expected to ${verb} ${said(value)} by ${why}, and must ${verb} ${needed}; ${otherwise}`
+      ? `${step} is expected to ${verb} ${asText(value)} by ${why}, and must ${verb} ${needed}; ${otherwise}`
       : null,
     condition: isIn || isOut ? null : `${step} must ${verb} ${needed}`,
     value: Math.min(Math.max(value, min), max),

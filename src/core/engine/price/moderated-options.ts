@@ -22,14 +22,14 @@ export async function withoutModerated<Made>(
   price: (plan: Plan, steps: readonly PlanStep[]) => Promise<Pick<Quote, "problems">>,
 ): Promise<Made> {
   for (const out = new Map<string, string>(); ; ) {
-    const made = await make(out);
-    const found = asked(made);
-    if (found === null) return made;
+    const result = await make(out);
+    const found = asked(result);
+    if (found === null) return result;
     const { plan, steps } = found;
     const doubtful = steps.filter(({ path }) => optionOf(plan, path) !== undefined);
-    if (doubtful.length === 0) return made;
+    if (doubtful.length === 0) return result;
     const refused = (await price(plan, doubtful)).problems.filter(({ code }) => code === MODERATED);
-    if (refused.length === 0) return made;
+    if (refused.length === 0) return result;
     for (const { step, message } of refused as readonly (Problem & { readonly step: string })[]) {
       const option = optionOf(plan, step)!.path;
       if (!out.has(option)) out.set(option, `${step} ${message}`);

@@ -190,8 +190,8 @@ function priceChanges(was: Basis, is: Basis, opened: readonly string[]): readonl
   ];
 }
 
-function isSame(one: Basis["input"], other: Basis["input"]): boolean {
-  return canonicalJson(one) === canonicalJson(other);
+function isSame(input: Basis["input"], otherInput: Basis["input"]): boolean {
+  return canonicalJson(input) === canonicalJson(otherInput);
 }
 
 function shortHash(value: unknown): string {

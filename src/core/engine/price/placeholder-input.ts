@@ -151,7 +151,7 @@ async function made(step: { readonly model: string }, place: Place, sources: Pla
   const most = longest === null ? null : await uploaded(longest, sources);
   const by = bytes === null ? null : "placeholder";
   if (ref.output !== "all") return { value, most, by, fits };
-  const all = (length: number, one: Json) => Array.from({ length }, () => one);
+  const all = (length: number, item: Json) => Array.from({ length }, () => item);
   const isCounted = source !== undefined && "outputs" in source;
   const mostCount = isCounted ? source.outputs : (takes.bounds.maxItems ?? place.maxItems ?? null);
   const isBounded = most !== null && mostCount !== null;
@@ -165,7 +165,9 @@ function mostOf(source: PlanStep, { ref, schema }: Place, { step }: PlaceholderS
   const types = schema?.takes.what === "json" ? schema.takes.types : [];
   const isText = types.length === 0 || types.includes("string");
   const keyword = isText ? "maxLength" : "maximum";
-  const bounds = [schema?.most(keyword) ?? null, boundAt(yields, ref.at ?? [], keyword)].filter((one) => one !== null);
+  const bounds = [schema?.most(keyword) ?? null, boundAt(yields, ref.at ?? [], keyword)].filter(
+    (bound) => bound !== null,
+  );
   const isChoice = !isText && !types.some((type) => type === "number" || type === "integer");
   if (isChoice || ref.output === "all" || bounds.length === 0) return null;
   const most = Math.min(...bounds);

@@ -166,11 +166,11 @@ export class Planner {
     const files = await measureFiles(filesOf(requested), this.#parts.media, this.#door(filesFrom), stored);
     const named = profile === null ? [] : profileModels(profile);
     const chats = chatModelsOf(requested);
-    const said = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
+    const known = await this.#catalog([...new Set([...modelsOf(requested), ...named])], chats);
     // What a hosted service knows of a chat model before it is asked is not documented: there it is no proof.
     const isProof = this.#parts.service === "local";
-    const catalog = isProof ? said : { ...said, lacksChat: () => false };
-    const doubtful = isProof ? [] : unlistedChats(chats, said);
+    const catalog = isProof ? known : { ...known, lacksChat: () => false };
+    const doubtful = isProof ? [] : unlistedChats(chats, known);
     const make = async (): Promise<Outcome> => {
       const work = new LongWork();
       await work.pause(requested.steps.length);
@@ -270,11 +270,11 @@ export class Planner {
 
   /** With why each step is made anew: of the first ones, which is what somebody reads. */
   #explained(prices: readonly StepPrice[], plan: Plan, reusePreview: ReusePreview): readonly StepPrice[] {
-    let left = EXPLAINED;
+    let remaining = EXPLAINED;
     return prices.map((price) => {
       const step = stepNamed(plan, price.step);
       const isCreated = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
-      if (!isCreated || left-- <= 0) return price;
+      if (!isCreated || remaining-- <= 0) return price;
       return { ...price, anew: whyAnew(step, reusePreview) };
     });
   }

@@ -99,8 +99,8 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
 
   const price = async (step: ModelStep): Promise<StepPrice> => {
     const maxCostMicros = step.policy.maxCostMicros ?? pricing.maxUnquotedMicros;
-    const own = step.policy.maxCostMicros;
-    const base = { step: step.path, model: step.model, maxCostMicros, mostMicros: own, costMicros: null };
+    const capMicros = step.policy.maxCostMicros;
+    const base = { step: step.path, model: step.model, maxCostMicros, mostMicros: capMicros, costMicros: null };
     const { missingKey } = pricing;
     if (missingKey !== null) return { ...base, basis: "provisional", reason: cleanText(missingKey.message) };
     const placed = await placeholderInput(step, sources);
@@ -119,12 +119,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     };
     /** Of its longest input; never more than its own maximum, above which it fails. */
     const most = async (expectedMicros: number | null): Promise<number | null> => {
-      if (placed.largest === null) return own;
+      if (placed.largest === null) return capMicros;
       const { costMicros } = await ask(placed.largest).catch((error: unknown) => {
         if (!isRefusal(error)) throw error;
         return { costMicros: null };
       });
-      return costMicros === null ? own : Math.min(Math.max(costMicros, expectedMicros ?? 0), own ?? Infinity);
+      return costMicros === null
+        ? capMicros
+        : Math.min(Math.max(costMicros, expectedMicros ?? 0), capMicros ?? Infinity);
     };
     const provisional = async (
       costMicros: number | null,
@@ -219,14 +221,14 @@ async function foresee(
     return isDone(step.path) || isSecond(step.path) ? 0 : durations.expectedMs(step);
   };
   const { path } = criticalPath(plan, durationMs);
-  const isForeseen = path.every((one) => {
-    const isTimed = traitsOf(stepAt(one)).pricing.by !== "quote" || durations.knownMs(stepAt(one)) !== null;
-    return isTimed || isDone(one) || isSecond(one);
+  const isForeseen = path.every((name) => {
+    const isTimed = traitsOf(stepAt(name)).pricing.by !== "quote" || durations.knownMs(stepAt(name)) !== null;
+    return isTimed || isDone(name) || isSecond(name);
   });
   await work.pause(plan.steps.length);
   return {
     warnings: [...optionsOut(plan), ...unusedSteps(plan)],
-    criticalPath: path.filter((one) => !isSecond(one)),
+    criticalPath: path.filter((name) => !isSecond(name)),
     forecastMs: isForeseen ? expectedSpanMs(plan, durationMs, limits) : null,
     risks: expiryRisks(plan, durationMs, isDone),
   };
@@ -277,13 +279,13 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
   return steps.flatMap((step, index): readonly Problem[] => {
     if (!("model" in step)) return [];
     const { costMicros, basis, maxCostMicros } = prices[index]!;
-    const own = step.policy.maxCostMicros;
+    const capMicros = step.policy.maxCostMicros;
     if (basis === "unquotable" && maxCostMicros === null) {
       const message = `${step.model} cannot be quoted in advance: give the step a maxCost, or run with --max-unquoted USD.`;
       return [{ code: "unquotable", step: step.path, field: null, message }];
     }
-    if (costMicros === null || own === null || costMicros <= own) return [];
-    const message = `costs ${formatUsd(costMicros)} USD, more than its maxCost of ${formatUsd(own)} USD.`;
+    if (costMicros === null || capMicros === null || costMicros <= capMicros) return [];
+    const message = `costs ${formatUsd(costMicros)} USD, more than its maxCost of ${formatUsd(capMicros)} USD.`;
     return [{ code: "over-max-cost", step: step.path, field: null, message }];
   });
 }

@@ -40,8 +40,8 @@ export function isLapse(error: unknown, { input, pending }: Pick<PlaceholderInpu
 }
 
 function conditionsOf({ field, message }: Problem, places: readonly PendingPlace[]): Conditions {
-  const said = `refused with a placeholder for it: ${field === null ? "" : `${field}: `}${message}`;
-  return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${said}` }]));
+  const text = `refused with a placeholder for it: ${field === null ? "" : `${field}: `}${message}`;
+  return places.flatMap(({ step, by }) => (by === null ? [] : [{ step, message: `${step} may be ${text}` }]));
 }
 
 /** The pending results that may have caused it; null: none. */

@@ -51,7 +51,7 @@ function sample(given: Json, root: Json, depth: number): Json {
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[0]!;
   const choice = [schema.anyOf, schema.oneOf, schema.allOf].find(Array.isArray)?.[0];
   if (choice !== undefined && schema.type === undefined) return sample(choice, root, depth + 1);
-  const type = Array.isArray(schema.type) ? schema.type.find((one) => one !== "null") : schema.type;
+  const type = Array.isArray(schema.type) ? schema.type.find((name) => name !== "null") : schema.type;
   switch (type) {
     case "object":
       return sampleObject(schema, root, depth);
@@ -103,7 +103,9 @@ function sampleText({ format, minLength, maxLength }: Schema): string {
 
 function sampleObject(schema: Schema, root: Json, depth: number): Json {
   const properties = isSchema(schema.properties) ? schema.properties : {};
-  return Object.fromEntries(Object.entries(properties).map(([key, one]) => [key, sample(one, root, depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, property]) => [key, sample(property, root, depth + 1)]),
+  );
 }
 
 function sampleList(schema: Schema, root: Json, depth: number): Json {

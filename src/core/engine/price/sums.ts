@@ -50,9 +50,9 @@ export function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<
   return sums;
 }
 
-function both(one: Sums, other: Sums): Sums {
-  const { min, expected, max } = other;
-  return { min: one.min + min, expected: plus(one.expected, expected), max: plus(one.max, max) };
+function both(sums: Sums, otherSums: Sums): Sums {
+  const { min, expected, max } = otherSums;
+  return { min: sums.min + min, expected: plus(sums.expected, expected), max: plus(sums.max, max) };
 }
 
 /** The dearest way through options is to pay for one after all that the failed ones before it cost. */

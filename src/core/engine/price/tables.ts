@@ -34,9 +34,11 @@ export async function settleDoubts<Made extends object>(
   const { problems, doubted } = outcome;
   // Takes are reported under the path of all of them.
   const isOf = ({ path }: PlanStep, step: string | null) => path === step || path.startsWith(`${step}/`);
-  const steps = stepsOf(doubted).filter((one) => problems.some(({ step }) => isOf(one, step)));
+  const steps = stepsOf(doubted).filter((planStep) => problems.some(({ step }) => isOf(planStep, step)));
   const accepted = acceptedIn(await price(doubted, steps));
-  const refused = problems.filter(({ step }) => steps.some((one) => isOf(one, step) && !accepted.has(one.path)));
+  const refused = problems.filter(({ step }) =>
+    steps.some((planStep) => isOf(planStep, step) && !accepted.has(planStep.path)),
+  );
   const warnings = problems
     .filter((problem) => !refused.includes(problem))
     .map(({ step, message }): PlanWarning => {

@@ -53,8 +53,8 @@ export function optionsOut({ steps }: Pick<Plan, "steps">): readonly PlanWarning
 /** Texts that an edit of a step would leave in another one. */
 export function textsTwice(steps: readonly DraftStep[]): readonly PlanWarning[] {
   return repeatedTexts(steps).map(({ step, field, text, of }) => {
-    const said = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-    const message = `${field} says ${said}, which is also the ${of.field} of ${of.step}: an edit of one leaves the other as it was. Write it once, and give here what the handle of ${of.step} has as .input("${of.field}")`;
+    const shown = JSON.stringify(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+    const message = `${field} says ${shown}, which is also the ${of.field} of ${of.step}: an edit of one leaves the other as it was. Write it once, and give here what the handle of ${of.step} has as .input("${of.field}")`;
     return { code: "same-text", step, message };
   });
 }

@@ -135,11 +135,11 @@ const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };
   const { startLocalService, findLocalService } = await loadLocalService();
-  let own: LocalService | null = null;
+  let started: LocalService | null = null;
   let found = existsSync(dataDir) ? findLocalService(dataDir) : null;
-  for (let polls = 1; found === null && own === null; polls++) {
+  for (let polls = 1; found === null && started === null; polls++) {
     try {
-      own = await startOnUsualPort(dataDir, (more) => startLocalService({ ...options, ...more }));
+      started = await startOnUsualPort(dataDir, (more) => startLocalService({ ...options, ...more }));
     } catch (error) {
       // Another process is just starting on the folder.
       if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || polls === MOST_LOOKS) throw error;
@@ -147,12 +147,12 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
       found = findLocalService(dataDir);
     }
   }
-  const { baseUrl, apiKey, port } = (found ?? own)!;
+  const { baseUrl, apiKey, port } = (found ?? started)!;
   let taking: Promise<void> = Promise.resolve();
   let isTaking = false;
   const take = async () => {
     try {
-      own = await startLocalService({ ...options, port });
+      started = await startLocalService({ ...options, port });
     } catch (error) {
       if (!TRANSIENT.has((error as { readonly code?: string }).code ?? "")) clearInterval(watch);
     } finally {
@@ -160,7 +160,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     }
   };
   const watch = setInterval(() => {
-    if (own !== null || isTaking || findLocalService(dataDir) !== null) return;
+    if (started !== null || isTaking || findLocalService(dataDir) !== null) return;
     isTaking = true;
     taking = take();
   }, HOST_CHECK_EVERY_MS);
@@ -171,7 +171,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     close: async () => {
       clearInterval(watch);
       await taking;
-      await own?.close();
+      await started?.close();
     },
   };
 }

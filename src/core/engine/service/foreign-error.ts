@@ -25,10 +25,10 @@ export function foreignError(error: ForeignError, of: Flagged["of"] = null): Jou
 function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
   const [detail] = details ?? [];
   const field = param ?? (detail?.field || null);
-  const said = field === null ? null : (/^(input|output)/.exec(field)?.[1] as Flagged["of"]);
+  const side = field === null ? null : (/^(input|output)/.exec(field)?.[1] as Flagged["of"]);
   const category = detail?.reason ?? null;
   const short = (text: string | null) => (text === null ? null : cleanText(text, 300));
-  return { of: said ?? of, field: short(field), category: short(category) };
+  return { of: side ?? of, field: short(field), category: short(category) };
 }
 
 function saidOf({ of, field, category }: Flagged): CleanText {

@@ -50,16 +50,16 @@ export function serviceFailureOf(
   pause: ServiceFailure["pause"],
   { client }: { readonly client: Client },
 ): ServiceFailure {
-  const said = cleanText(error instanceof Error ? error.message : String(error));
+  const text = cleanText(error instanceof Error ? error.message : String(error));
   const at = ownText(client.baseUrl);
   if (!(error instanceof ApiError)) {
     const isForeign = error instanceof MalformedResponseError;
-    return { pause, message: isForeign ? sentence`${at}: ${said}` : said };
+    return { pause, message: isForeign ? sentence`${at}: ${text}` : text };
   }
   if (error.envelope && pause === "unreachable") {
     const askedS = Math.ceil((error.retryAfterMs ?? 0) / 1000);
     const asked = askedS > 60 ? sentence` (it asks to wait ${askedS} s)` : ownText("");
-    return { pause, message: sentence`${at}: ${said}${asked}` };
+    return { pause, message: sentence`${at}: ${text}${asked}` };
   }
   const type = cleanContentType(error.contentType) ?? ownText("without a content type");
   const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
@@ -79,11 +79,11 @@ export function journalError(error: unknown): JournalError {
     const named = details.slice(0, MOST_REASONS).flatMap(({ reason }) => (reason === null ? [] : [reason]));
     const reasons = named.map((reason) => cleanText(reason, MOST_CODE));
     const fields = details.map((detail) => detail.message).join("; ");
-    const said = error.serviceMessage;
-    const message = fields === "" || said.includes(fields) ? said : `${said} ${fields}`;
+    const text = error.serviceMessage;
+    const message = fields === "" || text.includes(fields) ? text : `${text} ${fields}`;
     if (error.code === MODERATED) {
       const { code, retryable, param } = error;
-      return { ...foreignError({ code, message: said, retryable, param, details }, "input"), reasons };
+      return { ...foreignError({ code, message: text, retryable, param, details }, "input"), reasons };
     }
     return { ...foreignError({ code: error.code, message, retryable: error.retryable }), reasons };
   }

@@ -138,7 +138,7 @@ export abstract class StoredRuns {
 
   async candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]> {
     unresolvedAttempt(await this.loadOurs(runId), step);
-    return (await this.unresolved(runId)).find((one) => one.step === step)?.candidates ?? [];
+    return (await this.unresolved(runId)).find((entry) => entry.step === step)?.candidates ?? [];
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
@@ -160,7 +160,9 @@ export abstract class StoredRuns {
       if (isOver || (pipeline !== undefined && row.pipeline !== pipeline)) continue;
       const { state } = await this.foreseen(row.runId);
       const { runId, title, tags } = row;
-      found.push(...openDecisions(state).map((one) => ({ runId, title, pipeline: row.pipeline, tags, ...one })));
+      found.push(
+        ...openDecisions(state).map((decision) => ({ runId, title, pipeline: row.pipeline, tags, ...decision })),
+      );
     }
     return found.sort((a, b) => a.since - b.since);
   }

@@ -58,8 +58,8 @@ export function bucketError(cause: unknown, doing: string, location: string): Me
   };
   const status = $metadata?.httpStatusCode;
   const { reason, why, next } = failureReason(name, status);
-  const said = [status, name === "Error" ? code : name].filter((part) => part !== undefined).join(" ");
-  return new MediaBucketError(`${doing} ${location} failed: ${why}${said === "" ? "" : ` (${said})`}.`, {
+  const text = [status, name === "Error" ? code : name].filter((part) => part !== undefined).join(" ");
+  return new MediaBucketError(`${doing} ${location} failed: ${why}${text === "" ? "" : ` (${text})`}.`, {
     reason,
     next,
     cause,

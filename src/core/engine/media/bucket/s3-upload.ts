@@ -65,7 +65,7 @@ export class S3Upload {
         ),
       );
       stop.signal.throwIfAborted();
-      const parts = sent.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      const parts = sent.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
       const MultipartUpload = { Parts: parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) };
       const complete = client.send(new sdk.CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }));
       // Sent again because its answer was lost, it finds the upload no more.

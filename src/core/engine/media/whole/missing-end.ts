@@ -115,9 +115,9 @@ function wholeBoxes(file: Bytes, index: "moov" | "meta"): Whole {
   });
 }
 
-function boxSize(head: Buffer, left: number): number {
+function boxSize(head: Buffer, remaining: number): number {
   const size = head.readUInt32BE(0);
-  if (size === 0) return left;
+  if (size === 0) return remaining;
   if (size !== 1) return size;
   return head.length < 16 ? Number.POSITIVE_INFINITY : Number(head.readBigUInt64BE(8));
 }
