@@ -69,8 +69,8 @@ function finishOrPause(builder: DecisionBuilder, late: readonly string[]): void 
   const unbilled = context.order.map(({ path }) => secondGate(state, path)).find((gate) => gate?.is === "open");
   if (unbilled?.is === "open" && unbilled.unbilled !== null) {
     const ended = state.steps[unbilled.unbilled]!.status === "failed" ? "failed" : "was made before a step failed";
-    const said = `${unbilled.unbilled} ${ended}, and whether it was charged is not known yet, so that nothing else is bought in its place`;
-    return builder.pauseNow("unresolved", `${said}. Ask again, at no cost: showrunner resume ${state.runId}`);
+    const problem = `${unbilled.unbilled} ${ended}, and whether it was charged is not known yet, so that nothing else is bought in its place`;
+    return builder.pauseNow("unresolved", `${problem}. Ask again, at no cost: showrunner resume ${state.runId}`);
   }
   const [first, ...others] = undecided(builder);
   if (first === undefined) {

@@ -118,8 +118,8 @@ export class DecisionBuilder implements Decision {
     this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
     const error = status === "failed" ? step.failures.at(-1)?.error : undefined;
     const forCallers = error?.forCallers === true ? { forCallers: error.message } : {};
-    const said = { ...(why !== null && { [why]: true }), ...forCallers };
-    this.events.push({ type: "step.finished", step: path, status, reason, ...said });
+    const details = { ...(why !== null && { [why]: true }), ...forCallers };
+    this.events.push({ type: "step.finished", step: path, status, reason, ...details });
     // Its slot is given away in the next decision, where steps that waited for it may be the most urgent.
     const node = this.index.nodes.get(path);
     if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);

@@ -84,7 +84,7 @@ export function whyUndecidable(state: RunState, path: string): Refusal | null {
 }
 
 function whyLate(state: RunState, path: string): string | null {
-  const used = decidedOn(state, path).map((one) => state.steps[one]!);
+  const used = decidedOn(state, path).map((name) => state.steps[name]!);
   const bought = used.find(isBought);
   if (bought !== undefined) return `${bought.path} was bought for it`;
   const busy = used.find((step) => step.path !== path && isUnderWay(state, step));

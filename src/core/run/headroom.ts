@@ -34,7 +34,7 @@ export function ownLimitMicros({ budgetMicros, agreed, planned }: RunState): num
 /** Whether the price of a step was not known when somebody agreed to the run, and is more than was agreed to since. */
 export function isUnagreed({ agreed }: RunState, path: string, costMicros: number): boolean {
   if (agreed === null || costMicros === 0) return false;
-  const isOpen = [path, ...outerPaths(path)].some((one) => agreed.open.includes(one));
+  const isOpen = [path, ...outerPaths(path)].some((outer) => agreed.open.includes(outer));
   return isOpen && costMicros > (own(agreed.prices ?? {}, path) ?? 0);
 }
 
@@ -63,12 +63,12 @@ export function raisedHolds(
 ): readonly RunEvent[] {
   if (Object.keys(state.overcharges).length === 0) return [];
   return [...holding].toSorted().flatMap((step) =>
-    state.steps[step]!.attempts.flatMap((one): readonly RunEvent[] => {
-      const { n: attempt, model, money, quote, holdMicros: heldMicros } = one;
+    state.steps[step]!.attempts.flatMap((tried): readonly RunEvent[] => {
+      const { n: attempt, model, money, quote, holdMicros: heldMicros } = tried;
       if (money !== "held" || model === null) return [];
       const holdMicros = raisedHold(state, model, { quotedMicros: quote?.costMicros ?? null, holdMicros: heldMicros });
       if (holdMicros === heldMicros) return [];
-      return isUnsent(step, one)
+      return isUnsent(step, tried)
         ? [{ type: "job.submit.withdrawn", step, attempt, reason: "unsent" }]
         : [{ type: "job.hold.raised", step, attempt, holdMicros }];
     }),
@@ -172,9 +172,9 @@ export type LimitHeadroom =
     };
 
 /** Whether both are about the same limit, so that the later one replaces the other. */
-export function isSameLimit(one: Headroom, other: Headroom): boolean {
-  if (one.limit !== "cap" || other.limit !== "cap") return one.limit === other.limit;
-  return one.cap.title === other.cap.title;
+export function isSameLimit(headroom: Headroom, otherHeadroom: Headroom): boolean {
+  if (headroom.limit !== "cap" || otherHeadroom.limit !== "cap") return headroom.limit === otherHeadroom.limit;
+  return headroom.cap.title === otherHeadroom.cap.title;
 }
 
 /** The headroom left after a further hold. */
@@ -212,7 +212,9 @@ export function isBillAwaited(
   const isUnproven = lastAttempt(steps[plan.path]!)?.quote?.costMicros === 0 && known?.isFree !== true;
   if (known?.isAbove !== true && !isUnproven) return false;
   const isOpen = (path: string) =>
-    steps[path]!.attempts.some((one) => one.model === plan.model && isInFlight(path, one, context.notBefore));
+    steps[path]!.attempts.some(
+      (attempt) => attempt.model === plan.model && isInFlight(path, attempt, context.notBefore),
+    );
   return reserved.some(({ model }) => model === plan.model) || [...index.holding].some(isOpen);
 }
 

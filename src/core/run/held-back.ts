@@ -21,7 +21,7 @@ export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>,
       found.add(reader);
     }
   }
-  return [...found].every((one) => !one.isRoot || hasConditions(one, nodes, state));
+  return [...found].every((root) => !root.isRoot || hasConditions(root, nodes, state));
 }
 
 /** Its own, or those of what it needs. */

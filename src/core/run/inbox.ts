@@ -25,7 +25,7 @@ export function inOrder(inbox: readonly InboxEntry[]): readonly InboxEntry[] {
   for (const { id, message } of inbox) if (message.type === "adopt") lastOf.set(message.step, id);
   const counts = ({ id, message }: InboxEntry) => message.type !== "adopt" || lastOf.get(message.step) === id;
   const isAnswer = ({ message }: InboxEntry) => Number(message.type === "performed");
-  return inbox.filter(counts).toSorted((one, other) => isAnswer(other) - isAnswer(one));
+  return inbox.filter(counts).toSorted((first, second) => isAnswer(second) - isAnswer(first));
 }
 
 const REFUSED = { approve: "approval", reject: "rejection", comment: "comment", adopt: "adoption" } as const;
@@ -118,9 +118,9 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   const refusal = whyUnadoptable(state, step);
   if (refusal !== null) return refusal;
   const { n, jobId: known, unresolved } = attempt!;
-  const left = leftToPerson(attempt!, step);
-  if (file !== undefined) return [...left, ...givenEvents(attempt!, step, file), ...goingOn(state, "unresolved")];
-  const isKnown = (one: { readonly jobId: string | null }) => one.jobId === jobId;
+  const events = leftToPerson(attempt!, step);
+  if (file !== undefined) return [...events, ...givenEvents(attempt!, step, file), ...goingOn(state, "unresolved")];
+  const isKnown = (request: { readonly jobId: string | null }) => request.jobId === jobId;
   const isTaken = Object.values(state.steps).some(({ attempts, chats }) => [...attempts, ...chats].some(isKnown));
   if (jobId !== null && jobId !== known && isTaken) {
     const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
@@ -129,7 +129,7 @@ function adopted(state: RunState, message: InboxMessage & { readonly type: "adop
   // That it exists is known: to give up what lacks keeps the rest.
   const isAccepted = jobId === null && unresolved === "incomplete";
   const result = isAccepted ? { jobId: known, isAccepted: true as const } : { jobId };
-  return [...left, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
+  return [...events, { type: "job.adopted", step, attempt: n, ...result }, ...goingOn(state, "unresolved")];
 }
 
 /** Its provider is still asked, to no avail: that ends here. */
@@ -200,7 +200,7 @@ function approved(
   const decision = traitsOf(planStep(state, step)).decision!;
   const offer = offered(state, decision);
   const requested = message.chosen;
-  const isWanted = (one: Chosen) => one.step === requested?.step && one.index === requested.index;
+  const isWanted = (candidate: Chosen) => candidate.step === requested?.step && candidate.index === requested.index;
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
   if (decision.choose && (pick === undefined || chosen === undefined)) {

@@ -46,8 +46,8 @@ function afterLateBill(state: RunState): NextCommand | null {
     const held = attempts.find(({ money }) => money === "held");
     if (held === undefined) continue;
     if (step.isGivenUp) return resume(state, [], `waits again for ${path}: its job ${held.jobId} is still under way`);
-    const said = held.impossibleBill;
-    const why = said === undefined ? "its bill has not come yet" : `the service says ${said}, which cannot be`;
+    const bill = held.impossibleBill;
+    const why = bill === undefined ? "its bill has not come yet" : `the service says ${bill}, which cannot be`;
     return resume(state, [], `asks again what ${path} cost: ${why}`);
   }
   return null;
@@ -74,7 +74,7 @@ function afterPause(state: RunState): NextCommand {
     case "unresolved": {
       const unresolved = stepsWith(state, ({ status }) => status === "unresolved");
       const isIncomplete = ({ path }: PlanStep) => lastAttempt(state.steps[path]!)?.unresolved === "incomplete";
-      const [step, ...others] = unresolved.filter((one) => !isIncomplete(one));
+      const [step, ...others] = unresolved.filter((entry) => !isIncomplete(entry));
       if (step === undefined) {
         const [first] = unresolved;
         if (first === undefined) return resume(state, []);
@@ -135,7 +135,7 @@ function decision(state: RunState): NextCommand {
   const { runId } = state;
   const waiting = stepsWith(state, (step) => traitsOf(step).decision !== null && step.status === "running");
   const open = waiting.filter(({ path }) => state.steps[path]!.approval === null);
-  const step = open.map((one) => traitsOf(one).decision)[0] ?? null;
+  const step = open.map((planStep) => traitsOf(planStep).decision)[0] ?? null;
   if (step === null && waiting.length > 0) return resume(state, [], "applies what was decided");
   if (step === null) return { command: `showrunner approve ${runId}`, note: "lists what waits" };
   const count = step.choose ? offered(state, step).length : 0;

@@ -84,7 +84,7 @@ function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
       return { name: isList ? `${name}-${position + 1}` : name, isCounted: isCounted || isList, produced };
     });
   });
-  const byClaim = [...requested.filter((one) => !one.isCounted), ...requested.filter((one) => one.isCounted)];
+  const byClaim = [...requested.filter((claim) => !claim.isCounted), ...requested.filter((claim) => claim.isCounted)];
   const reserved = new Set(requested.map(({ name }) => name));
   const holders = new Map<string, ProducedOutput>();
   const names = new Map<(typeof requested)[number], string>();
@@ -96,17 +96,19 @@ function labelled(returned: readonly ReturnedResult[]): readonly Labelled[] {
     lastNumbers.set(name, n);
     return `${name}-${n}`;
   };
-  for (const one of byClaim) {
-    const { name, produced } = one;
+  for (const claim of byClaim) {
+    const { name, produced } = claim;
     const holder = holders.get(name);
     if (holder !== undefined && isSame(holder, produced)) continue;
-    const own = holder === undefined ? name : nextFree(name);
-    holders.set(own, produced);
-    names.set(one, own);
+    const freeName = holder === undefined ? name : nextFree(name);
+    holders.set(freeName, produced);
+    names.set(claim, freeName);
   }
-  return requested.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, produced: one.produced }] : []));
+  return requested.flatMap((claim) =>
+    names.has(claim) ? [{ name: names.get(claim)!, produced: claim.produced }] : [],
+  );
 }
 
-function isSame(one: ProducedOutput, other: ProducedOutput): boolean {
-  return one.step === other.step && one.output.index === other.output.index;
+function isSame(output: ProducedOutput, otherOutput: ProducedOutput): boolean {
+  return output.step === otherOutput.step && output.output.index === otherOutput.output.index;
 }

@@ -16,8 +16,8 @@ export function firstReasons(reasons: readonly string[]): string {
 /** The end that ruled out the last root depending on a step. */
 export function whyPruned(state: RunState, path: string, usersOf: (path: string) => Iterable<string>): string {
   const open = new Set([path]);
-  for (const one of open) {
-    for (const user of usersOf(one)) {
+  for (const unused of open) {
+    for (const user of usersOf(unused)) {
       const { status, reason, pruned } = state.steps[user]!;
       if (isStepFinal(status) && !pruned) return `not needed any more: ${user} was ${status} (${reason})`;
       open.add(user);

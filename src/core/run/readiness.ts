@@ -136,14 +136,15 @@ function missingInput(state: RunState, ref: Ref): string | null {
   if (ref.as === "value") return null;
   if (step.expanded === null || ref.output !== "all")
     return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
-  const lost = step.expanded.find((one) => lacks(state, one));
+  const lost = step.expanded.find((reference) => lacks(state, reference));
   return lost === undefined ? null : `needs all outputs of ${ref.step}, of which that of ${lost.$ref.step} failed`;
 }
 
 /** Whether a result of an expansion will never be complete, although others of it are still open. */
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
-  if (!isStepFinal(step.status)) return $ref.output === "all" && (step.expanded ?? []).some((one) => lacks(state, one));
+  if (!isStepFinal(step.status))
+    return $ref.output === "all" && (step.expanded ?? []).some((reference) => lacks(state, reference));
   const { expected, available } = tally(state, $ref);
   return available < expected;
 }

@@ -18,7 +18,7 @@ export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): read
   if (roots.size === 0 && !plan.steps.some(({ path }) => state.steps[path]?.pruned === true)) return [];
   const inPlan = new Set(plan.steps.map(({ path }) => path));
   const formerly = state.removedSteps.filter(
-    ({ path }) => !inPlan.has(path) && outerPaths(path).some((one) => inPlan.has(one)),
+    ({ path }) => !inPlan.has(path) && outerPaths(path).some((outer) => inPlan.has(outer)),
   );
   const steps = [...plan.steps, ...formerly];
   const stale = new Set(withDependents(steps, roots.keys()));
@@ -53,7 +53,7 @@ export function resetEvents(
     if (why !== undefined) return [{ type: "step.reset", step: path, why }];
     if (step.pruned) return [{ type: "step.reset", step: path, why: "needed again", onlyIfInputsChanged: true }];
     const used = planned.needs.find((needed) => isStale.has(needed));
-    const inner = used ?? stale.find((one) => outerPaths(one).includes(path))!;
+    const inner = used ?? stale.find((stalePath) => outerPaths(stalePath).includes(path))!;
     const keepsExpansion = isExpansion(path) && used === undefined && step.expanded !== null;
     return [
       {

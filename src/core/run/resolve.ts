@@ -139,7 +139,7 @@ export function tally(
   if (step.skippedByCondition) return { expected: 0, available: 0 };
   if (step.expanded !== null && ref.output === "all") {
     const inner = step.expanded.map(({ $ref }) => tally(state, $ref));
-    const sum = (of: "expected" | "available") => inner.reduce((total, one) => total + one[of], 0);
+    const sum = (field: "expected" | "available") => inner.reduce((total, counts) => total + counts[field], 0);
     return { expected: sum("expected"), available: sum("available") };
   }
   if (ref.as === "upload") return { expected: 1, available: chosenUpload(state, step) === null ? 0 : 1 };
@@ -154,7 +154,8 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   if (chosen !== null)
     return whyUnusable(state, state.steps[chosen.step]!, { step: chosen.step, output: chosen.index });
   const outputs = outputsOf(step);
-  const output = typeof ref.output === "number" ? outputs[ref.output] : outputs.find((one) => one.phase === "expired");
+  const output =
+    typeof ref.output === "number" ? outputs[ref.output] : outputs.find((candidate) => candidate.phase === "expired");
   if (output === undefined && outputs.length === 0)
     return step.skippedByCondition ? "was skipped by a condition" : "does not exist";
   if (output?.phase !== "expired") return "failed";

@@ -202,7 +202,7 @@ export class RunIndex {
   /** Whether a step of a choice that this one is an option of has not ended. */
   #isChoiceOpen(path: string): boolean {
     const { steps, planned } = this.#state;
-    const isOpen = (one: PlanStep) => !isStepFinal(steps[one.path]!.status);
+    const isOpen = (planStep: PlanStep) => !isStepFinal(steps[planStep.path]!.status);
     return optionsAround(planned.plan, path).some(({ choice }) => {
       const options = choice.second.options.flatMap((option) => optionsIn(planned.plan).get(option)!.steps);
       return isOpen(choice) || options.some(isOpen);
@@ -235,11 +235,11 @@ export class RunIndex {
   /** It, and what only it used, is not needed any more. */
   #dropNeed(node: StepNode): void {
     const dropped = [node];
-    for (const one of dropped) {
-      if (!one.isNeeded) continue;
-      one.isNeeded = false;
-      this.#touch(one);
-      for (const path of usedBy(this.#state, one.plan)) {
+    for (const unneeded of dropped) {
+      if (!unneeded.isNeeded) continue;
+      unneeded.isNeeded = false;
+      this.#touch(unneeded);
+      for (const path of usedBy(this.#state, unneeded.plan)) {
         const used = this.nodes.get(path);
         if (used !== undefined && --used.users === 0) dropped.push(used);
       }
@@ -253,21 +253,21 @@ export class RunIndex {
     const isComplete = this.#isComplete(node);
     const seen = [node];
     let known: Set<StepNode> | null = null;
-    const add = (one: StepNode) => {
+    const add = (reader: StepNode) => {
       known ??= new Set(seen);
-      if (!known.has(one)) seen.push(one);
-      known.add(one);
+      if (!known.has(reader)) seen.push(reader);
+      known.add(reader);
     };
-    for (const one of seen) {
-      for (const reader of one.readers) {
+    for (const touched of seen) {
+      for (const reader of touched.readers) {
         const { plan, openSources, isFinal } = reader;
-        const isAwaited = reader.conditions.includes(one.path);
+        const isAwaited = reader.conditions.includes(touched.path);
         const isRuledOutByFailure = plan.when === undefined && quorumOf(plan) === null && !this.#isInOption(plan);
         if (isComplete && openSources > 0 && !isAwaited && isRuledOutByFailure) continue;
         this.#touch(reader);
         if (standsForOthers(plan) && (isFinal || !isComplete)) add(reader);
       }
-      for (const resolver of this.#resolvers.get(one.path) ?? []) {
+      for (const resolver of this.#resolvers.get(touched.path) ?? []) {
         this.#touch(resolver);
         add(resolver);
       }
@@ -298,9 +298,10 @@ function sourcesOf(needs: readonly string[], uses: readonly Ref[]): Iterable<str
   return new Set([...needs, ...uses.map(({ step }) => step)]);
 }
 
-function isSameRead(one: Ref, other: Ref): boolean {
+function isSameRead(read: Ref, otherRead: Ref): boolean {
   return (
-    one === other || (one.as === other.as && one.output === other.output && one.at?.join("\n") === other.at?.join("\n"))
+    read === otherRead ||
+    (read.as === otherRead.as && read.output === otherRead.output && read.at?.join("\n") === otherRead.at?.join("\n"))
   );
 }
 

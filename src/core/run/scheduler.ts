@@ -219,10 +219,10 @@ export class Scheduler {
   #next(builder: DecisionBuilder): StepNode | null {
     let best = firstOf(this.#due, (node) => node.isDue);
     for (const queue of this.#slotless.values()) {
-      const node = firstOf(queue, (one) => one.queue === queue);
+      const node = firstOf(queue, (candidate) => candidate.queue === queue);
       if (node !== null && isBefore(node, best) && builder.isSlotFree(node.plan)) best = node;
     }
-    const node = builder.hasMoney ? firstOf(this.#moneyless, (one) => one.queue === this.#moneyless) : null;
+    const node = builder.hasMoney ? firstOf(this.#moneyless, (candidate) => candidate.queue === this.#moneyless) : null;
     return node !== null && isBefore(node, best) ? node : best;
   }
 
@@ -266,6 +266,6 @@ function isBefore(node: StepNode, other: StepNode | null): boolean {
   return other === null || node.rank < other.rank;
 }
 
-function isEqual(one: Basis, other: Basis): boolean {
-  return (Object.keys(one) as (keyof Basis)[]).every((key) => one[key] === other[key]);
+function isEqual(basis: Basis, otherBasis: Basis): boolean {
+  return (Object.keys(basis) as (keyof Basis)[]).every((key) => basis[key] === otherBasis[key]);
 }

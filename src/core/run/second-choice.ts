@@ -40,18 +40,18 @@ export function endOf(state: RunState, option: Option): OptionEnd {
     const why = whyStopped(step, failure, option);
     if (why !== null) return { is: "stopped", why };
   }
-  const said = ends.find(({ failure }) => failure.cause !== "own");
-  if (option.choice.second.rewrites === true && said === undefined) return notFlagged(steps.map(({ step }) => step));
+  const foreign = ends.find(({ failure }) => failure.cause !== "own");
+  if (option.choice.second.rewrites === true && foreign === undefined) return notFlagged(steps.map(({ step }) => step));
   // What failed here is out only where nothing was paid before it, which is not known yet.
-  const late = said === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
+  const late = foreign === undefined ? steps.find(({ step }) => isUnbilled(step)) : undefined;
   if (late !== undefined) return { is: "open", unbilled: late.step.path };
   const chargedMicros = steps.reduce((sum, { step }) => sum + costOf(step), 0);
-  if (said === undefined && chargedMicros > 0) {
-    const [own] = ends;
-    const what = own === undefined ? "it has no such result" : `${own.step.path} failed here`;
+  if (foreign === undefined && chargedMicros > 0) {
+    const [ended] = ends;
+    const what = ended === undefined ? "it has no such result" : `${ended.step.path} failed here`;
     return { is: "stopped", why: `${what}, and its other steps cost ${formatUsd(chargedMicros)} USD` };
   }
-  return { is: "out", why: whyOut(said ?? ends[0], steps) };
+  return { is: "out", why: whyOut(foreign ?? ends[0], steps) };
 }
 
 /**
@@ -101,7 +101,7 @@ function whyOut(
   end: { readonly step: StepState; readonly failure: StepFailure } | undefined,
   steps: readonly { readonly step: StepState }[],
 ): string {
-  const { step } = end ?? steps.find((one) => one.step.reason !== null) ?? {};
+  const { step } = end ?? steps.find((entry) => entry.step.reason !== null) ?? {};
   if (step === undefined) return "it makes nothing";
   return `${step.path}: ${end === undefined ? "" : `${CAUSES[end.failure.cause]}: `}${step.reason}`;
 }
@@ -152,13 +152,13 @@ function gateOfLate(state: RunState, option: Option): SecondGate | null {
 
 /** Whether a choice that is made waits no longer for a step: of an option that is late, or was begun in place of one that came. */
 export function isPassedOver(state: RunState, choice: PlanStep, needed: string): boolean {
-  const option = optionsAround(state.planned.plan, needed).find((one) => one.choice.path === choice.path);
+  const option = optionsAround(state.planned.plan, needed).find((candidate) => candidate.choice.path === choice.path);
   if (option === undefined) return false;
   const options = optionsIn(state.planned.plan);
-  const made = option.choice.second.options.findIndex((path) => endOf(state, options.get(path)!).is === "made");
-  if (made === -1) return false;
-  const taken = options.get(option.choice.second.options[made]!)!;
-  if (option.at > made) return taken.steps.some(({ path }) => wasLate(state.steps[path]!));
+  const madeIndex = option.choice.second.options.findIndex((path) => endOf(state, options.get(path)!).is === "made");
+  if (madeIndex === -1) return false;
+  const taken = options.get(option.choice.second.options[madeIndex]!)!;
+  if (option.at > madeIndex) return taken.steps.some(({ path }) => wasLate(state.steps[path]!));
   return endOf(state, option).is === "late";
 }
 
@@ -189,12 +189,12 @@ function gateOfOption(state: RunState, option: Option): SecondGate | null {
 /** Why no option of a choice was made, each said once; null where nothing is to be said of one. */
 export function whyNone(state: RunState, { second }: Option["choice"]): string | null {
   const options = optionsIn(state.planned.plan);
-  const said = second.options.flatMap((path) => {
+  const reasons = second.options.flatMap((path) => {
     const end = endOf(state, options.get(path)!);
     return end.is === "out" || end.is === "late" || end.is === "stopped" ? [end.why] : [];
   });
   const out = second.out.map(({ option, reason }) => `${option} was out (${reason})`);
-  const all = [...new Set([...out, ...said])];
+  const all = [...new Set([...out, ...reasons])];
   return all.length === 0 ? null : all.join("; ");
 }
 
@@ -241,7 +241,7 @@ export function whichOption(state: RunState, choice: Option["choice"]): string |
     const end = endOf(state, options.get(path)!);
     return end.is === "out" || end.is === "late" ? [`${path} was ${end.is} (${end.why})`] : [];
   });
-  const never = second.out.map((one) => `${one.option} was out (${one.reason})`);
+  const never = second.out.map((entry) => `${entry.option} was out (${entry.reason})`);
   return `took ${option}: ${[...never, ...why].join("; ")}`;
 }
 

@@ -23,8 +23,8 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   if (isStepFinal(step.status)) return;
   if (step.approval !== null) {
     const { approved, note } = step.approval;
-    const said = note === null ? "" : `: ${note}`;
-    return builder.finish(step, approved ? "succeeded" : "failed", approved ? null : `rejected${said}`);
+    const noteText = note === null ? "" : `: ${note}`;
+    return builder.finish(step, approved ? "succeeded" : "failed", approved ? null : `rejected${noteText}`);
   }
   if (!builder.mayStart) return;
   if (step.status !== "waiting") {
@@ -46,7 +46,7 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
 /** Why an input that it shows does not exist; null when all exist. */
 function missing(state: RunState, plan: ApproveStep): string | null {
   const reasons = plan.shows.map(({ $ref }) => missingReason(state, $ref));
-  return reasons.find((one) => one !== null) ?? null;
+  return reasons.find((reason) => reason !== null) ?? null;
 }
 
 /** Steps that wait for a person: shown, not decided. */
@@ -74,7 +74,7 @@ export function changeable({ shows, choose }: Decision, chosen: Chosen | undefin
 
 /** Position of the one that `pick` names, from 0; text that says what is wrong when it names none. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
-  const names = [...new Set(offer.map((one) => one.step))].join(", ");
+  const names = [...new Set(offer.map((offered) => offered.step))].join(", ");
   const advice = `pick one from 0 to ${offer.length - 1}, or by the step that produced it: ${names}.`;
   if (pick === undefined) return `${step} asks for a choice; ${advice}`;
   if (typeof pick === "number") {
@@ -82,7 +82,7 @@ export function positionOf(offer: readonly Chosen[], step: string, pick: number 
       ? pick
       : `there is no number ${pick}; ${advice}`;
   }
-  const found = offer.flatMap((one, position) => (one.step === pick ? [position] : []));
+  const found = offer.flatMap((offered, position) => (offered.step === pick ? [position] : []));
   if (found.length === 1) return found[0]!;
   return found.length > 1
     ? `${pick} produced several; give the position of one of them, from ${found[0]} to ${found.at(-1)}.`

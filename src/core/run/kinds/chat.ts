@@ -72,16 +72,16 @@ function endOf(plan: ChatStep, step: StepState): string | null {
     return `${unanswered} requests were sent and never answered; each may have been charged`;
   const { error } = last;
   if (last.phase !== "failed" || error === null) return null;
-  const said = `${error.code}: ${error.message}`;
+  const message = `${error.code}: ${error.message}`;
   if (last.answer !== null) {
     const answers = chats.filter(({ answer }) => answer !== null).length;
-    if (answers >= (plan.repairs + 1) * plan.policy.attempts) return said;
-    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${said} (nothing is left of its maxCost)`;
+    if (answers >= (plan.repairs + 1) * plan.policy.attempts) return message;
+    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${message} (nothing is left of its maxCost)`;
   }
   if (WAITED_OUT.has(error.code)) return null;
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
   const most = last.costMicros === 0 ? Math.max(plan.policy.attempts, 1 + FREE_RETRIES) : plan.policy.attempts;
-  return error.retryable && refused < most ? null : said;
+  return error.retryable && refused < most ? null : message;
 }
 
 function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {

@@ -148,13 +148,13 @@ function again(plan: GenerateStep, step: StepState, attempt: AttemptState, build
   const more = isFree
     ? tries.filter(({ phase }) => phase === "refused").length < FREE_TRIES
     : isLost
-      ? tries.filter((one) => one.error?.code === UNANSWERED).length < MOST_LOST
+      ? tries.filter((earlier) => earlier.error?.code === UNANSWERED).length < MOST_LOST
       : attempt.phase === "failed" &&
         error?.code !== "MODERATION_FAILED" &&
         tries.filter(({ phase }) => phase === "failed").length < plan.policy.attempts;
   if (!more || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
-    const said = error === null ? "it failed, and its provider does not say why" : `${error.code}: ${error.message}`;
-    return builder.finish(step, "failed", said);
+    const message = error === null ? "it failed, and its provider does not say why" : `${error.code}: ${error.message}`;
+    return builder.finish(step, "failed", message);
   }
   if (!builder.mayStart) return;
   const since = attempt.completedAt ?? attempt.lastSentAt ?? 0;

@@ -29,8 +29,8 @@ export function comparedParts(state: RunState, decision: Decision): readonly Com
   const makers = [...new Set(offer.map(({ step }) => step))];
   const parts = makers.map((name): ComparedPart => {
     const positions = offer.flatMap(({ step }, position) => (step === name ? [position] : []));
-    const own = stepNamed(state.planned.plan, name);
-    return { name, ...factsOf(state, own === undefined ? [] : [own]), offered: positions, missing: null };
+    const planStep = stepNamed(state.planned.plan, name);
+    return { name, ...factsOf(state, planStep === undefined ? [] : [planStep]), offered: positions, missing: null };
   });
   return new Set(parts.map(modelsOf)).size > 1 ? parts : null;
 }
@@ -45,15 +45,15 @@ function partOf(state: RunState, decision: Decision, { path, at }: { readonly pa
   const before = offered(state, { ...decision, shows: shows.slice(0, -1) }).length;
   const { $ref } = shows[at]!;
   // Of a value, a pick counts the place among all that could be shown.
-  const own = offered(state, { ...decision, shows: shows.slice(-1) });
+  const shown = offered(state, { ...decision, shows: shows.slice(-1) });
   const isOver = steps.every((step) => isStepFinal(state.steps[step.path]!.status));
   const failed = steps.find((step) => state.steps[step.path]!.status === "failed");
   const why = failed === undefined ? null : `${failed.path}: ${state.steps[failed.path]!.reason}`;
   return {
     name: path.slice(path.lastIndexOf("/") + 1),
     ...factsOf(state, steps),
-    offered: own.map((_, index) => before + index),
-    missing: own.length > 0 || !isOver ? null : (why ?? missingReason(state, $ref)),
+    offered: shown.map((_, index) => before + index),
+    missing: shown.length > 0 || !isOver ? null : (why ?? missingReason(state, $ref)),
   };
 }
 

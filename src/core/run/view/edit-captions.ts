@@ -27,10 +27,10 @@ export function captionsOf(
     return captions.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
   });
   const end = seconds ?? Number.POSITIVE_INFINITY;
-  const shown = moved.filter((one) => one.end > 0 && one.start < end);
+  const shown = moved.filter((caption) => caption.end > 0 && caption.start < end);
   return [
     ...ownCaptions(value),
-    ...shown.map((one) => ({ ...one, start: Math.max(0, one.start), end: Math.min(end, one.end) })),
+    ...shown.map((caption) => ({ ...caption, start: Math.max(0, caption.start), end: Math.min(end, caption.end) })),
   ];
 }
 
@@ -38,8 +38,9 @@ export function captionsOf(
 const SAME_SECONDS = 0.05;
 
 function startsOf(value: unknown, films: readonly Captioned[], seconds: number | null): readonly number[] | null {
-  const said = typeof value === "object" && value !== null && "starts" in value ? value.starts : null;
-  if (Array.isArray(said) && said.length === films.length && said.every((one) => typeof one === "number")) return said;
+  const starts = typeof value === "object" && value !== null && "starts" in value ? value.starts : null;
+  if (Array.isArray(starts) && starts.length === films.length && starts.every((start) => typeof start === "number"))
+    return starts;
   const [film] = films;
   if (films.length !== 1 || film!.seconds === null || seconds === null) return null;
   return Math.abs(film!.seconds - seconds) <= SAME_SECONDS ? [0] : null;

@@ -63,7 +63,7 @@ function editList(state: RunState, name: string, ref: Ref): EditList {
     stills,
     sounds: [...new Map(sounds.map((sound) => [sound.name, sound])).values()],
     finished: isWhole ? null : whole,
-    captions: captions.toSorted((one, other) => one.start - other.start),
+    captions: captions.toSorted((first, second) => first.start - second.start),
   };
 }
 
@@ -81,15 +81,15 @@ function inARow(state: RunState, files: readonly Ref[]): Parts {
 
 /** What local functions put a result together from, down to what models made and people gave. */
 function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
-  const own = clipOf(state, ref);
-  const made = own?.takes[own.active];
-  const step = made === undefined ? undefined : stepNamed(state.planned.plan, made.step);
-  if (own === null || made === undefined || step === undefined) return NOTHING;
+  const clip = clipOf(state, ref);
+  const take = clip?.takes[clip.active];
+  const step = take === undefined ? undefined : stepNamed(state.planned.plan, take.step);
+  if (clip === null || take === undefined || step === undefined) return NOTHING;
   const media = isLocal(step) ? mediaIn(state, step) : [];
-  const key = media.length === 0 ? `${step.path} ${made.output.index}` : step.path;
+  const key = media.length === 0 ? `${step.path} ${take.output.index}` : step.path;
   if (seen.has(key)) return NOTHING;
   seen.add(key);
-  if (media.length === 0) return { ...NOTHING, clips: [own] };
+  if (media.length === 0) return { ...NOTHING, clips: [clip] };
   const films = media.filter(({ contentType }) => contentType.startsWith("video/"));
   const isStill = ({ contentType, list }: Taken) =>
     contentType.startsWith("image/") && films.length > 0 && !films.some((film) => list !== null && film.list === list);
@@ -100,15 +100,15 @@ function partsOf(state: RunState, ref: Ref, seen: Set<string>): Parts {
     if (!known.has(name)) known.set(name, isStill(part) ? stillOf(state, part.ref) : partsOf(state, part.ref, seen));
     return { ...known.get(name)!, part };
   });
-  const clips = parts.flatMap((one) => one.clips);
+  const clips = parts.flatMap((part) => part.clips);
   return {
-    clips: clips.length === 0 ? [own] : clips,
+    clips: clips.length === 0 ? [clip] : clips,
     stills: parts.flatMap(({ stills }) => stills),
     captions: captionsOf(state.steps[step.path]?.value, {
       films: parts.flatMap(({ part, captions }) =>
         films.includes(part) ? [{ seconds: secondsOf(clipOf(state, part.ref)), captions }] : [],
       ),
-      seconds: secondsOf(own),
+      seconds: secondsOf(clip),
     }),
   };
 }
@@ -196,8 +196,8 @@ function takesOf(state: RunState, ref: Ref): readonly ProducedOutput[] {
     const chooser = stepNamed(state.planned.plan, $ref.step);
     const isChoice = chooser !== undefined && traitsOf(chooser).standsFor.length > 0;
     if (isChoice) return takesOf(state, $ref);
-    const made = state.steps[$ref.step];
-    return made === undefined ? [] : outputsOf(made).map((output) => ({ step: $ref.step, output }));
+    const stepState = state.steps[$ref.step];
+    return stepState === undefined ? [] : outputsOf(stepState).map((output) => ({ step: $ref.step, output }));
   });
 }
 

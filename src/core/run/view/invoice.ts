@@ -22,11 +22,11 @@ export function invoiced(
   markup: bigint,
 ): { readonly lines: readonly bigint[]; readonly total: bigint } {
   const exact = costsMicros.map((micros) => BigInt(micros) * (WHOLE + markup));
-  const total = floor(2n * exact.reduce((sum, one) => sum + one, 0n) + CENT, 2n * CENT);
-  const lines = exact.map((one) => floor(one, CENT));
-  const lost = exact.map((one, at) => ({ at, amount: one - lines[at]! * CENT }));
+  const total = floor(2n * exact.reduce((sum, amount) => sum + amount, 0n) + CENT, 2n * CENT);
+  const lines = exact.map((share) => floor(share, CENT));
+  const lost = exact.map((exactAmount, at) => ({ at, amount: exactAmount - lines[at]! * CENT }));
   lost.sort((a, b) => (a.amount === b.amount ? a.at - b.at : a.amount < b.amount ? 1 : -1));
-  const lacking = Number(total - lines.reduce((sum, one) => sum + one, 0n));
+  const lacking = Number(total - lines.reduce((sum, line) => sum + line, 0n));
   for (const { at } of lost.slice(0, lacking)) lines[at]! += 1n;
   return { lines, total };
 }

@@ -32,26 +32,26 @@ export function missing(state: RunState, { isInterrupted = false } = {}): readon
   const ended = state.status === "succeeded" ? [] : steps.flatMap((plan) => ofStep(plan, state.steps[plan.path]!));
   const all = [...ended, ...jobs(state), ...files(state), ...bills(state)];
   const places = new Map(steps.map(({ path }, place) => [path, place]));
-  return all.sort((one, other) => places.get(one.step)! - places.get(other.step)!);
+  return all.sort((first, second) => places.get(first.step)! - places.get(second.step)!);
 }
 
 function ofStep(plan: PlanStep, step: StepState): readonly Missing[] {
   const { path, status, reason } = step;
-  const own = { step: path, output: null, until: null };
+  const common = { step: path, output: null, until: null };
   const why = reason === null ? "" : `: ${reason}`;
-  if (status === "failed") return [{ ...own, what: "result", text: `${path} failed${why}` }];
-  if (status === "partial") return [{ ...own, what: "result", text: `A part of ${path} is missing${why}` }];
+  if (status === "failed") return [{ ...common, what: "result", text: `${path} failed${why}` }];
+  if (status === "partial") return [{ ...common, what: "result", text: `A part of ${path} is missing${why}` }];
   if (status !== "running" || traitsOf(plan).decision === null) return [];
-  return step.approval === null ? [{ ...own, what: "decision", text: `${path} waits for a decision` }] : [];
+  return step.approval === null ? [{ ...common, what: "decision", text: `${path} waits for a decision` }] : [];
 }
 
 function jobs(state: RunState): readonly Missing[] {
   return openJobs(state).map(({ step, jobId, holdMicros, provider }) => {
-    const own = state.steps[step]!;
+    const stepState = state.steps[step]!;
     const what = "job" as const;
-    const attempt = lastAttempt(own);
+    const attempt = lastAttempt(stepState);
     if (attempt !== null && isForPerson(attempt)) {
-      return { step, output: null, what, until: iso(expiryOf(own)), text: unresolvedText(state, own) };
+      return { step, output: null, what, until: iso(expiryOf(stepState)), text: unresolvedText(state, stepState) };
     }
     const most = `bills up to $${formatUsd(holdMicros)}`;
     if (provider !== undefined) {
@@ -100,10 +100,11 @@ function bills({ steps }: RunState): readonly Missing[] {
     const { path, attempts } = step;
     const open = attempts.find(({ money, phase }) => money === "held" && (phase === "completed" || phase === "failed"));
     if (open === undefined) return [];
-    const said = open.impossibleBill === undefined ? "" : `: the service says ${open.impossibleBill}, which cannot be`;
+    const billText =
+      open.impossibleBill === undefined ? "" : `: the service says ${open.impossibleBill}, which cannot be`;
     const held = `$${formatUsd(open.holdMicros)} stay reserved`;
     const output = lastAttempt(step) === open ? "" : `, attempt ${open.n},`;
-    const text = `What ${path}${output} cost is not known yet, ${held}${said}`;
+    const text = `What ${path}${output} cost is not known yet, ${held}${billText}`;
     return [{ step: path, output: null, what: "bill" as const, until: null, text }];
   });
 }

@@ -34,10 +34,10 @@ export function refusedBefore(state: RunState, path: string): readonly Refused[]
   const found: Refused[] = [];
   const first = stepNamed(state.planned.plan, path);
   const visited = new Set(first === undefined ? [] : [first]);
-  for (const one of visited) {
-    found.push(...refusedBy(state, one));
-    if (!standsForOthers(one) || visited.size > MOST_VISITED || found.length >= MOST_REFUSED) continue;
-    for (const path of one.needs) {
+  for (const visitedStep of visited) {
+    found.push(...refusedBy(state, visitedStep));
+    if (!standsForOthers(visitedStep) || visited.size > MOST_VISITED || found.length >= MOST_REFUSED) continue;
+    for (const path of visitedStep.needs) {
       const next = stepNamed(state.planned.plan, path);
       if (next !== undefined && (standsForOthers(next) || refusedBy(state, next).length > 0)) visited.add(next);
     }

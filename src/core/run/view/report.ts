@@ -277,10 +277,10 @@ function attemptReport({
   const former = (isSuperseded ? outputs : []).map(({ index, assetId, voiceId, copy }) => {
     return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
   });
-  const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+  const common = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
   const isUnconfirmed = money === "unconfirmed" && costMicros !== null;
   return {
-    ...own,
+    ...common,
     ...(isUnconfirmed && { unconfirmed: true as const }),
     ...(error?.site !== undefined && { site: error.site }),
     ...(error?.flagged !== undefined && { flagged: error.flagged }),

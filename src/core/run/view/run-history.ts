@@ -32,8 +32,8 @@ export class RunHistory {
     const { at, event } = stored;
     this.#lastAt = Math.max(this.#lastAt, at);
     this.#timeline.add(stored);
-    const said = specOf(event).incident?.(event, state) ?? null;
-    if (said !== null) this.#recorded.push({ ...said, at, step: "step" in event ? event.step : null });
+    const incident = specOf(event).incident?.(event, state) ?? null;
+    if (incident !== null) this.#recorded.push({ ...incident, at, step: "step" in event ? event.step : null });
   }
 
   get spans(): readonly TimelineSpan[] {

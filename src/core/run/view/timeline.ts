@@ -96,10 +96,10 @@ export class Timeline implements TimelineWriter {
   }
 
   copied(step: string, attempt: number): void {
-    const left = (this.#toCopy.get(step) ?? 1) - 1;
-    this.#toCopy.set(step, left);
+    const remaining = (this.#toCopy.get(step) ?? 1) - 1;
+    this.#toCopy.set(step, remaining);
     const open = this.#open.get(step);
-    if (left <= 0 && open?.phase === "download" && open.attempt === attempt) this.close(step);
+    if (remaining <= 0 && open?.phase === "download" && open.attempt === attempt) this.close(step);
   }
 
   begin(step: string, attempt: number, phase: TimelinePhase, from = this.#now): void {
