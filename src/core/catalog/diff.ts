@@ -87,15 +87,15 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
   return new Map(
     [...new Set(names)].map((name) => {
       const [first] = propertySchemas(parts, name);
-      const own = first === undefined ? [] : applicable(schema, first);
-      const values = own.find((part) => Array.isArray(part.enum))?.enum;
-      const preset = own.find((part) => part.default !== undefined)?.default;
+      const schemas = first === undefined ? [] : applicable(schema, first);
+      const values = schemas.find((part) => Array.isArray(part.enum))?.enum;
+      const preset = schemas.find((part) => part.default !== undefined)?.default;
       const field: Field = {
         isRequired: required.has(name),
         takes: takesText(location.property(name)?.takes),
         preset: preset === undefined ? null : JSON.stringify(preset),
         values: Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : null,
-        parts: own,
+        parts: schemas,
       };
       return [name, field];
     }),

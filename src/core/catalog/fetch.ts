@@ -43,14 +43,14 @@ export async function readCatalog(
 ): Promise<Catalog> {
   const requested = [...new Set(ids ?? (await listedIds(client)))];
   const advice = new Map<string, string>();
-  const found = await Promise.all(requested.map((id) => fetchModel(client, id, (said) => void advice.set(id, said))));
+  const found = await Promise.all(requested.map((id) => fetchModel(client, id, (text) => void advice.set(id, text))));
   const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
   const others = models.length < requested.length ? await listedIds(client).catch(() => []) : [];
   const lacking = new Set<string>();
-  for (const one of await Promise.all(looks)) {
-    if (one.model !== null) models.push(one.model);
-    else if (one.isLacking) lacking.add(one.id);
+  for (const looked of await Promise.all(looks)) {
+    if (looked.model !== null) models.push(looked.model);
+    else if (looked.isLacking) lacking.add(looked.id);
   }
   return catalogOf(models, others, builtInFamilies, {
     advice: (id) => advice.get(id) ?? null,
@@ -149,7 +149,7 @@ async function listedIds(client: CatalogClient): Promise<string[]> {
 async function fetchModel(
   client: CatalogClient,
   id: string,
-  advise?: (said: string) => void,
+  advise?: (text: string) => void,
 ): Promise<CatalogModel | null> {
   try {
     return described(await client.model(id));

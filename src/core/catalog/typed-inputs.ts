@@ -128,10 +128,11 @@ class Bundle {
 
   /** A name that needs no escaping in a pointer. */
   #unused(wanted: string): string {
-    const own = this.#root.schema.$defs;
+    const definitions = this.#root.schema.$defs;
     const base = wanted.replaceAll(/[^\w.-]+/g, "_") || "part";
     let name = base;
-    for (let n = 2; this.brought.has(name) || (isSchema(own) && Object.hasOwn(own, name)); n++) name = `${base}_${n}`;
+    for (let n = 2; this.brought.has(name) || (isSchema(definitions) && Object.hasOwn(definitions, name)); n++)
+      name = `${base}_${n}`;
     return name;
   }
 }

@@ -38,8 +38,8 @@ export function isWhenCondition(value: unknown): value is WhenCondition {
   return typeof value === "object" && value !== null && CONDITION in value;
 }
 
-function condition(said: WhenCondition): WhenCondition {
-  const created = { ...said };
+function condition(given: WhenCondition): WhenCondition {
+  const created = { ...given };
   Object.defineProperty(created, CONDITION, { value: true });
   return Object.freeze(created);
 }

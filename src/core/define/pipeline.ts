@@ -70,10 +70,10 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   name: string,
   definition: PipelineDefinition<S, R>,
 ): Pipeline<S, R> {
-  const refuse = (said: string): never => {
+  const refuse = (problem: string): never => {
     const site = callSite(new Error().stack);
     throw new PipelineDefinitionError(
-      `pipeline ${JSON.stringify(name)}: ${said}${site === null ? "" : ` (at ${site})`}`,
+      `pipeline ${JSON.stringify(name)}: ${problem}${site === null ? "" : ` (at ${site})`}`,
     );
   };
   if (!isStepName(name))
@@ -199,8 +199,8 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
   const parsed = parse(pipeline, wanted);
   // What was parsed already need not pass once more: a transform may have made something else of it.
   const refused = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
-  const own = [...misnamedIn(pipeline, changes), ...refused];
-  if (own.length > 0) return { draft: null, problems: own };
+  const refusals = [...misnamedIn(pipeline, changes), ...refused];
+  if (refusals.length > 0) return { draft: null, problems: refusals };
   const input = "problems" in parsed ? wanted : asBefore(parsed.value, parsedInput, changes);
   const recorded = record(pipeline, input);
   return { draft: { pipeline: pipeline.name, parsedInput: plainJson(input), ...recorded }, problems: [] };
@@ -213,11 +213,11 @@ export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json):
 export function outdatedInput(pipeline: Pipeline, parsedInput: Json): readonly Problem[] {
   const parsed = parse(pipeline, parsedInput);
   if ("value" in parsed) return [];
-  const own = parsed.problems.filter((_, index) => {
+  const outdated = parsed.problems.filter((_, index) => {
     const path = parsed.paths[index];
     return path !== undefined && isPlainAt(pipeline.input, path, parsedInput);
   });
-  return own.map((problem) => {
+  return outdated.map((problem) => {
     return { ...problem, message: `${problem.message}; give it with: -i ${problem.field?.slice(6)}=VALUE` };
   });
 }
@@ -231,11 +231,11 @@ function isOf(changes: Json, field: string | null): boolean {
 function merged(before: Json, changes: Json): Json {
   if (!isRecord(before) || !isRecord(changes)) return changes;
   const entries = Object.entries(changes as { readonly [key: string]: Json });
-  const own = before as { readonly [key: string]: Json };
+  const fields = before as { readonly [key: string]: Json };
   return {
-    ...own,
+    ...fields,
     ...Object.fromEntries(
-      entries.map(([key, value]) => [key, Object.hasOwn(own, key) ? merged(own[key]!, value) : value]),
+      entries.map(([key, value]) => [key, Object.hasOwn(fields, key) ? merged(fields[key]!, value) : value]),
     ),
   };
 }
@@ -244,8 +244,8 @@ function titleOf(pipeline: Pipeline, input: unknown): { readonly title?: string 
   if (pipeline.title === undefined) return {};
   const bad = (message: string) => ({ code: "title", step: null, field: null, message });
   try {
-    const said: unknown = pipeline.title(input);
-    return typeof said === "string" ? { title: said } : { problem: bad("title returned no text; return a string") };
+    const text: unknown = pipeline.title(input);
+    return typeof text === "string" ? { title: text } : { problem: bad("title returned no text; return a string") };
   } catch (error) {
     return { problem: thrownProblem(error, bad(`title threw: ${errorText(error)}`)) };
   }
@@ -287,11 +287,11 @@ function parse(pipeline: Pipeline, input: unknown): Parsed {
     const problems = issues.map((issue): Problem => ({ code: "input", step: null, ...inputMistake(issue) }));
     return { problems, paths: issues.map(({ path }) => path) };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const text = error instanceof Error ? error.message : String(error);
     // By its name: the schema may come from another copy of zod.
     const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
     const cure = isAsync ? "; refinements and transforms may not be async" : "";
-    const message = `the input schema of ${pipeline.name} threw: ${said}${cure}`;
+    const message = `the input schema of ${pipeline.name} threw: ${text}${cure}`;
     const problem = thrownProblem(error, { code: "input-schema", step: null, field: null, message });
     return { problems: [problem], paths: [] };
   }

@@ -132,7 +132,8 @@ export function startRecording(options: RecordingOptions = {}): Recording {
 
 /** True for the build itself and those around it. */
 function isWithin(build: Build, other: Build): boolean {
-  for (let one: Build | null = build; one !== null; one = one.within) if (one === other) return true;
+  for (let current: Build | null = build; current !== null; current = current.within)
+    if (current === other) return true;
   return false;
 }
 
@@ -209,7 +210,7 @@ function convertPointer(pointer: Pointer, field: string, context: Context): Draf
     case "step":
       return reference(pointer, field, context);
     case "several":
-      return pointer.pointers.map((one) => reference(one, field, context) ?? null);
+      return pointer.pointers.map((handle) => reference(handle, field, context) ?? null);
     case "input":
       return fieldOfInput(pointer, field, context);
     case "text":
@@ -243,8 +244,8 @@ function fieldOfInput(
 
 function isOwn({ step, build }: Pick<StepPointer, "step" | "build">, field: string, context: Context): boolean {
   if (context.knows(build)) return true;
-  const said = `is a handle of step ${step} from another build; use only handles that this build returned`;
-  refuse(field, context, said, "foreign-handle");
+  const problem = `is a handle of step ${step} from another build; use only handles that this build returned`;
+  refuse(field, context, problem, "foreign-handle");
   return false;
 }
 
@@ -254,8 +255,8 @@ function reference(pointer: StepPointer, field: string, context: Context): Draft
   return { $ref: { step, output, ...(at !== undefined && { at }) } };
 }
 
-function refuse(field: string, context: Context, said: string, code = "not-json"): undefined {
-  context.report({ code, step: context.step, field, message: `${field} ${said}` });
+function refuse(field: string, context: Context, problem: string, code = "not-json"): undefined {
+  context.report({ code, step: context.step, field, message: `${field} ${problem}` });
 }
 
 function isPlainObject(value: unknown): value is object {

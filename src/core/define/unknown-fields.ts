@@ -32,7 +32,7 @@ export function unknownFields(
   const inner = definition?.type === "pipe" ? definition.in : definition?.innerType;
   if (inner !== undefined) return unknownFields(inner, value, path);
   if (Array.isArray(value) && element !== undefined)
-    return value.flatMap((one, index) => unknownFields(element, one, [...path, index]));
+    return value.flatMap((item, index) => unknownFields(element, item, [...path, index]));
   if (shape === undefined || typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, one]) => {
     const field = Object.hasOwn(shape, key) ? shape[key] : undefined;

@@ -9,10 +9,10 @@ export type Names = ReadonlyMap<string, string>;
 /** A step with the new names of renamed steps in its references, and its own new name. */
 export function renameIn(step: PlanStep, names: Names): PlanStep {
   if (!names.has(step.path) && !step.needs.some((path) => names.has(path))) return step;
-  const { path, needs, when, ...own } = step;
+  const { path, needs, when, ...rest } = step;
   const nameOf = (name: string) => names.get(name) ?? name;
   const renamed = {
-    ...(renameReferences(own as unknown as Json, names) as object),
+    ...(renameReferences(rest as unknown as Json, names) as object),
     path: nameOf(path),
     needs: needs.map(nameOf).sort(),
     ...(when !== undefined && { when: renameCondition(when, nameOf) }),

@@ -43,7 +43,7 @@ export function checkReturnedQuorum(policy: FailurePolicy, returns: Plan["return
 
 function referencesIn(value: Returned): readonly Reference["$ref"][] {
   if (isReference(value)) return [value.$ref];
-  return Object.values(value).flatMap((one: Returned) => referencesIn(one));
+  return Object.values(value).flatMap((part: Returned) => referencesIn(part));
 }
 
 interface Made {
@@ -88,8 +88,8 @@ export function* planStepwise(draft: Draft, context: PlanContext): Generator<voi
     ...(onFailure !== null && { onFailure }),
     ...(Object.keys(groups).length > 0 && { groups }),
   };
-  const made = { plan, parsedInput: draft.parsedInput };
-  return problems.length === 0 ? { ok: true, ...made } : { ...wrong, doubted: made };
+  const result = { plan, parsedInput: draft.parsedInput };
+  return problems.length === 0 ? { ok: true, ...result } : { ...wrong, doubted: result };
 }
 
 interface Found {
@@ -129,9 +129,9 @@ function* planSteps(
         // What is wrong with a field already says enough: its value could not even be written down.
         if (faulty.has(keyOf(problem))) return;
         if (out.take(problem, drafted.path)) return;
-        const said = `${code} ${keyOf(problem)}`;
-        if (takes !== null && ofTakes.has(said)) return;
-        if (takes !== null) ofTakes.add(said);
+        const identity = `${code} ${keyOf(problem)}`;
+        if (takes !== null && ofTakes.has(identity)) return;
+        if (takes !== null) ofTakes.add(identity);
         problems.push(...out.before(problem, drafted.path), problem);
       },
     };
@@ -244,8 +244,8 @@ export function* planExpansionStepwise(
   problems.push(...circles(step, steps, returns, plan));
   const wrong = { ok: false as const, problems: inStepOrder(problems, drafted) };
   if (!problems.every(isDoubt)) return wrong;
-  const own = step.maxCostMicros === null ? {} : { [step.path]: { maxCostMicros: step.maxCostMicros } };
-  const grown = { steps, returns, groups: { ...drafted.groups, ...own } };
+  const group = step.maxCostMicros === null ? {} : { [step.path]: { maxCostMicros: step.maxCostMicros } };
+  const grown = { steps, returns, groups: { ...drafted.groups, ...group } };
   return problems.length === 0 ? { ok: true, ...grown } : { ...wrong, doubted: grown };
 }
 
@@ -311,9 +311,14 @@ function circles(
   plan: Plan,
 ): readonly Problem[] {
   const waits = waitersFor(path, plan);
-  const said = (needed: string) =>
+  const problem = (needed: string) =>
     `uses ${needed}, which waits for ${path} itself; use only handles of steps that were added before it`;
-  const used = steps.flatMap((step) => step.needs.filter(waits).map((one) => [step.path, one] as const));
+  const used = steps.flatMap((step) => step.needs.filter(waits).map((need) => [step.path, need] as const));
   const returned = returns.filter(({ $ref }) => waits($ref.step)).map(({ $ref }) => [path, $ref.step] as const);
-  return [...used, ...returned].map(([step, needed]) => ({ code: "cycle", step, field: null, message: said(needed) }));
+  return [...used, ...returned].map(([step, needed]) => ({
+    code: "cycle",
+    step,
+    field: null,
+    message: problem(needed),
+  }));
 }

@@ -14,6 +14,6 @@ export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
 
 /** What becomes of the rest when a step fails: its own policy, else the pipeline's. */
 export function failurePolicyOf({ onFailure }: Plan, step: PlanStep): FailurePolicy | undefined {
-  const own = "policy" in step ? step.policy.onFailure : "onFailure" in step ? step.onFailure : undefined;
-  return own ?? onFailure;
+  const policy = "policy" in step ? step.policy.onFailure : "onFailure" in step ? step.onFailure : undefined;
+  return policy ?? onFailure;
 }

@@ -66,8 +66,11 @@ export interface Overlay {
 /** The draft as it is with them. What the new models make of it is found by the plan, as of any draft. */
 export function withOverlay(draft: Draft, { profile, edits = {}, texts = [] }: Overlay): Draft {
   const steps = draft.steps.map((step) => {
-    const own = profile ? changed(step, profile) : step;
-    const profiled = "input" in own && texts.length > 0 ? { ...own, input: withTexts(own.input, texts) } : own;
+    const changedStep = profile ? changed(step, profile) : step;
+    const profiled =
+      "input" in changedStep && texts.length > 0
+        ? { ...changedStep, input: withTexts(changedStep.input, texts) }
+        : changedStep;
     if (!("model" in profiled) || !Object.hasOwn(edits, step.path)) return profiled;
     const edit = edits[step.path]!;
     const isSeedEdited = Object.hasOwn(edit.set, "seed") || edit.without.includes("seed");
@@ -79,13 +82,13 @@ export function withOverlay(draft: Draft, { profile, edits = {}, texts = [] }: O
 
 function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
   if (!("model" in step)) return step;
-  const own = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
+  const patterns = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
   const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
   // A provider's model is an object of the pipeline's code.
   const isCode = "provider" in step;
-  const model = isCode ? step.model : (own.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped);
+  const model = isCode ? step.model : (patterns.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped);
   const ofModel = Object.hasOwn(profile.fields, model) ? [profile.fields[model]!] : [];
-  const changes = [...ofModel, ...own.map(([, change]) => change)];
+  const changes = [...ofModel, ...patterns.map(([, change]) => change)];
   return { ...step, model, input: changes.reduce(withChange, step.input) };
 }
 

@@ -42,11 +42,11 @@ export function placesOf(steps: readonly PlanStep[], texts: readonly TextChange[
   const found: SameText[] = [];
   for (const step of steps) {
     if (!("input" in step)) continue;
-    visit(step.input, "input", (field, said) => {
+    visit(step.input, "input", (field, text) => {
       const change = texts.find(({ before, after }) => {
         // What the new text itself says is no rest of the old one.
-        const rest = after === "" ? said : said.replaceAll(after, "\n");
-        return said === before || (isPhrase(before) && rest.includes(before));
+        const rest = after === "" ? text : text.replaceAll(after, "\n");
+        return text === before || (isPhrase(before) && rest.includes(before));
       });
       if (change !== undefined)
         found.push({ step: step.path, field, text: change.before, isLocal: !("model" in step) });
@@ -75,8 +75,8 @@ export function repeatedTexts(steps: readonly DraftStep[]): readonly RepeatedTex
     if (asked.size === 0 || step.kind !== "task") return [];
     const found: RepeatedText[] = [];
     visit(step.input, "input", (field, text) => {
-      const of = asked.get(text);
-      if (of !== undefined) found.push({ step: step.path, field, text, of });
+      const known = asked.get(text);
+      if (known !== undefined) found.push({ step: step.path, field, text, of: known });
     });
     return found.slice(0, 1);
   });

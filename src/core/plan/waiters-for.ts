@@ -9,11 +9,11 @@ export function waitersFor(path: string, plan: Plan): (asked: string) => boolean
   const others = new Set<string>();
   return (asked) => {
     const before = new Set([asked]);
-    for (const one of before) {
-      if (one === path) return true;
-      for (const needed of stepNamed(plan, one)?.needs ?? []) if (!others.has(needed)) before.add(needed);
+    for (const waiter of before) {
+      if (waiter === path) return true;
+      for (const needed of stepNamed(plan, waiter)?.needs ?? []) if (!others.has(needed)) before.add(needed);
     }
-    for (const one of before) others.add(one);
+    for (const waiter of before) others.add(waiter);
     return false;
   };
 }

@@ -31,23 +31,23 @@ const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] =
 
 /** What the schema says of a field that its type cannot: words, default and bounds, each once. */
 export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
-  const said = new Set<string>();
+  const sentences = new Set<string>();
   const tags = new Set<string>();
   for (const part of parts) {
-    if (typeof part.description === "string") said.add(sentence(part.description));
+    if (typeof part.description === "string") sentences.add(sentence(part.description));
     if (part.deprecated === true) tags.add("@deprecated");
   }
-  const described = [...said].join(" ");
+  const described = [...sentences].join(" ");
   const factOf = (keyword: string) => parts.find((part) => part[keyword] !== undefined)?.[keyword];
   const preset = factOf("default");
   const isPresetSaid = /\bdefault/i.test(described) && described.includes(String(preset));
-  if (preset !== undefined && !isPresetSaid) said.add(`Default ${JSON.stringify(preset)}.`);
+  if (preset !== undefined && !isPresetSaid) sentences.add(`Default ${JSON.stringify(preset)}.`);
   for (const [keyword, words, say] of BOUNDS) {
     const value = factOf(keyword);
     if (typeof value !== "number" || mentions(described, [plain(value), count(value), say(value)])) continue;
-    said.add(`${words} ${say(value)}.`);
+    sentences.add(`${words} ${say(value)}.`);
   }
-  return [...said, ...tags];
+  return [...sentences, ...tags];
 }
 
 /** Whether a description says the bound already, in whatever way of writing it. */
@@ -85,12 +85,12 @@ export function combinationDocs(schema: JsonSchema): readonly string[] {
 /** A doc comment of these sentences; nothing when there are none. */
 export function comment(sentences: readonly string[], indent: string): string {
   // A description comes from outside; it must not end the comment that it stands in.
-  const said = sentences.map((one) => one.replaceAll("*/", "*∕").replace(/\s+/g, " ").trim()).filter(Boolean);
-  if (said.length === 0) return "";
-  const tag = said.findIndex((one) => /^(?:@|- )/.test(one));
-  if (tag < 0) return `${indent}/** ${said.join(" ")} */\n`;
+  const texts = sentences.map((text) => text.replaceAll("*/", "*∕").replace(/\s+/g, " ").trim()).filter(Boolean);
+  if (texts.length === 0) return "";
+  const tag = texts.findIndex((text) => /^(?:@|- )/.test(text));
+  if (tag < 0) return `${indent}/** ${texts.join(" ")} */\n`;
   // A tag, or an item of a list, counts only at the beginning of a line.
-  const lines = [said.slice(0, tag).join(" "), ...said.slice(tag)]
+  const lines = [texts.slice(0, tag).join(" "), ...texts.slice(tag)]
     .filter(Boolean)
     .map((line) => `${indent} * ${line}\n`);
   return `${indent}/**\n${lines.join("")}${indent} */\n`;

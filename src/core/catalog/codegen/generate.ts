@@ -51,12 +51,14 @@ function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, use
 }
 
 function modelDocs(model: CatalogModel, names: ReadonlyMap<string, string>): readonly string[] {
-  const said = [model.name, model.description, model.priceDescription].filter((text) => text !== null).map(sentence);
-  if (model.state === "live") return said;
+  const sentences = [model.name, model.description, model.priceDescription]
+    .filter((text) => text !== null)
+    .map(sentence);
+  if (model.state === "live") return sentences;
   const { replacedBy } = model;
   const successor = replacedBy === undefined ? null : names.get(replacedBy);
   const next = replacedBy === undefined ? "" : `; use ${successor ? `models.${successor}` : replacedBy}`;
-  return [...said, `@deprecated Retired${next}.`];
+  return [...sentences, `@deprecated Retired${next}.`];
 }
 
 function importLine(declarations: string): string {
@@ -69,6 +71,6 @@ function importLine(declarations: string): string {
 
 /** In the order in which formatters put imports: by name, whether type or not, without looking at case. */
 function byName(a: string, b: string): number {
-  const [one, other] = [a, b].map((name) => name.replace("type ", "").toLowerCase());
-  return one! < other! ? -1 : 1;
+  const [first, second] = [a, b].map((name) => name.replace("type ", "").toLowerCase());
+  return first! < second! ? -1 : 1;
 }

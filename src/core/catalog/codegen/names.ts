@@ -35,7 +35,7 @@ function underscored(id: string): string {
 
 /** Every character but lower-case letters and digits by its code: no two ids are spelled alike. */
 function spelled(id: string): string {
-  return identifier(id.replace(/[^a-z0-9]/gu, (one) => `$${one.codePointAt(0)!.toString(16)}$`));
+  return identifier(id.replace(/[^a-z0-9]/gu, (character) => `$${character.codePointAt(0)!.toString(16)}$`));
 }
 
 export function camel(id: string): string {
@@ -54,7 +54,7 @@ export function pascal(id: string): string {
 
 /** A name that is not taken in any case, so that types and values do not differ by case alone. */
 export function unique(name: string, taken: ReadonlySet<string>): string {
-  const isTaken = (one: string) => [...taken].some((other) => other.toLowerCase() === one.toLowerCase());
+  const isTaken = (wanted: string) => [...taken].some((other) => other.toLowerCase() === wanted.toLowerCase());
   let candidate = name;
   for (let count = 2; isTaken(candidate); count++) candidate = `${name}_${count}`;
   return candidate;

@@ -55,9 +55,9 @@ class TypeWriter {
     const media = takes?.what === "media" ? takes : isList ? location?.item(0)?.takes : undefined;
     if (media?.what !== "media") return null;
     const kinds = media.kinds.length === 0 ? ["image", "video", "audio"] : media.kinds;
-    const of = kinds.map((kind) => JSON.stringify(kind)).join(" | ");
+    const union = kinds.map((kind) => JSON.stringify(kind)).join(" | ");
     const isOne = !isList || parts.some((part) => isMediaReference(this.#root, part));
-    return [...(isOne ? [`Media<${of}>`] : []), ...(isList ? [`MediaList<${of}>`] : [])].join(" | ");
+    return [...(isOne ? [`Media<${union}>`] : []), ...(isList ? [`MediaList<${union}>`] : [])].join(" | ");
   }
 
   #nameOf(target: JsonSchema, ref: string): string {
@@ -83,8 +83,8 @@ class TypeWriter {
     const choices = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")];
     if (choices.length > 0) return union(choices.map((choice) => this.#type(choice, location, indent, depth + 1)));
     const all = branches(schema, "allOf").map((part) => this.#type(part, location, indent, depth + 1));
-    const said = all.filter((type) => type !== "unknown");
-    return said.length === 0 ? "unknown" : said.map((type) => (type.includes("|") ? `(${type})` : type)).join(" & ");
+    const known = all.filter((type) => type !== "unknown");
+    return known.length === 0 ? "unknown" : known.map((type) => (type.includes("|") ? `(${type})` : type)).join(" & ");
   }
 
   #ofType(type: string, schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
@@ -155,8 +155,8 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
   if (depth > MAX_DEPTH) return new Set();
   const target = localRef(root, schema.$ref);
   const always = [...branches(schema, "allOf"), ...(target === null ? [] : [target])];
-  const own = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
-  return new Set([...own, ...always.flatMap((part) => [...requiredOf(root, part, depth + 1)])]);
+  const names = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
+  return new Set([...names, ...always.flatMap((part) => [...requiredOf(root, part, depth + 1)])]);
 }
 
 /**
@@ -183,7 +183,7 @@ function tuple(positional: readonly string[], item: string, { items, minItems, m
   const most = typeof maxItems === "number" ? maxItems : Number.POSITIVE_INFINITY;
   const places = positional
     .slice(0, most)
-    .map((one, index) => (index < least ? one : /^[\w<>"]+$/.test(one) ? `${one}?` : `(${one})?`));
+    .map((type, index) => (index < least ? type : /^[\w<>"]+$/.test(type) ? `${type}?` : `(${type})?`));
   const rest = items === false || most <= positional.length ? [] : [`...(${item})[]`];
   return `readonly [${[...places, ...rest].join(", ")}]`;
 }

@@ -119,8 +119,8 @@ function compileEither(schema: object) {
 const totalDuration: SchemaValidateFunction = (limit: unknown, list: unknown, parent): boolean => {
   const preset: unknown = parent?.items?.properties?.duration_ms?.default;
   const lengths = (Array.isArray(list) ? list : []).map((item: { readonly duration_ms?: unknown } | null) => {
-    const own = item?.duration_ms ?? preset;
-    return typeof own === "number" ? own : 0;
+    const duration = item?.duration_ms ?? preset;
+    return typeof duration === "number" ? duration : 0;
   });
   const total = lengths.reduce((sum, length) => sum + length, 0);
   if (typeof limit !== "number" || total <= limit) return true;

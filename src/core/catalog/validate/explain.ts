@@ -8,9 +8,9 @@ export function conditionOf(schemaPath: string, root: JsonSchema): string | null
   const at = Math.max(schemaPath.lastIndexOf("/then/"), schemaPath.lastIndexOf("/else/"));
   if (at < 0) return null;
   const condition = localRef(root, schemaPath.slice(0, at))?.if;
-  const said = isSchema(condition) ? describe(condition) : null;
-  if (said === null) return "with the other fields as they are";
-  return schemaPath.startsWith("/else/", at) ? `unless ${said}` : `when ${said}`;
+  const text = isSchema(condition) ? describe(condition) : null;
+  if (text === null) return "with the other fields as they are";
+  return schemaPath.startsWith("/else/", at) ? `unless ${text}` : `when ${text}`;
 }
 
 /** A condition in words; null when it says something that has no short form. */
@@ -32,8 +32,8 @@ function describe(schema: JsonSchema): string | null {
 function describeNot(schema: JsonSchema): string | null {
   const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
   if (required.length === 1 && Object.keys(schema).length === 1) return `${required[0]} is not given`;
-  const said = describe(schema);
-  return said === null ? null : `it is not so that ${said}`;
+  const text = describe(schema);
+  return text === null ? null : `it is not so that ${text}`;
 }
 
 function describeValue(name: string, schema: JsonSchema): string | null {
@@ -45,8 +45,8 @@ function describeValue(name: string, schema: JsonSchema): string | null {
 }
 
 function join(parts: readonly (string | null)[], by: string): string | null {
-  const said = parts.filter((part) => part !== null);
-  return said.length === 0 || said.length < parts.length ? null : said.join(by);
+  const texts = parts.filter((part) => part !== null);
+  return texts.length === 0 || texts.length < parts.length ? null : texts.join(by);
 }
 
 /** True for an error that says: none of these forms, or more than one. */
@@ -106,7 +106,9 @@ function requiredOnly(forms: readonly unknown[]): readonly string[] | null {
 }
 
 function chooseFields(choice: ErrorObject, names: readonly string[]): FieldProblem {
-  const given = names.filter((name) => name.split(" and ").every((one) => isSchema(choice.data) && one in choice.data));
+  const given = names.filter((name) =>
+    name.split(" and ").every((field) => isSchema(choice.data) && field in choice.data),
+  );
   const count = choice.keyword === "oneOf" ? "exactly" : "at least";
   const now = given.length === 0 ? "none is given" : `${given.join(" and ")} are given`;
   const message = `give ${count} one of ${names.join(", ")}; ${now}`;

@@ -74,8 +74,8 @@ class Judge {
   }
 
   #isExpressible(rule: FamilyRule): boolean {
-    const own = "fields" in rule ? rule.fields : [rule.field];
-    if (![...own, ...(rule.when === undefined ? [] : [rule.when.field])].every((name) => this.#isField(name)))
+    const fields = "fields" in rule ? rule.fields : [rule.field];
+    if (![...fields, ...(rule.when === undefined ? [] : [rule.when.field])].every((name) => this.#isField(name)))
       return false;
     if (rule.kind === "max_sum") return this.#fields.ofItems(rule.field, rule.of).length > 0;
     if (rule.kind !== "values") return true;
@@ -124,8 +124,8 @@ class Judge {
 
 /** `4K` and `4k` are one value. */
 export function includes(values: readonly unknown[], value: unknown): boolean {
-  const plain = (one: unknown) => (typeof one === "string" ? one.toLowerCase() : one);
-  return values.some((one) => plain(one) === plain(value));
+  const plain = (item: unknown) => (typeof item === "string" ? item.toLowerCase() : item);
+  return values.some((item) => plain(item) === plain(value));
 }
 
 /** The fields of a schema as rules of families name them; each is found once. */
@@ -147,7 +147,7 @@ class RuleFields {
   /** All that it says of a field of a list's items. */
   ofItems(list: string, name: string): readonly JsonSchema[] {
     return this.#once(`${list}\n${name}`, () => {
-      const items = itemSchemas(this.of(list), 0).flatMap((one) => applicable(this.#root, one));
+      const items = itemSchemas(this.of(list), 0).flatMap((schema) => applicable(this.#root, schema));
       return this.#named(items, name);
     });
   }
@@ -159,10 +159,10 @@ class RuleFields {
   }
 
   #named(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
-    const own = parts.flatMap(({ properties }) =>
+    const schemas = parts.flatMap(({ properties }) =>
       isSchema(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [],
     );
-    return own.filter(isSchema).flatMap((one) => applicable(this.#root, one));
+    return schemas.filter(isSchema).flatMap((schema) => applicable(this.#root, schema));
   }
 }
 

@@ -109,9 +109,9 @@ function asTexts(values: unknown): readonly string[] {
 
 function notListed(value: unknown, allowed: readonly string[]): [message: string, allowed: readonly string[]] {
   const suggestion = typeof value === "string" ? didYouMean(value, allowed) : null;
-  const one = allowed.length === 1 ? `must be ${allowed[0]}, not ${shown(value)}` : null;
+  const only = allowed.length === 1 ? `must be ${allowed[0]}, not ${shown(value)}` : null;
   return [
-    one ?? `${shown(value)} is not one of ${listed(allowed)}${suggestion === null ? "" : `; ${suggestion}`}`,
+    only ?? `${shown(value)} is not one of ${listed(allowed)}${suggestion === null ? "" : `; ${suggestion}`}`,
     allowed,
   ];
 }

@@ -141,9 +141,9 @@ class Unfolding {
     if (target === null || within.includes(target)) return this.#members(schema, within);
     const { $ref: _, ...beside } = schema;
     const unfolded = this.schema(target, [...within, target]);
-    const own = this.#members(beside, within);
-    const clash = Object.keys(own).some((key) => key in unfolded && typeof own[key] !== "string");
-    return clash ? { allOf: [unfolded, own] } : { ...unfolded, ...own };
+    const members = this.#members(beside, within);
+    const clash = Object.keys(members).some((key) => key in unfolded && typeof members[key] !== "string");
+    return clash ? { allOf: [unfolded, members] } : { ...unfolded, ...members };
   }
 
   #members(schema: JsonSchema, within: readonly JsonSchema[]): JsonSchema {
@@ -155,12 +155,12 @@ class Unfolding {
   }
 
   #member(key: string, value: unknown, within: readonly JsonSchema[]): unknown {
-    const one = (item: unknown) => (isSchema(item) ? this.schema(item, within) : item);
+    const itemOf = (item: unknown) => (isSchema(item) ? this.schema(item, within) : item);
     if (key === "discriminator" && isSchema(value)) return { propertyName: value.propertyName };
     if (NAMED.has(key) && isSchema(value)) {
-      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, one(item)]));
+      return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, itemOf(item)]));
     }
-    if (Array.isArray(value)) return LISTS.has(key) || key === "items" ? value.map(one) : value;
-    return SINGLE.has(key) ? one(value) : value;
+    if (Array.isArray(value)) return LISTS.has(key) || key === "items" ? value.map(itemOf) : value;
+    return SINGLE.has(key) ? itemOf(value) : value;
   }
 }

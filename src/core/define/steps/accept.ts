@@ -68,9 +68,9 @@ export class NotAcceptedError extends Error {
 }
 
 /** The function that lets the one candidate of a choice pass, or says why not. */
-export function scorerOf(inspect: Inspector): (made: Candidate) => Promise<number> {
-  return async (made) => {
-    const found = await inspect(made);
+export function scorerOf(inspect: Inspector): (candidate: Candidate) => Promise<number> {
+  return async (candidate) => {
+    const found = await inspect(candidate);
     const reasons = typeof found === "string" ? [found] : (found ?? []);
     if (reasons.length > 0) throw new NotAcceptedError(reasons.join("; "));
     return 1;

@@ -146,8 +146,8 @@ function jsonSchema(read: OptionReader): Json | null {
     return null;
   }
   try {
-    const { $schema: _, ...said } = z.toJSONSchema(schema as z.ZodType);
-    return JSON.parse(JSON.stringify(said)) as Json;
+    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema as z.ZodType);
+    return JSON.parse(JSON.stringify(jsonSchema)) as Json;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     read.bad("schema", `schema cannot be sent to the model: ${why}; use types that JSON has, without transforms`);

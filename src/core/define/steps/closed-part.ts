@@ -48,6 +48,6 @@ export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
 
 /** The handle of the step that one of several parts is taken by. */
 export function chosenOf(parts: readonly AddedPart[], step: string, { build }: Recorder): Handle {
-  const yields = parts.find((one) => one.yields !== "unknown")?.yields ?? "unknown";
+  const yields = parts.find((entry) => entry.yields !== "unknown")?.yields ?? "unknown";
   return yields === "value" ? valueHandle(step, build) : chosenHandle(step, yields, build);
 }

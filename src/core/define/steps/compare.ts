@@ -47,7 +47,7 @@ export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const part = recorder.part(name, { after: read.after() });
     // One that fails is no reason to stop what it is compared with.
-    const made = {
+    const common = {
       word: "part",
       field: "parts",
       part,
@@ -55,7 +55,7 @@ export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
       stepMethods,
       defaults: { onFailure: "continue" },
     } as const;
-    const added = readParts<M>(given, read).map(([own, build]) => addPart(build, { ...made, name: own }));
+    const added = readParts<M>(given, read).map(([partName, build]) => addPart(build, { ...common, name: partName }));
     const pick = part.path("pick");
     part.add({
       kind: "approve",
@@ -63,7 +63,7 @@ export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
       shows: added.map(({ reference }) => reference),
       choose: true,
       message: read.string("message"),
-      parts: added.map((one) => one.path),
+      parts: added.map((entry) => entry.path),
       after: [],
       when: null,
     });

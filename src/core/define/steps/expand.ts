@@ -99,7 +99,7 @@ function valueReference(value: unknown, step: string, recorder: Recorder): Draft
 function yieldsOf(read: OptionReader): Yield | null {
   const given = read.get("yields");
   if (given === undefined) return null;
-  const known = YIELDS.find((one) => one === given);
+  const known = YIELDS.find((kind) => kind === given);
   if (known === undefined) read.bad("yields", `yields is one of ${YIELDS.join(", ")}`);
   return known ?? null;
 }
@@ -122,8 +122,8 @@ function draftOf<T, M>(
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {
-    const said = `its function threw for the value that it was given: ${errorText(error)}`;
-    recording.report(thrownProblem(error, { code: "build", step: path, field: null, message: said }));
+    const problem = `its function threw for the value that it was given: ${errorText(error)}`;
+    recording.report(thrownProblem(error, { code: "build", step: path, field: null, message: problem }));
   } finally {
     recording.close();
   }

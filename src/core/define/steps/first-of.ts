@@ -52,8 +52,8 @@ export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Rec
         after: part.under(part.prefix),
         ...(index < length - 1 && { onFailure: "continue" as const }),
       };
-      const made = { word: "option", field: "options", part, recorder, stepMethods };
-      return addPart(option, { ...made, name: index + 1, defaults });
+      const common = { word: "option", field: "options", part, recorder, stepMethods };
+      return addPart(option, { ...common, name: index + 1, defaults });
     });
     const pick = part.path("pick");
     part.add({
@@ -84,7 +84,7 @@ function readOptions<M>(given: readonly PartOf<M>[], read: OptionReader): readon
 }
 
 function moderationOf(read: OptionReader): boolean {
-  const said = read.get("onModerated") ?? "stop";
-  if (said !== "stop" && said !== "next") read.bad("onModerated", 'onModerated is neither "stop" nor "next"');
-  return said === "next";
+  const choice = read.get("onModerated") ?? "stop";
+  if (choice !== "stop" && choice !== "next") read.bad("onModerated", 'onModerated is neither "stop" nor "next"');
+  return choice === "next";
 }

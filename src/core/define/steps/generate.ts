@@ -123,9 +123,9 @@ export function generateMethod(recorder: Recorder): GenerateMethod {
       after: read.after(),
       when: read.when(),
     } as const;
-    const add = (part: Recorder, own: Pick<GenerateDraft, "path" | "input" | "policy">) => {
-      part.add({ ...step, ...own });
-      part.bind(own.path, { kind: "generate", model });
+    const add = (part: Recorder, fields: Pick<GenerateDraft, "path" | "input" | "policy">) => {
+      part.add({ ...step, ...fields });
+      part.bind(fields.path, { kind: "generate", model });
     };
     if (isRewriting(read))
       return addRewriting(recorder, name, { input, policy, yields: facts.yields, add }, read) as never;
@@ -172,8 +172,8 @@ function mostOf(model: ImageModel | VideoModel): number | null {
   const most = "maxImagesPerCall" in model ? model.maxImagesPerCall : model.maxVideosPerCall;
   if (typeof most !== "function") return most ?? 1;
   try {
-    const said = most({ modelId: model.modelId });
-    return typeof said === "number" ? said : said === undefined ? 1 : null;
+    const answer = most({ modelId: model.modelId });
+    return typeof answer === "number" ? answer : answer === undefined ? 1 : null;
   } catch {
     return null;
   }
@@ -212,21 +212,21 @@ function priceOf(
     read.bad("price", "price is no function of the input");
     return null;
   }
-  let said: unknown;
+  let usd: unknown;
   try {
-    said = price(given);
+    usd = price(given);
   } catch {
     return null;
   }
-  const micros = typeof said === "string" ? parseUsd(said) : null;
+  const micros = typeof usd === "string" ? parseUsd(usd) : null;
   if (micros === null) {
     read.bad(
       "price",
-      `price said ${JSON.stringify(said)}; let it answer US dollars as a decimal string, such as "0.04"`,
+      `price said ${JSON.stringify(usd)}; let it answer US dollars as a decimal string, such as "0.04"`,
     );
     return null;
   }
   if (maxCostMicros === null || micros <= maxCostMicros) return { micros, of: input };
-  read.bad("price", `price said ${said as string} USD, more than maxCost; raise maxCost, or ask for less`);
+  read.bad("price", `price said ${usd as string} USD, more than maxCost; raise maxCost, or ask for less`);
   return null;
 }

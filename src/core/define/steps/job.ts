@@ -69,8 +69,8 @@ export function jobMethod(recorder: Recorder): JobMethod {
     if (rewrites) {
       if (read.get("revise") !== undefined) read.bad("revise", "a job whose prompt may be rewritten takes no revise");
       const twice = { input: planned, policy: job.policy, yields: yieldOf(model) };
-      const addOne = (part: Recorder, own: Pick<Job, "path" | "input" | "policy">) =>
-        addJob(part, { ...job, ...own, seed: null });
+      const addOne = (part: Recorder, fields: Pick<Job, "path" | "input" | "policy">) =>
+        addJob(part, { ...job, ...fields, seed: null });
       return addRewriting(recorder, name, { ...twice, add: addOne }, read);
     }
     addJob(recorder, { ...job, path, seed: null });

@@ -265,6 +265,6 @@ export function readAmong(
       return [];
     }
     const json = recorder.json(item, { step: at.step, field });
-    return (Array.isArray(json) ? json : [json]).filter((one) => one !== null) as readonly DraftReference[];
+    return (Array.isArray(json) ? json : [json]).filter((entry) => entry !== null) as readonly DraftReference[];
   });
 }

@@ -36,12 +36,12 @@ const WORDS = ["prompt", "text"];
 
 /** Whether the options ask for a rewritten prompt; reports what is wrong with them. */
 export function isRewriting(read: OptionReader): boolean {
-  const said = read.get("onModerated") ?? "fail";
-  if (said !== "fail" && said !== "rewrite") read.bad("onModerated", 'onModerated is neither "fail" nor "rewrite"');
-  if (said !== "rewrite" && read.get("rewrite") !== undefined) {
+  const choice = read.get("onModerated") ?? "fail";
+  if (choice !== "fail" && choice !== "rewrite") read.bad("onModerated", 'onModerated is neither "fail" nor "rewrite"');
+  if (choice !== "rewrite" && read.get("rewrite") !== undefined) {
     read.bad("rewrite", 'rewrite is of use beside onModerated: "rewrite"');
   }
-  return said === "rewrite";
+  return choice === "rewrite";
 }
 
 /** A step that is added twice: as it is written, and with the rewritten prompt. */
@@ -67,8 +67,8 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   const words = WORDS.find((field) => typeof input === "object" && input !== null && field in input);
   if (words === undefined)
     read.bad("onModerated", `there is nothing to rewrite: the input has none of ${WORDS.join(", ")}`);
-  const { [words ?? ""]: said = "", ...others } = input as { readonly [field: string]: DraftJson };
-  second.add(rewriter(prompt, said, read, recorder));
+  const { [words ?? ""]: promptText = "", ...others } = input as { readonly [field: string]: DraftJson };
+  second.add(rewriter(prompt, promptText, read, recorder));
   const milder = {
     ...others,
     ...(words !== undefined && { [words]: { $ref: { step: prompt, output: "value" } } as const }),
@@ -95,19 +95,19 @@ export function addRewriting(recorder: Recorder, name: string, step: Rewritten, 
   return chosenHandle(pick, yields, recorder.build);
 }
 
-function rewriter(path: string, said: DraftJson, read: OptionReader, recorder: Recorder) {
+function rewriter(path: string, promptText: DraftJson, read: OptionReader, recorder: Recorder) {
   const given = read.get("rewrite");
   const isObject = typeof given === "object" && given !== null;
-  const own = new OptionReader(isObject ? { maxCost: MAX_COST, ...given } : { maxCost: MAX_COST }, path, recorder);
-  own.only("rewrite", ["model", "instruction", "maxCost"], []);
-  const model = own.string("model");
+  const options = new OptionReader(isObject ? { maxCost: MAX_COST, ...given } : { maxCost: MAX_COST }, path, recorder);
+  options.only("rewrite", ["model", "instruction", "maxCost"], []);
+  const model = options.string("model");
   if (model === null) read.bad("rewrite", 'say which chat model rewrites the prompt: rewrite: { model: "…" }');
-  const content = own.string("instruction") ?? INSTRUCTION;
+  const content = options.string("instruction") ?? INSTRUCTION;
   const messages = [
     { role: "system", content },
-    { role: "user", content: said },
+    { role: "user", content: promptText },
   ];
-  const policy = { attempts: 1, maxCostMicros: own.usd("maxCost"), keep: true, onFailure: "continue" } as const;
+  const policy = { attempts: 1, maxCostMicros: options.usd("maxCost"), keep: true, onFailure: "continue" } as const;
   return {
     kind: "chat",
     path,

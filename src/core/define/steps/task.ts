@@ -109,7 +109,7 @@ function readFiles(read: OptionReader): Files {
     return [];
   }
   return Object.entries(given as Readonly<Record<string, Json>>).flatMap(([name, kind]) => {
-    const known = KINDS.find((one) => one === kind);
+    const known = KINDS.find((candidate) => candidate === kind);
     if (!isStepName(name)) read.bad(`files.${name}`, `${JSON.stringify(name)} cannot name a file`);
     if (known === undefined) read.bad(`files.${name}`, `${name} is of no kind; kinds are ${KINDS.join(", ")}`);
     return known === undefined ? [] : [{ name, kind: known }];
@@ -120,11 +120,11 @@ function taskHandle<T, F extends TaskFiles>(step: string, files: Files, recorder
   const { build } = recorder;
   const value = valueHandle<T>(step, build);
   const file = (name: string) => {
-    const index = files.findIndex((one) => one.name === name);
+    const index = files.findIndex((declared) => declared.name === name);
     const declared = files[index];
     if (declared !== undefined) return outputHandle({ step, yields: declared.kind, index, build });
-    const said = files.length === 0 ? "declares no files" : `declares ${files.map((one) => one.name).join(", ")}`;
-    const message = `${step} ${said}; there is no file ${JSON.stringify(name)}`;
+    const problem = files.length === 0 ? "declares no files" : `declares ${files.map((file) => file.name).join(", ")}`;
+    const message = `${step} ${problem}; there is no file ${JSON.stringify(name)}`;
     recorder.report({ code: "unknown-file", step, field: "file", message });
     return recoveryHandle(`${step}/${name}`, build);
   };

@@ -82,10 +82,10 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
   }
   if (completed.as === "value") return { input, ...bindAnyValue(ref, source, location, planning) };
   checkKind({ ...source, yields: completed.kind ?? source.yields }, ref.step, location, planning);
-  const one = completed.as === "voice" ? PLACEHOLDER_VOICE : PLACEHOLDER_MEDIA;
-  if (completed.output !== "all") return { input, sample: one };
+  const placeholder = completed.as === "voice" ? PLACEHOLDER_VOICE : PLACEHOLDER_MEDIA;
+  if (completed.output !== "all") return { input, sample: placeholder };
   const count = Number.isFinite(source.outputs) ? Math.min(source.outputs, MAX_SPREAD) : 1;
-  return { input, sample: Array.from({ length: count }, () => one), spread: true };
+  return { input, sample: Array.from({ length: count }, () => placeholder), spread: true };
 }
 
 /** True where only plain JSON goes. */

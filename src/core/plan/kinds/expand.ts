@@ -16,8 +16,8 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     const on = bindValue(draft.on, "value", planning, next);
     const needs = needsOf(draft, draft.on);
     const asks = fingerprint({ kind: "expand", on, version });
-    const own = { on, maxSteps, version, yields, maxCostMicros };
-    const step: ExpandStep = { kind: "expand", path, needs, fingerprint: asks, ...when, ...own };
+    const fields = { on, maxSteps, version, yields, maxCostMicros };
+    const step: ExpandStep = { kind: "expand", path, needs, fingerprint: asks, ...when, ...fields };
     return { step };
   },
   facts({ yields }) {

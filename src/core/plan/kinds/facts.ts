@@ -26,7 +26,7 @@ export function schemaAt(schema: Json | null, at: readonly (string | number)[]):
     const next = typeof key === "number" ? itemSchemas(parts, key) : propertySchemas(parts, key);
     if (next.length === 0)
       return isClosed(parts, key) ? { ...NOTHING, missing: { key, allowed: names(parts) } } : NOTHING;
-    parts = [...new Set(next.flatMap((one) => applicable(root, one)))];
+    parts = [...new Set(next.flatMap((part) => applicable(root, part)))];
   }
   // A place of a schema with definitions of its own keeps them: its parts may refer there.
   const [first] = parts;

@@ -67,7 +67,7 @@ export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly 
   const { when, after } = step;
   const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
   const needs = new Set([...after, ...condition]);
-  for (const one of used) addSteps(one, needs);
+  for (const part of used) addSteps(part, needs);
   return needs.size > 1 ? [...needs].sort() : [...needs];
 }
 

@@ -138,10 +138,14 @@ function problemsOf(
   // A reference is checked where it is bound; its placeholder cannot cause a problem of the author.
   const isOurs = ({ code, field }: FieldProblem) =>
     !WHATEVER_VALUE.has(code) &&
-    checkedFields.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
+    checkedFields.some(
+      (checked) => field === checked || field.startsWith(`${checked}.`) || field.startsWith(`${checked}[`),
+    );
   const pending = checkedFields.map((field) => field.replace(/^input\./, ""));
-  const said = samples.map((sample) => catalog.check(model, sample, pending).filter((problem) => !isOurs(problem)));
-  const [first = [], ...others] = said;
+  const problemLists = samples.map((sample) =>
+    catalog.check(model, sample, pending).filter((problem) => !isOurs(problem)),
+  );
+  const [first = [], ...others] = problemLists;
   const isSame = (a: FieldProblem) => (b: FieldProblem) => a.code === b.code && a.field === b.field;
   return first.filter((problem) => others.every((list) => list.some(isSame(problem))));
 }

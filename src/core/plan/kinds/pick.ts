@@ -16,9 +16,9 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     if (yields === null) return { facts: UNKNOWN };
     const needs = needsOf(draft, draft.among);
     const asks = fingerprint({ kind: "pick", among, by, version });
-    const own = { among, by, version, yields, ...(draft.second !== null && { second: draft.second }) };
+    const fields = { among, by, version, yields, ...(draft.second !== null && { second: draft.second }) };
     const policy = draft.onFailure !== undefined && { onFailure: draft.onFailure };
-    return { step: { kind: "pick", path, needs, fingerprint: asks, ...when, ...own, ...policy } };
+    return { step: { kind: "pick", path, needs, fingerprint: asks, ...when, ...fields, ...policy } };
   },
   facts: ({ among, yields }, known) => oneOf(among, yields, known),
   traits: ({ among, by, version, second }) => ({

@@ -38,14 +38,14 @@ const MAX_PARTS = 200;
 /** A schema and every sub-schema that may apply to the same value: branches, conditions, references. */
 export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
   const found = new Set<JsonSchema>();
-  const visit = (one: JsonSchema) => {
-    if (found.has(one) || found.size >= MAX_PARTS) return;
-    found.add(one);
-    const target = localRef(root, one.$ref);
+  const visit = (part: JsonSchema) => {
+    if (found.has(part) || found.size >= MAX_PARTS) return;
+    found.add(part);
+    const target = localRef(root, part.$ref);
     if (target !== null) visit(target);
-    for (const keyword of COMBINATORS) for (const branch of branches(one, keyword)) visit(branch);
+    for (const keyword of COMBINATORS) for (const branch of branches(part, keyword)) visit(branch);
     for (const keyword of CONDITIONALS) {
-      const branch = one[keyword];
+      const branch = part[keyword];
       if (isSchema(branch)) visit(branch);
     }
   };
@@ -56,8 +56,9 @@ export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonS
 /** Sub-schemas of an object's property, from all parts that speak of it. */
 export function propertySchemas(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
   return parts.flatMap((part) => {
-    const own = isSchema(part.properties) && Object.hasOwn(part.properties, name) ? part.properties[name] : undefined;
-    if (isSchema(own)) return [own];
+    const property =
+      isSchema(part.properties) && Object.hasOwn(part.properties, name) ? part.properties[name] : undefined;
+    if (isSchema(property)) return [property];
     return isSchema(part.additionalProperties) ? [part.additionalProperties] : [];
   });
 }
