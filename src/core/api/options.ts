@@ -133,6 +133,8 @@ const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other
 
 /** What a download may bring by what its server says that it is. */
 export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
-  const kind = (["image", "audio", "video"] as const).find((one) => contentType?.toLowerCase().startsWith(`${one}/`));
+  const kind = (["image", "audio", "video"] as const).find((candidate) =>
+    contentType?.toLowerCase().startsWith(`${candidate}/`),
+  );
   return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
 }

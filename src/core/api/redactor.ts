@@ -64,7 +64,7 @@ const MOST_LOGGED_DEPTH = 8;
 
 /** A logger that never sees the credential or a presigned query, whatever field or message holds it. */
 export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
-  const clean = (said: string) => redactUrls(redactor.text(said));
+  const clean = (text: string) => redactUrls(redactor.text(text));
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>
     logger[level](withTexts(fields, clean, MOST_LOGGED_DEPTH) as Record<string, unknown>, clean(message));
   return { debug: pass("debug"), info: pass("info"), warn: pass("warn"), error: pass("error") };

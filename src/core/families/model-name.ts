@@ -101,6 +101,6 @@ export function wordsOfLevel(level: string): readonly string[] {
 }
 
 function withoutVendor(words: readonly string[]): readonly string[] {
-  const own = words.findIndex((word) => !VENDORS.has(word));
-  return own === -1 ? words : words.slice(own);
+  const start = words.findIndex((word) => !VENDORS.has(word));
+  return start === -1 ? words : words.slice(start);
 }

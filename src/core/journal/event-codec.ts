@@ -79,8 +79,8 @@ function missing(expected: number, found: number, { path, runId }: RecordOrigin)
 
 /** Skipping an unknown event would fold to a state that is not the run's. */
 function unknownType({ type }: Typed, where: string, seq: number, { path, signature }: RecordOrigin): Error {
-  const own = ownVersion();
-  const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${own}) does not know.`;
+  const ourVersion = ownVersion();
+  const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${ourVersion}) does not know.`;
   const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
   const restore = "Restore the file from a copy; other runs in it may be intact.";
   if (typeof signed?.program !== "string") {
@@ -90,7 +90,7 @@ function unknownType({ type }: Typed, where: string, seq: number, { path, signat
     );
   }
   const { program } = signed;
-  if (!isNewerVersion(program, own)) {
+  if (!isNewerVersion(program, ourVersion)) {
     return new JournalCorruptError(
       path,
       `${what} Showrunner ${program} wrote this part of the run and knows no such event either, so the file is damaged. ${restore}`,

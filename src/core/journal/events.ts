@@ -56,7 +56,7 @@ export function eventText(event: RunEvent): string | null {
 
 /** The line of an event in the live output of a run; null for what only a full listing shows. */
 export function liveText(event: RunEvent): string | null {
-  const said = specOf(event).line?.(event) ?? null;
-  if (said === null || said.isDetail) return null;
-  return "step" in event ? `${event.step}: ${said.text}` : said.text;
+  const line = specOf(event).line?.(event) ?? null;
+  if (line === null || line.isDetail) return null;
+  return "step" in event ? `${event.step}: ${line.text}` : line.text;
 }

@@ -94,13 +94,13 @@ class PostgresJournal implements JournalStore {
   ): Promise<readonly StoredEvent[]> {
     const { afterSeq = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     const events: StoredEvent[] = [];
-    let of: number | null = null;
+    let runKey: number | null = null;
     for (;;) {
       const rows = Math.min(pageRows, limit - events.length);
       const page = await runs.readEvents(this.#open, runId, events.at(-1)?.seq ?? afterSeq, rows);
       // It was removed, and made anew, between two pages.
-      if (of !== null && page.key !== of) return this.read(runId, options);
-      of = page.key;
+      if (runKey !== null && page.key !== runKey) return this.read(runId, options);
+      runKey = page.key;
       for (const event of page.events) events.push(event);
       if (page.rows < rows || events.length >= limit) return events.length > limit ? events.slice(0, limit) : events;
     }

@@ -20,11 +20,11 @@ const MOST_WORDS = 10;
 /** What a run is found by, in lower case: its id, title, pipeline and tags, and the values of its input as far as they fit. */
 export function searchText(runId: string, { plan, title = "", tags, input }: RunPlanned): string {
   const texts = [runId, title, plan.pipeline, ...tagTexts(tags)];
-  let left = MOST_CHARACTERS - texts.join("\n").length;
+  let remaining = MOST_CHARACTERS - texts.join("\n").length;
   for (const text of valuesOf(input)) {
-    if (left <= 0) break;
-    texts.push(text.slice(0, left));
-    left -= text.length + 1;
+    if (remaining <= 0) break;
+    texts.push(text.slice(0, remaining));
+    remaining -= text.length + 1;
   }
   return comparable(texts.join("\n"));
 }

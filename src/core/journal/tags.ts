@@ -20,6 +20,6 @@ export const SOURCE_TAG = "rows-of";
 
 /** Of tags as text, those that people gave: which rows belong together is for budgets and filters. */
 export function listedTags(tags: readonly string[]): readonly string[] {
-  const own = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
-  return tags.filter((tag) => !own.some((key) => tag.startsWith(key)));
+  const prefixes = [BATCH_TAG, SOURCE_TAG].map((key) => tagText(key, ""));
+  return tags.filter((tag) => !prefixes.some((key) => tag.startsWith(key)));
 }

@@ -31,18 +31,18 @@ export function ownText(text: string): CleanText {
 }
 
 /** A sentence with texts of others in it, each of them clean. */
-export function sentence(own: TemplateStringsArray, ...parts: readonly (CleanText | number)[]): CleanText {
-  return String.raw({ raw: own }, ...parts) as CleanText;
+export function sentence(texts: TemplateStringsArray, ...parts: readonly (CleanText | number)[]): CleanText {
+  return String.raw({ raw: texts }, ...parts) as CleanText;
 }
 
 /** An id of others; null where it can be none. */
-export function cleanId(said: string | null): CleanText | null {
-  return said !== null && /^[\w.:/@+=~-]{1,300}$/.test(said) ? (said as CleanText) : null;
+export function cleanId(text: string | null): CleanText | null {
+  return text !== null && /^[\w.:/@+=~-]{1,300}$/.test(text) ? (text as CleanText) : null;
 }
 
 /** A MIME type without parameters; null where it is none. */
-export function cleanContentType(said: string | null): CleanText | null {
-  const type = said?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+export function cleanContentType(text: string | null): CleanText | null {
+  const type = text?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/.test(type) ? (type as CleanText) : null;
 }
 
@@ -50,14 +50,14 @@ export function cleanContentType(said: string | null): CleanText | null {
  * An address that a person may open; null where it is none. Of its query, which may be a secret, it keeps the workspace that
  * a funding address names.
  */
-export function cleanAddress(said: string): CleanText | null {
-  if (said.length > MOST_CHARACTERS || !URL.canParse(said)) return null;
-  const { protocol, username, password, searchParams } = new URL(said);
+export function cleanAddress(text: string): CleanText | null {
+  if (text.length > MOST_CHARACTERS || !URL.canParse(text)) return null;
+  const { protocol, username, password, searchParams } = new URL(text);
   const isWeb = protocol === "https:" || protocol === "http:";
   if (!isWeb || username !== "" || password !== "") return null;
   const workspace = searchParams.get("workspace_id") ?? "";
   const query = /^[\w-]{1,64}$/.test(workspace) ? `?workspace_id=${workspace}` : "";
-  return `${redactUrl(said)}${query}` as CleanText;
+  return `${redactUrl(text)}${query}` as CleanText;
 }
 
 /**

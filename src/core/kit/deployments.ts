@@ -53,9 +53,10 @@ export function chooseService(choice: ServiceChoice, env: Environment): HostedSe
     return { setting: "local", problem };
   }
   if (local === true) return null;
-  const own = addressOf(["service", service], ["baseUrl", baseUrl]);
+  const given = addressOf(["service", service], ["baseUrl", baseUrl]);
   const address =
-    own ?? addressOf(["SHOWRUNNER_SERVICE", env.SHOWRUNNER_SERVICE], ["SHOWRUNNER_BASE_URL", env.SHOWRUNNER_BASE_URL]);
+    given ??
+    addressOf(["SHOWRUNNER_SERVICE", env.SHOWRUNNER_SERVICE], ["SHOWRUNNER_BASE_URL", env.SHOWRUNNER_BASE_URL]);
   if (address === null || typeof address === "object") return address;
   const deployment = Object.values(DEPLOYMENTS).find((known) => sameAddress(known.baseUrl, address)) ?? null;
   const variables = [...(deployment?.keyVariables ?? []), "SHOWRUNNER_API_KEY"];

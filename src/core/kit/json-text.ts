@@ -16,7 +16,7 @@ export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MOST_LEVELS) return true;
-    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
   }
   return false;
 }
@@ -26,9 +26,9 @@ export function parseJson(text: string): { readonly value: unknown } | { readonl
   try {
     return { value: JSON.parse(text) };
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    const message = said.replace(/ in JSON at.*|, "[\s\S]*|, \.\.\.[\s\S]*/, "");
-    return { mistake: { ...positionAt(text, mistakeOffset(text, said)), message } };
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = reason.replace(/ in JSON at.*|, "[\s\S]*|, \.\.\.[\s\S]*/, "");
+    return { mistake: { ...positionAt(text, mistakeOffset(text, reason)), message } };
   }
 }
 

@@ -39,7 +39,7 @@ export function installCommand(name: "showrunner-local"): string {
 /** Whether the first version comes after the second; what follows a hyphen does not count. */
 export function isNewerVersion(version: string, than: string): boolean {
   const parts = (text: string) => text.split("-")[0]!.split(".").map(Number);
-  const [left, right] = [parts(version), parts(than)];
-  const differs = left.findIndex((part, index) => part !== right[index]);
-  return differs >= 0 && left[differs]! > (right[differs] ?? 0);
+  const [found, needed] = [parts(version), parts(than)];
+  const differs = found.findIndex((part, index) => part !== needed[index]);
+  return differs >= 0 && found[differs]! > (needed[differs] ?? 0);
 }

@@ -39,10 +39,10 @@ export async function scanFile(source: Source): Promise<{ readonly contentType: 
 }
 
 export function marksIn({ xmp, isSigned }: Scan): Pick<FileMarks, "digitalSourceType" | "contentCredentials"> {
-  const said = xmp === null ? null : sourceTypeIn(xmp);
+  const sourceType = xmp === null ? null : sourceTypeIn(xmp);
   const isLinked = xmp !== null && linksManifest(xmp);
   return {
-    digitalSourceType: said === null ? null : cleanText(said),
+    digitalSourceType: sourceType === null ? null : cleanText(sourceType),
     contentCredentials: isSigned ? "embedded" : isLinked ? "linked" : null,
   };
 }

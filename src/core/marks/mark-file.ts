@@ -63,10 +63,10 @@ async function withMark<T>(
   try {
     await using source = await openSource(path);
     const { scan } = await scanFile(source);
-    const said = marksIn(scan);
-    if (said.contentCredentials !== null)
+    const marks = marksIn(scan);
+    if (marks.contentCredentials !== null)
       throw new UnmarkableError("it is signed (C2PA), and a mark would break its signature");
-    if (said.digitalSourceType !== null) return { status: "kept", digitalSourceType: said.digitalSourceType };
+    if (marks.digitalSourceType !== null) return { status: "kept", digitalSourceType: marks.digitalSourceType };
     return await use(source, scan.withXmp(withSourceType(scan.xmp, digitalSourceType)));
   } catch (error) {
     if (!(error instanceof UnmarkableError)) throw error;

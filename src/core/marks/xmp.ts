@@ -27,7 +27,7 @@ export function sourceTypeIn(packet: string): string | null {
   const [, attributes = "", text = ""] =
     /<(?:[\w.-]{1,64}:)?DigitalSourceType(?=[\s/>])([^<>]{0,1000})>([^<>]{0,500})/.exec(packet) ?? [];
   const resource = /\bresource\s*=\s*["']([^"'<>]{1,500})["']/.exec(attributes)?.[1];
-  return [attribute, resource, text.trim()].find((said) => said !== undefined && said !== "") ?? null;
+  return [attribute, resource, text.trim()].find((found) => found !== undefined && found !== "") ?? null;
 }
 
 /** Whether a signed manifest that binds the file's bytes lies elsewhere, as C2PA has it. */

@@ -19,11 +19,11 @@ export interface AddressGuard {
  * where it is inside a network, so may its own origin there, and nothing else.
  */
 export function createAddressGuard(base: { readonly origin: string }, resolve: typeof lookUp = lookUp): AddressGuard {
-  const own = hostOf(new URL(base.origin));
+  const ownHost = hostOf(new URL(base.origin));
   /** Of the service; null: not known before its name is resolved. */
   let resolvedReach: Reach | null = null;
   const ownReach = () => {
-    if (isIP(own) !== 0) resolvedReach ??= reachOf(own);
+    if (isIP(ownHost) !== 0) resolvedReach ??= reachOf(ownHost);
     return resolvedReach;
   };
 
@@ -31,7 +31,7 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
     const bad = addresses.find((address) => {
       const reach = reachOf(address);
       if (reach === "public") return false;
-      return ownReach() !== reach || (reach === "inside" && host !== own);
+      return ownReach() !== reach || (reach === "inside" && host !== ownHost);
     });
     if (bad === undefined) return;
     throw new ForbiddenAddressError(
@@ -44,15 +44,15 @@ export function createAddressGuard(base: { readonly origin: string }, resolve: t
       const host = hostOf(target);
       checkProtocol(target);
       if (isIP(host) !== 0) judge(host, [host]);
-      if (ownReach() === "inside" && host === own && target.origin !== base.origin) {
+      if (ownReach() === "inside" && host === ownHost && target.origin !== base.origin) {
         throw new ForbiddenAddressError(`${target.origin} is inside the service's network, and not the service itself`);
       }
     },
     lookupOwn: lookupThat((host, addresses) => {
-      if (host === own) resolvedReach ??= worst(addresses);
+      if (host === ownHost) resolvedReach ??= worst(addresses);
     }, resolve),
     lookupNamed: lookupThat((host, addresses) => {
-      if (host === own) resolvedReach ??= worst(addresses);
+      if (host === ownHost) resolvedReach ??= worst(addresses);
       judge(host, addresses);
     }, resolve),
   };

@@ -89,7 +89,9 @@ interface Words {
 function byWord(at: readonly string[], words: Words): DeclaredStatus["read"] {
   return ({ httpStatus, body }) => {
     const word = isOk(httpStatus) ? at.reduce(fieldOf, body) : undefined;
-    const found = (["pending", "failed", "completed"] as const).find((of) => words[of].some((one) => one === word));
+    const found = (["pending", "failed", "completed"] as const).find((kind) =>
+      words[kind].some((known) => known === word),
+    );
     return found ?? null;
   };
 }
@@ -113,7 +115,7 @@ function readFal({ httpStatus, body }: StatusReply) {
   if (isOk(httpStatus)) return typeof fieldOf(fieldOf(body, "video"), "url") === "string" ? "completed" : null;
   const detail = fieldOf(body, "detail");
   if (detail === "Request is still in progress") return "pending";
-  const isOfModel = Array.isArray(detail) && detail.some((one) => typeof fieldOf(one, "type") === "string");
+  const isOfModel = Array.isArray(detail) && detail.some((entry) => typeof fieldOf(entry, "type") === "string");
   return isOfModel || FAL_ENDS.has(fieldOf(body, "error_type")) ? "failed" : null;
 }
 

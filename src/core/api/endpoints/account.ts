@@ -56,7 +56,7 @@ export type Grant = "all" | readonly Scope[] | null;
 const grant: Field<Grant> = z
   .array(z.string())
   .nullish()
-  .transform((said): Grant => (said === undefined ? null : (said ?? "all")));
+  .transform((grant): Grant => (grant === undefined ? null : (grant ?? "all")));
 
 const keyFields = {
   keyId: z.string(),

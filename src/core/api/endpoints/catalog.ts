@@ -52,12 +52,16 @@ const estimate = wire({
     const reason = impossibleCost === null ? said.reason : `the service quotes what cannot be: ${impossibleCost}`;
     return { ...said, costMicros, reason };
   })
-  .refine((said) => said.model !== "" || said.costMicros !== null || said.quotable !== null || said.reason !== null, {
-    message: "no model, cost, quotable or reason: this is no estimate",
-  })
-  .transform((said): Estimate => {
-    const quotable = said.costMicros !== null && said.quotable !== false;
-    return { ...said, costMicros: quotable ? said.costMicros : null, quotable };
+  .refine(
+    (estimate) =>
+      estimate.model !== "" || estimate.costMicros !== null || estimate.quotable !== null || estimate.reason !== null,
+    {
+      message: "no model, cost, quotable or reason: this is no estimate",
+    },
+  )
+  .transform((estimate): Estimate => {
+    const quotable = estimate.costMicros !== null && estimate.quotable !== false;
+    return { ...estimate, costMicros: quotable ? estimate.costMicros : null, quotable };
   });
 
 export interface EstimateRequest {

@@ -108,9 +108,9 @@ const detail = wire({
 export type ErrorDetail = z.output<typeof detail>;
 
 /** Some services repeat the field in the text. */
-function withoutLabel(one: ErrorDetail): ErrorDetail {
-  const label = `${one.field}: `;
-  return one.message.startsWith(label) ? { ...one, message: one.message.slice(label.length) } : one;
+function withoutLabel(detail: ErrorDetail): ErrorDetail {
+  const label = `${detail.field}: `;
+  return detail.message.startsWith(label) ? { ...detail, message: detail.message.slice(label.length) } : detail;
 }
 
 const billing = wire({

@@ -63,8 +63,8 @@ export function transportFailure(cause: unknown): TransportFailure {
 
 /** The code of an error, or of what it was caused by. */
 export function codeOf(error: unknown): string | null {
-  for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
-    const { code } = one as { readonly code?: unknown };
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    const { code } = cause as { readonly code?: unknown };
     if (typeof code === "string") return code;
   }
   return null;

@@ -63,8 +63,8 @@ export class FairQueue<T extends Waiting> implements Line<T> {
 }
 
 /** The highest priority first, and among equals who came first. */
-export function compare(left: Waiting, right: Waiting): number {
-  return right.priority - left.priority || left.order - right.order;
+export function compare(a: Waiting, b: Waiting): number {
+  return b.priority - a.priority || a.order - b.order;
 }
 
 class PriorityLine<T extends Waiting> implements Line<T> {
@@ -102,7 +102,7 @@ class Turns<T extends Waiting> implements Line<T> {
   readonly #keyOf: (entry: T) => { readonly key: string; readonly weight: number };
   readonly #newLine: () => Line<T>;
   readonly #flows = new Map<string, Flow<T>>();
-  readonly #queue = new TinyQueue<Flow<T>>([], (left, right) => left.had - right.had || left.order - right.order);
+  readonly #queue = new TinyQueue<Flow<T>>([], (a, b) => a.had - b.had || a.order - b.order);
   /** What the flow had that went last. */
   #now = 0;
   #order = 0;

@@ -27,8 +27,8 @@ export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
   const entries = source instanceof Headers ? [...source.entries()] : Object.entries(source);
   const read = new Map<string, string>();
   for (const [name, value] of entries) {
-    const one = Array.isArray(value) ? value[0] : value;
-    if (typeof one === "string") read.set(name.toLowerCase(), one.trim());
+    const header = Array.isArray(value) ? value[0] : value;
+    if (typeof header === "string") read.set(name.toLowerCase(), header.trim());
   }
   return read;
 }

@@ -80,9 +80,9 @@ export async function keepOutputs(
   const kept: One[] = [];
   const failures: unknown[] = [];
   // What nobody asked for is not kept, or an answer could fill the disk.
-  for (const [index, one] of produced.slice(0, asked).entries()) {
+  for (const [index, output] of produced.slice(0, asked).entries()) {
     try {
-      kept.push(await keepOne(index, one, yields, { ...keeping, known }));
+      kept.push(await keepOne(index, output, yields, { ...keeping, known }));
     } catch (error) {
       failures.push(error);
     }

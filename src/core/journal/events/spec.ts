@@ -109,6 +109,6 @@ export function detail(text: string): EventText {
 }
 
 /** `1 step`, `2 steps`. */
-export function counted(count: number, one: string): string {
-  return `${count} ${count === 1 ? one : `${one}s`}`;
+export function counted(count: number, singular: string): string {
+  return `${count} ${count === 1 ? singular : `${singular}s`}`;
 }

@@ -47,13 +47,13 @@ export function readSettings(location: string, options: PostgresJournalOptions):
   // The text is not repeated: it may hold a password.
   if (url === null || !isPostgresUrl(location)) throw invalid("the journal", "is no valid postgres:// URL");
   const place = shownJournal(location);
-  const own = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
-  for (const name of Object.keys(own)) url.searchParams.delete(name);
+  const fromUrl = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
+  for (const name of Object.keys(fromUrl)) url.searchParams.delete(name);
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const settings: Settings = {
     ...defaults,
-    ...(own.schema !== null && { schema: own.schema }),
-    ...(own.pool !== null && { poolSize: Number(own.pool) }),
+    ...(fromUrl.schema !== null && { schema: fromUrl.schema }),
+    ...(fromUrl.pool !== null && { poolSize: Number(fromUrl.pool) }),
     ...given,
     connectionString: url.href,
     place,

@@ -126,7 +126,7 @@ export class WriteQueue {
       if (group.length === 1) return group[0]!.reject(error);
       // Only what a write itself holds fails it alone; a database that is away fails them all.
       if (!(error instanceof JournalRecordError)) return group.forEach(({ reject }) => void reject(error));
-      for (const one of group) await this.#write([one]);
+      for (const write of group) await this.#write([write]);
     }
   }
 

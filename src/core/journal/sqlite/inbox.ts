@@ -51,8 +51,8 @@ export function deliver(db: Database, { account, id, jobId, at }: Delivery): Del
   );
   if (jobs.length === 0) return { outcome: "early", runIds: [] };
   for (const job of jobs) {
-    const of = { step: db.columns.text(job, "step"), attempt: db.columns.integer(job, "attempt") };
-    sendMessage(db, db.columns.integer(job, "run_key"), { type: "hint", ...of }, at);
+    const target = { step: db.columns.text(job, "step"), attempt: db.columns.integer(job, "attempt") };
+    sendMessage(db, db.columns.integer(job, "run_key"), { type: "hint", ...target }, at);
   }
   db.run("UPDATE deliveries SET waiting = 0 WHERE id = ?", number);
   return { outcome: "delivered", runIds: jobs.map((job) => db.columns.text(job, "run_id")) };

@@ -90,16 +90,16 @@ export class Writer {
       for (const acknowledgeOne of acknowledge) acknowledgeOne();
     } catch (error) {
       if (group.length === 1) return group[0]?.fail(error);
-      for (const one of group) await this.#commit([one]);
+      for (const write of group) await this.#commit([write]);
     }
   }
 
   #transact(group: readonly Pending[]): (() => void)[] {
-    this.#setSynchronous(group.some((one) => one.durable) ? "FULL" : "NORMAL");
+    this.#setSynchronous(group.some((write) => write.durable) ? "FULL" : "NORMAL");
     this.#db.run("BEGIN IMMEDIATE");
     try {
       this.#guard();
-      const acknowledge = group.map((one) => this.#perform(one));
+      const acknowledge = group.map((write) => this.#perform(write));
       this.#db.run("COMMIT");
       return acknowledge;
     } catch (error) {

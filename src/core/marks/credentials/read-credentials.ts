@@ -64,7 +64,7 @@ const storeSchema = z.object({
 function credentialsIn(store: z.output<typeof storeSchema>): Credentials {
   const manifest = store.manifests?.[store.active_manifest ?? ""];
   const { common_name: name, issuer } = manifest?.signature_info ?? {};
-  const signer = [name, issuer].filter((one) => one != null && one !== "").join(", ");
+  const signer = [name, issuer].filter((part) => part != null && part !== "").join(", ");
   const failures = (store.validation_status ?? []).map(({ code }) => code);
   const types = (manifest?.assertions ?? [])
     .filter(({ label }) => label.startsWith("c2pa.actions"))
@@ -73,9 +73,9 @@ function credentialsIn(store: z.output<typeof storeSchema>): Credentials {
   return {
     state: stateOf(store.validation_state, failures),
     signer: signer === "" ? null : cleanText(signer),
-    digitalSourceTypes: [...new Set(types)].map((one) => cleanText(one)),
+    digitalSourceTypes: [...new Set(types)].map((type) => cleanText(type)),
     ingredients: (manifest?.ingredients ?? []).map(({ title }) => cleanText(title ?? "untitled")),
-    failures: failures.map((one) => cleanText(one)),
+    failures: failures.map((failure) => cleanText(failure)),
   };
 }
 

@@ -63,8 +63,8 @@ export async function signFile(
       const signer = c2pa.LocalSigner.newSigner(key.certificate, key.key, key.algorithm);
       builder.sign(signer, { path, mimeType }, { path: temporary });
     } catch (cause) {
-      const said = cause instanceof Error ? cause.message : String(cause);
-      throw new CredentialsError(`${name} was not signed: ${said}.`, null, { cause });
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new CredentialsError(`${name} was not signed: ${text}.`, null, { cause });
     }
   });
 

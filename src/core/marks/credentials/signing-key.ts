@@ -12,14 +12,14 @@ export interface SigningPair {
 
 /** A pair as the package takes it. @throws CredentialsError where it cannot sign a file now */
 export function signingKey({ certificate, key }: SigningPair, now: Date) {
-  const own = parsed("The certificate", certificate, () => new X509Certificate(certificate));
+  const leaf = parsed("The certificate", certificate, () => new X509Certificate(certificate));
   const secret = parsed("The key", key, () => createPrivateKey(key));
-  if (own.ca)
+  if (leaf.ca)
     throw unfit("The certificate is one of an authority", "give your own first, then those that lead to its root");
-  if (!own.checkPrivateKey(secret))
+  if (!leaf.checkPrivateKey(secret))
     throw unfit("The key is not that of the first certificate", "give both of one pair");
-  if (now < new Date(own.validFrom) || now > new Date(own.validTo))
-    throw unfit(`The certificate is valid from ${own.validFrom} to ${own.validTo}, not now`, "give a current one");
+  if (now < new Date(leaf.validFrom) || now > new Date(leaf.validTo))
+    throw unfit(`The certificate is valid from ${leaf.validFrom} to ${leaf.validTo}, not now`, "give a current one");
   return {
     certificate: Buffer.from(certificate),
     key: Buffer.from(secret.export({ type: "pkcs8", format: "pem" })),

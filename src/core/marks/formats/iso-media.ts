@@ -35,12 +35,12 @@ interface IsoBox extends Box {
 
 async function scan(source: Source): Promise<Scan> {
   const boxes = await walk(0, source.sizeBytes, (at) => boxAt(source, at, source.sizeBytes));
-  const own = boxes.find(({ uuid }) => uuid === XMP) ?? null;
-  const found = own ?? (await quickTimeXmp(source, boxes));
+  const xmpBox = boxes.find(({ uuid }) => uuid === XMP) ?? null;
+  const found = xmpBox ?? (await quickTimeXmp(source, boxes));
   return {
     xmp: found === null ? null : xmpText(await packetOf(source, found)),
     isSigned: boxes.some(({ uuid }) => uuid === C2PA),
-    withXmp: (packet) => [...without(own, boxes), ...append(packet, boxes)],
+    withXmp: (packet) => [...without(xmpBox, boxes), ...append(packet, boxes)],
   };
 }
 
