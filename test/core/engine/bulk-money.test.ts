@@ -217,7 +217,10 @@ test("a row that was run alone before leaves the others what is left of the budg
   expect(await during(clock, (async () => (await alone).result())())).toMatchObject({ status: "succeeded" });
   const quote = await during(clock, quoteEach(show, spoken, rows));
   if (!quote.ok) throw new Error(JSON.stringify(quote.problems));
-  const outcomes = await during(clock, runEach(show, spoken, quote, { budget: formatUsd(quote.expectedMicros), outDir }));
+  const outcomes = await during(
+    clock,
+    runEach(show, spoken, quote, { budget: formatUsd(quote.expectedMicros), outDir }),
+  );
   expect(outcomes.map(({ status }) => status)).toEqual(["paused", "succeeded"]);
   expect(chargedBy(paidService)).toBeLessThanOrEqual(quote.expectedMicros);
 });
