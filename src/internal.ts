@@ -1,7 +1,7 @@
 // For our own folders only: undocumented, and free to change with any version.
 
-export type { CatalogChange } from "./core/catalog/index.ts";
 export {
+  type CatalogChange,
   diffCatalogs,
   generateModels,
   pullCatalog,
@@ -14,34 +14,32 @@ export type { ReconcileReport } from "./core/engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./core/engine/adoption/unresolved.ts";
 export { type BulkProblem, type BulkQuote, type BulkRow, checkEach } from "./core/engine/bulk/quote-each.ts";
 export type { RowOutcome } from "./core/engine/bulk/run-each.ts";
-export { changeableValue } from "./core/engine/change/changed-value.ts";
 export type { RerunScope } from "./core/engine/change/drift.ts";
+export { changeableValue } from "./core/engine/change/edits.ts";
 export { statusNow } from "./core/engine/drive/attached-run.ts";
 export type { RunUpdate } from "./core/engine/drive/updates.ts";
 export { whileLoading } from "./core/engine/drive/while-loading.ts";
 export { InvalidOptionError } from "./core/engine/errors.ts";
-export { fileExtension } from "./core/engine/media/file-extension.ts";
 export { openMediaStore } from "./core/engine/media/folder-store.ts";
 export { discardUnnamed } from "./core/engine/media/gc.ts";
 export { measureMedia } from "./core/engine/media/measure-media.ts";
 export { readingFor } from "./core/engine/media/media-reader.ts";
 export type { MediaStore } from "./core/engine/media/media-store.ts";
 export { checkMedia, type MediaOptions, openMedia } from "./core/engine/media/open-media.ts";
+export { fileExtension } from "./core/engine/media/place-file.ts";
 export { openNotifications } from "./core/engine/notify/notifications.ts";
-export type { WaitingDecision } from "./core/engine/options/decision.ts";
-export { isRunId, type QuoteOptions } from "./core/engine/options/options.ts";
+export { isRunId, type QuoteOptions, type WaitingDecision } from "./core/engine/options/options.ts";
 export { checkTags } from "./core/engine/options/tags.ts";
 export { openSteps, priceText } from "./core/engine/price/totals.ts";
 export { claimOf } from "./core/engine/provenance/claim.ts";
-export { fileHash, readManifest } from "./core/engine/provenance/read-manifest.ts";
+export { fileHash, readManifest } from "./core/engine/provenance/provenance.ts";
 export { rehearsal } from "./core/engine/service/rehearsal.ts";
 export { isOfService } from "./core/engine/service/service-answers.ts";
-export type { LocalWork, Slice, SliceOptions } from "./core/engine/slice/slice-options.ts";
+export type { LocalWork, Slice, SliceOptions } from "./core/engine/slice/run-slices.ts";
 export type { FamiliesOption } from "./core/families/index.ts";
 export type { Comment } from "./core/journal/events/facts.ts";
 export { decidedText } from "./core/journal/events/step.ts";
 export { eventText, liveText } from "./core/journal/events.ts";
-export type { NoticeRow } from "./core/journal/notices.ts";
 export { describeDatabase } from "./core/journal/open.ts";
 export type { ReviewLinkRow, ReviewScope } from "./core/journal/review-links.ts";
 export { EVENTS_READ_AT_ONCE, loadRun } from "./core/journal/snapshot.ts";
@@ -55,7 +53,7 @@ export {
   type RunState,
   type StepState,
 } from "./core/journal/state.ts";
-export type { InboxEntry, RunRow } from "./core/journal/store.ts";
+export type { InboxEntry, NoticeRow, RunRow } from "./core/journal/store.ts";
 export { listedTags } from "./core/journal/tags.ts";
 export { formatDuration } from "./core/kit/duration.ts";
 export { lateText } from "./core/kit/late-text.ts";
@@ -79,23 +77,29 @@ export { foresee } from "./core/run/inbox.ts";
 export { offered } from "./core/run/kinds/approve.ts";
 export { referenced, referencedValue } from "./core/run/resolve.ts";
 export { failureOf } from "./core/run/step-failure.ts";
-export { unresolvedText } from "./core/run/unresolved-text.ts";
 export { type ComparedPart, comparedParts } from "./core/run/view/compared.ts";
 export { type EditClip, type EditList, type EditTake, editLists } from "./core/run/view/edit-list.ts";
-export { formatCents, invoiced, parseMarkup } from "./core/run/view/invoice.ts";
-export { type Missing, missing } from "./core/run/view/missing.ts";
-export { type Refused, refusedBefore } from "./core/run/view/refused.ts";
+export { type Missing, missing, type Refused, refusedBefore } from "./core/run/view/missing.ts";
 export type { StepReport } from "./core/run/view/report.ts";
-export { FoldedRun, type Incident } from "./core/run/view/run-history.ts";
-export { type RunSummary, runSummary } from "./core/run/view/run-summary.ts";
-export { RunView, touchedSteps } from "./core/run/view/run-view.ts";
 export {
+  FoldedRun,
+  type Incident,
+  type RunSummary,
+  RunView,
+  runSummary,
+  touchedSteps,
+} from "./core/run/view/run-view.ts";
+export {
+  formatCents,
+  invoiced,
   type MadeOfKind,
   type OpenAmount,
   type Period,
+  parseMarkup,
   type RunCharges,
   runCharges,
 } from "./core/run/view/statement.ts";
 export { type AttemptView, placedFile, plannedStep, type StepPhase, type StepView } from "./core/run/view/step-view.ts";
 export type { TimelineSpan } from "./core/run/view/timeline.ts";
+export { unresolvedText } from "./core/run/waiting.ts";
 export * from "./index.ts";

@@ -1,4 +1,4 @@
-import { pointerOf } from "../core/define/handle-value.ts";
+import { pointerOf } from "../core/define/handle.ts";
 import { didYouMean } from "../core/plan/suggest.ts";
 import { FilmError } from "./ffmpeg/film-error.ts";
 import { MOST_PIXELS } from "./graph/size.ts";

@@ -1,31 +1,48 @@
+import { createHash, type Hash, randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { crc32 } from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import type { FolderLock } from "../core/kit/folder-lock.ts";
+import { GREY_MP4, HEARD_MP4 } from "../core/kit/placeholder-media.ts";
 import { authenticator, rateLimiter } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
+import { createCatalog } from "./catalog/catalog.ts";
+import { loadCatalog } from "./catalog/load.ts";
 import { chatEndpoints } from "./chat/endpoints.ts";
-import type { ClockControl } from "./clock/clock.ts";
-import { lockDataDir } from "./data-dir.ts";
+import { type ClockControl, createClock } from "./clock/clock.ts";
+import { lockDataDir, openDataDir } from "./data-dir.ts";
+import { createDrains } from "./drains/drains.ts";
+import { FaultEngine, jobFaults } from "./faults/engine.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";
 import { type FaultRule, loadFaults } from "./faults/rules.ts";
 import { type Endpoint, endpoint } from "./http/call.ts";
 import { createKernel, type KernelPorts } from "./http/kernel.ts";
 import { listen } from "./http/listen.ts";
 import { jobEndpoints } from "./jobs/endpoints.ts";
+import { createEventHub, createHooks, eventRecorder } from "./jobs/hooks.ts";
 import { submitHandler } from "./jobs/submit.ts";
+import { jobViews } from "./jobs/views.ts";
 import { mountDownloads } from "./media/download.ts";
+import { createPresigner } from "./media/presign.ts";
 import { uploadHandler } from "./media/upload.ts";
 import { modelEndpoints } from "./models/endpoints.ts";
-import { openService } from "./open-service.ts";
 import { described, describedOperator } from "./openapi/document.ts";
-import { funder, operatorEndpoints } from "./operator/endpoints.ts";
+import { funder, openAccounts, operatorEndpoints } from "./operator/endpoints.ts";
 import { readStats, type ServiceStats } from "./operator/stats.ts";
 import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
+import { createOutbound, type Outbound } from "./outbound/outbound.ts";
+import type { ProbeResult, Renderer, RenderRequest, RenderResult } from "./render/contract.ts";
 import { openReplay, withReplay } from "./replay/index.ts";
 import { CLOCK_OFFSET, startRetention } from "./runner/retention.ts";
+import { createRunner } from "./runner/runner.ts";
 import type { ServiceContext } from "./service-context.ts";
+import { createMetrics } from "./service-parts.ts";
+import { openStore, type Store } from "./store/store.ts";
+import { createOpenStreams } from "./stream/open-streams.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
+import { createWebhooks } from "./webhooks/webhooks.ts";
 
 /** Every endpoint below `/v3`, in the order of the documentation. Each feature adds its own list here. */
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
@@ -151,4 +168,228 @@ export async function startLocalService(options: LocalServiceOptions = {}): Prom
     if (normal.isTemporary) rmSync(normal.dataDir, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** The configured renderer. Uploads are always decoded for real; that code loads with the first upload. */
+async function openRenderer(options: NormalOptions) {
+  const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
+  return { renderer: await rendererOf(options), probe };
+}
+
+async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
+  if (renderer === "stub") return createStubRenderer();
+  return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
+}
+
+/** The clock resumes where an earlier process left it, so that time never runs backwards for a data folder. */
+function openClock(store: Store, outbound: Outbound): ClockControl {
+  const afterTimer = async () => {
+    store.flush();
+    await new Promise((resolve) => setImmediate(resolve));
+    store.flush();
+    await outbound.idle();
+  };
+  return createClock({ offsetMs: Number(store.meta.get(CLOCK_OFFSET) ?? 0), afterTimer });
+}
+
+function signingSecret(store: Store): string {
+  const known = store.meta.get("secret");
+  if (known !== null) return known;
+  const secret = randomBytes(32).toString("base64url");
+  store.meta.set("secret", secret);
+  return secret;
+}
+
+/** A service that does not listen yet. */
+interface Opened {
+  readonly service: ServiceContext;
+  readonly apiKey: string;
+  setOrigin(origin: string): void;
+}
+
+/** Composes the service. @throws LocalServiceError */
+async function openService(options: NormalOptions): Promise<Opened> {
+  let origin = "http://127.0.0.1";
+  const definitions = loadCatalog(options.catalog, options);
+  const store = openStore(options.dataDir);
+  const outbound = createOutbound({
+    allowLoopback: options.deliverToLoopback,
+    timeoutMs: options.deliveryTimeoutMs,
+    ownPort: () => Number(new URL(origin).port),
+  });
+  const clock = openClock(store, outbound);
+  const secret = signingSecret(store);
+  const hooks = createHooks();
+  const hub = createEventHub();
+  const faultEngine = new FaultEngine();
+  faultEngine.set(options.faults.rules, options.faults.seed);
+  // A hosted service has its own billing console; this name never resolves, by RFC 2606.
+  const billing = `https://console.${options.brand.toLowerCase()}.example/billing`;
+  const fundingPage = () => (options.strict ? billing : `${origin}/_local/fund`);
+  const presigner = createPresigner(secret, () => origin);
+  const base = {
+    options,
+    store,
+    clock,
+    secret,
+    hooks,
+    hub,
+    outbound,
+    presigner,
+    dataDir: openDataDir(options.dataDir),
+    catalog: createCatalog(definitions, options.families),
+    ...(await openRenderer(options)),
+    streams: createOpenStreams(),
+    metrics: createMetrics(),
+    record: eventRecorder(store, hooks, hub, clock.now),
+    views: jobViews({ store, now: clock.now, sign: presigner.sign }),
+    faultEngine,
+    faults: jobFaults(faultEngine),
+    origin: () => origin,
+    fundingUrl: (workspaceId: string) => `${fundingPage()}?workspace_id=${encodeURIComponent(workspaceId)}`,
+    onDefect: options.onDefect,
+  };
+  const service: ServiceContext = {
+    ...base,
+    runner: createRunner(base),
+    webhooks: createWebhooks(base),
+    drains: createDrains(base),
+  };
+  const apiKey = await openAccounts(store, options, clock.now());
+  const setOrigin = (value: string) => {
+    origin = value;
+  };
+  return { service, apiKey, setOrigin };
+}
+
+const SIDE_PX = 64;
+const SOUND_RATE = 8_000;
+
+/** A grey square. */
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAAAAACPAi4CAAAAKUlEQVR4nO3MQREAAAwCIKMb3RD77SAA6VEEAoFAIBAIBAKBQCAQfA8G320AeUC9G5AAAAAASUVORK5CYII=";
+
+/** The header of a WAV of one second, 16-bit mono PCM. */
+const WAV_HEADER = "UklGRqQ+AABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YYA+AAA=";
+const TONE = Int16Array.from({ length: SOUND_RATE }, (_, i) => 8_000 * Math.sin((2 * Math.PI * 200 * i) / SOUND_RATE));
+
+const NOTHING = {
+  contentType: null,
+  width: null,
+  height: null,
+  durationMs: null,
+  fps: null,
+  sizeBytes: 0,
+  voice: null,
+};
+
+function media(contentType: string, bytes: Uint8Array, facts: Partial<RenderResult>) {
+  return { ...NOTHING, contentType, ...facts, sizeBytes: bytes.length, bytes };
+}
+
+const size = { width: SIDE_PX, height: SIDE_PX };
+export const PICTURE = media("image/png", Buffer.from(PNG, "base64"), size);
+export const FILM = media("video/mp4", Buffer.from(GREY_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
+const WAV = Buffer.concat([Buffer.from(WAV_HEADER, "base64"), new Uint8Array(TONE.buffer)]);
+export const SOUND = media("audio/wav", WAV, { durationMs: 1000 });
+/** The same with a tone, AAC. */
+export const HEARD_FILM = media("video/mp4", Buffer.from(HEARD_MP4, "base64"), { ...size, durationMs: 1000, fps: 5 });
+
+/** Avatars speak, and films have sound unless that is turned off. */
+function mediaOf({ kind, input }: RenderRequest & { readonly kind: Exclude<RenderRequest["kind"], "voice"> }) {
+  switch (kind) {
+    case "image":
+      return PICTURE;
+    case "speech":
+      return SOUND;
+    case "avatar":
+      return HEARD_FILM;
+    case "video":
+      return input["generate_audio"] === true ? HEARD_FILM : FILM;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function voice({ input }: RenderRequest): RenderResult {
+  const label = typeof input["name"] === "string" ? input["name"] : "voice";
+  return { ...NOTHING, voice: { base: "slt", pitchHz: null, loudnessDb: null, label } };
+}
+
+/**
+ * Renders tiny media at once, for tests and benchmarks: the same picture, film and tone every time, with a mark of what
+ * was requested in the bytes, so that equal requests have equal outputs and others have not.
+ */
+function createStubRenderer(): Renderer {
+  return {
+    async render(request) {
+      const { kind } = request;
+      if (kind === "voice") return voice(request);
+      const { bytes, ...measured } = mediaOf({ ...request, kind });
+      const marked = withMark(bytes, measured.contentType, await markOf(request));
+      await writeFile(request.outPath, marked);
+      return { ...measured, sizeBytes: marked.length };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Media and voices count by what they are, not by the ids and addresses that the input names them by. */
+async function markOf({ kind, index, input, media, voice: spoken }: RenderRequest): Promise<string> {
+  const own = Object.entries(input).filter(([field]) => !Object.hasOwn(media, field) && field !== "voice_id");
+  const hash = createHash("sha256").update(JSON.stringify([kind, index, withoutAddresses(own), spoken]));
+  for (const [field, files] of Object.entries(media).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(field);
+    await addFiles(hash, files);
+  }
+  return hash.digest("hex");
+}
+
+async function addFiles(hash: Hash, files: RenderRequest["media"][string]): Promise<void> {
+  for (const { path } of files) hash.update(await readFile(path));
+}
+
+/** Fields of media may have another name here than in the request. */
+function withoutAddresses(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_key, item: unknown) => {
+      const isReference = typeof item === "object" && item !== null && "source" in item;
+      return isReference || (typeof item === "string" && /^https?:/.test(item)) ? null : item;
+    }),
+  );
+}
+
+/** Where each container lets readers pass over what they do not know. */
+function withMark(bytes: Uint8Array, contentType: string | null, mark: string): Uint8Array {
+  const text = Buffer.from(mark, "latin1");
+  switch (contentType) {
+    case "image/png": {
+      // A chunk `tEXt` before the last one, `IEND`.
+      const chunk = Buffer.concat([Buffer.from("tEXtComment\0"), text]);
+      const end = bytes.length - 12;
+      return Buffer.concat([
+        bytes.subarray(0, end),
+        uint32(chunk.length - 4),
+        chunk,
+        uint32(crc32(chunk)),
+        bytes.subarray(end),
+      ]);
+    }
+    case "video/mp4":
+      return Buffer.concat([bytes, uint32(text.length + 8), Buffer.from("free"), text]);
+    default: {
+      // A chunk of its own at the end of the RIFF file, whose size is in its header.
+      const size = Buffer.alloc(4);
+      size.writeUInt32LE(text.length);
+      const marked = Buffer.concat([bytes, Buffer.from("mark"), size, text]);
+      marked.writeUInt32LE(marked.length - 8, 4);
+      return marked;
+    }
+  }
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }

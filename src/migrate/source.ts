@@ -1,4 +1,4 @@
-import { valueNames } from "../core/catalog/codegen/names.ts";
+import { valueNames } from "../core/catalog/codegen/types.ts";
 import type { Json } from "../core/plan/plan.ts";
 import type { ConvertedJob, Shift, Variation } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";

@@ -20,7 +20,7 @@ const READ: Readonly<Record<string, string>> = {
   "studio/dashboard/links/shared-decisions.ts verdictOf.status message": "of the inbox",
   "studio/handler/create-handler.ts AuthorizeError.constructor message": "for the operator's log",
   "studio/handler/create-handler.ts refused message": "of a refusal that studio/served/for-callers.ts made",
-  "studio/handler/event-view.ts eventView.why reason": "of a pause: its code",
+  "studio/handler/run-feed.ts eventView.why reason": "of a pause: its code",
   "studio/handler/run-view.ts runView message": "of an open decision: the author's question",
   "studio/handler/run-view.ts runView reason": "of a pause: its code",
   "studio/mcp/decisions.ts askedOf message": "of an open decision: the author's question",

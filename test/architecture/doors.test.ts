@@ -33,14 +33,13 @@ test("only the door to the network opens connections, and the client by the disp
   expect(users.toSorted()).toEqual([
     "core/api/files/fetch-piece.ts: undici()",
     "core/api/http/transport.ts: undici()",
-    "core/api/stream/connection.ts: undici()",
+    "core/api/stream/stream.ts: undici()",
     // That of the page that it is loaded by.
     // Passes on what the user's package asks of its provider, and looks at the answer.
     "core/engine/generate/ask-status.ts: fetch",
     "core/network/address-guard.ts: lookup as lookUp",
     "core/network/fetch.ts: fetch",
     "core/network/fetch.ts: undici()",
-    "core/network/forward.ts: undici()",
     'core/network/undici.ts: import("undici"',
     'core/network/undici.ts: load("undici"',
     "studio/browser/connect.ts: fetch",
@@ -51,9 +50,9 @@ test("only the door to the network opens connections, and the client by the disp
 /** What in the folders that inputs pass through reads files by their path, and whose path that is. */
 const READERS: Readonly<Record<string, string>> = {
   "core/catalog/snapshot.ts": "the operator's catalog",
-  "core/engine/effects/chat-pictures.ts": "the media store",
-  "core/engine/media/bucket/s3-upload.ts": "the media store",
-  "core/engine/media/folder-garbage.ts": "the media store",
+  "core/engine/effects/chat.ts": "the media store",
+  "core/engine/media/bucket/s3-bucket.ts": "the media store",
+  "core/engine/media/folder-store.ts": "the media store",
   "core/engine/media/whole/bytes.ts": "what the door opened, or the media store",
   "core/engine/media/media-files.ts":
     "the media store, and planned files, which go nowhere unless they are those that were measured",

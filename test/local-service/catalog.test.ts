@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.ts";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
-import { PICTURE, SOUND } from "../../src/local-service/stub.ts";
+import { PICTURE, SOUND } from "../../src/local-service/start.ts";
 import { ask, type Body, get, made, start, uploaded } from "./support/service.ts";
 
 const reference = (media_type: string, role: string) => ({

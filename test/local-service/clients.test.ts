@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { EventSource } from "eventsource";
 import { expect, test } from "vitest";
-import { PICTURE } from "../../src/local-service/stub.ts";
+import { PICTURE } from "../../src/local-service/start.ts";
 import { type Body, get, made, start, submit, upload } from "./support/service.ts";
 
 test("a standard EventSource client follows a job, through a cut, to done", async () => {

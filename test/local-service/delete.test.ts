@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import type { LocalService } from "../../src/local-service/index.ts";
-import { SOUND } from "../../src/local-service/stub.ts";
+import { SOUND } from "../../src/local-service/start.ts";
 import { ask, finished, frames, get, made, start, submit, uploaded } from "./support/service.ts";
 
 const remove = (service: Parameters<typeof ask>[0], jobId: string) => ask(service, "DELETE", `/jobs/${jobId}`);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPattern } from "../../src/local-service/validate/pattern.ts";
+import { readPattern } from "../../src/local-service/validate/ajv.ts";
 import { BEYOND, EXPLOSIVE, patterns, SPELLINGS, texts } from "../support/patterns.ts";
 import { isFull } from "../support/sample.ts";
 import { ask, start } from "./support/service.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createClient } from "../../src/core/api/index.ts";
 import { OURS } from "../../src/core/families/index.ts";
 import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
-import { PICTURE } from "../../src/local-service/stub.ts";
+import { PICTURE } from "../../src/local-service/start.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { ended } from "./support/deliveries.ts";
 import { receiver } from "./support/receiver.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FILM, PICTURE, SOUND } from "../../src/local-service/stub.ts";
+import { FILM, PICTURE, SOUND } from "../../src/local-service/start.ts";
 import { ask, type Body, made, start, upload, uploaded } from "./support/service.ts";
 
 const film = { aspect_ratio: "16:9", duration_ms: 5000, prompt: "waves" };

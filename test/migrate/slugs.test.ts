@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { coerce } from "../../src/migrate/fields/coerce.ts";
-import { findBySlug } from "../../src/migrate/models/slug.ts";
+import { findBySlug } from "../../src/migrate/models/choose.ts";
 import { type ModelView, viewOf } from "../../src/migrate/models/view.ts";
 import { CATALOG, SLUGS } from "./fixtures/slugs.ts";
 

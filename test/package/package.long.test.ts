@@ -6,7 +6,7 @@ import { dirname, join, posix } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { apiSurface, declarationsIn } from "../../scripts/api-surface.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { FILM } from "../../src/local-service/stub.ts";
+import { FILM } from "../../src/local-service/start.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
 import { install, packages, root } from "./support/packed.ts";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline } from "../../src/index.ts";
-import { FILM, HEARD_FILM } from "../../src/local-service/stub.ts";
+import { FILM, HEARD_FILM } from "../../src/local-service/start.ts";
 import { assertSucceeded, startStudio } from "../../src/testing/index.ts";
 import { MockProvider } from "../support/mock-models.ts";
 

@@ -27,7 +27,6 @@ export type {
   Voice,
 } from "./endpoints/catalog.ts";
 export type { ChatChunk, ChatCompletion, ChatRequest, ChatUsage } from "./endpoints/chat.ts";
-export type { DrainSettings, DrainsApi, LogDrain } from "./endpoints/drains.ts";
 // Take the results.
 export type {
   DeleteOptions,
@@ -46,13 +45,22 @@ export type {
   DefaultWebhook,
   Delivery,
   DeliveryStatus,
+  DrainSettings,
+  DrainsApi,
+  LogDrain,
   Redelivery,
   WebhooksApi,
   WebhookTest,
 } from "./endpoints/webhooks.ts";
-export { answerOf, isMediaGone } from "./errors/answer-of.ts";
-export type { BillingRefusal, ErrorDetail, ServiceError, ServiceErrorCode } from "./errors/api-error.ts";
-export { ApiError } from "./errors/api-error.ts";
+export {
+  ApiError,
+  answerOf,
+  type BillingRefusal,
+  type ErrorDetail,
+  isMediaGone,
+  type ServiceError,
+  type ServiceErrorCode,
+} from "./errors/api-error.ts";
 export {
   ConnectionError,
   DownloadError,
@@ -104,5 +112,4 @@ export {
   seenInMemory,
   type WebhookHandlerOptions,
 } from "./webhooks/webhook-handler.ts";
-export type { Page } from "./wire.ts";
-export { toMicros } from "./wire.ts";
+export { type Page, toMicros } from "./wire.ts";

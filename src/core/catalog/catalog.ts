@@ -1,8 +1,7 @@
 import { builtInFamilies, type Families, type FamilyRule } from "../families/index.ts";
 import type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
-import { combinationTable } from "./combination-table.ts";
-import { combinationProblems } from "./validate/combinations.ts";
+import { combinationProblems, combinationTable } from "./combination-table.ts";
 import { familyProblems } from "./validate/family-rules.ts";
 import { validateInput } from "./validate/validate.ts";
 

@@ -2,10 +2,15 @@ import type { DraftStep } from "../plan/draft.ts";
 import type { Recorder } from "./recorder.ts";
 import { type ApproveMethod, approveMethod } from "./steps/approve.ts";
 import { type ChatMethod, chatMethod } from "./steps/chat.ts";
-import { type ChooseMethod, chooseMethod } from "./steps/choose.ts";
-import { type CompareMethod, compareMethod } from "./steps/compare.ts";
+import {
+  type ChooseMethod,
+  type CompareMethod,
+  chooseMethod,
+  compareMethod,
+  type FirstOfMethod,
+  firstOfMethod,
+} from "./steps/choose.ts";
 import { type ExpandMethod, expandMethod } from "./steps/expand.ts";
-import { type FirstOfMethod, firstOfMethod } from "./steps/first-of.ts";
 import { type GenerateMethod, generateMethod } from "./steps/generate.ts";
 import { type IncludeMethod, includeMethod } from "./steps/include.ts";
 import { type JobMethod, jobMethod } from "./steps/job.ts";

@@ -1,4 +1,6 @@
-import { ShowrunnerError } from "../kit/errors.ts";
+import { thrownText } from "../kit/clean-text.ts";
+import { isCallerError, ShowrunnerError } from "../kit/errors.ts";
+import { FOR_CALLERS, type Problem } from "../plan/plan.ts";
 
 /** A handle was used as text or as JSON while the plan was made: its result does not exist yet. */
 export class HandleMisuseError extends ShowrunnerError {
@@ -33,4 +35,59 @@ export class BuilderClosedError extends ShowrunnerError {
 /** `include()` was given no pipeline, or one that includes itself without end. The plan reports it. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
+}
+
+/** The folder of this library: what stands there is not what a person wrote. */
+const LIBRARY = new URL("../..", import.meta.url).href.replace(/^file:\/\//, "");
+
+/**
+ * Where in a person's own code an error came from, as `file:line:column`: the first place on its stack that belongs neither
+ * to this library nor to Node nor to a package. Null when there is none.
+ */
+export function callSite(stack: string | undefined): string | null {
+  for (const line of (stack ?? "").split("\n")) {
+    const found = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]*|[A-Za-z]:[^()]*):(\d+):(\d+)\)?$/.exec(line);
+    const [, path = "", row, column] = found ?? [];
+    const file = path.replace(/\?.*$/, "");
+    if (found === null || file.startsWith(LIBRARY) || file.includes("/node_modules/")) continue;
+    return `${decodeURI(file)}:${row}:${column}`;
+  }
+  return null;
+}
+
+/** The message of whatever was thrown, with the place in a person's own code where that is known. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return thrownText(error);
+  const site = callSite(error.stack);
+  return site === null ? error.message : `${error.message} (at ${site})`;
+}
+
+/** The problem that the pipeline's own code threw; one that it means for callers has its words alone. */
+export function thrownProblem(error: unknown, otherwise: Problem): Problem {
+  return isCallerError(error) ? { ...otherwise, code: FOR_CALLERS, message: error.message } : otherwise;
+}
+
+/** Letters and digits of any language, then also `.`, `_` and `-`. One segment of a path, safe as a file name. */
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._-]{0,99}$/u;
+
+export function isStepName(name: unknown): name is string {
+  return typeof name === "string" && NAME.test(name);
+}
+
+export function stepNameProblem(name: unknown): Problem | null {
+  if (isStepName(name)) return null;
+  const shown = JSON.stringify(name) ?? String(name);
+  const message = `${shown} is no step name: use 1 to 100 letters, digits, ".", "_" or "-", beginning with a letter or digit`;
+  const better = suggestion(name);
+  const hint = better === null ? "" : `; for example ${JSON.stringify(better)}`;
+  return { code: "bad-step-name", step: String(name), field: null, message: message + hint };
+}
+
+function suggestion(name: unknown): string | null {
+  const better = String(name)
+    .replace(/[^\p{L}\p{N}\p{M}._-]+/gu, "-")
+    .replace(/^[^\p{L}\p{N}]+/u, "")
+    .replace(/-+$/, "")
+    .slice(0, 100);
+  return isStepName(better) ? better : null;
 }

@@ -1,8 +1,7 @@
 import type { DraftJson, DraftReference, DraftStep, LocalFunction } from "../plan/draft.ts";
 import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
-import { BuilderClosedError } from "./errors.ts";
-import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle-value.ts";
-import { stepNameProblem } from "./step-name.ts";
+import { BuilderClosedError, stepNameProblem } from "./errors.ts";
+import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle.ts";
 
 /** Writes down what a build says. Mistakes are written down too, so that all of them are found in one go. */
 export interface Recorder {

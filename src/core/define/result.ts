@@ -1,5 +1,5 @@
 import type { Handle, UploadHandle, Value, ValuesHandle } from "./handle.ts";
-import { textHandle } from "./handle-value.ts";
+import { textHandle } from "./handle.ts";
 
 /** What may stand in {@link text}: plain values, and values of steps. */
 export type TextPiece = string | number | boolean | Value<string | number | boolean | null>;

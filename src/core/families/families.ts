@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import type { z } from "zod";
 import { ShowrunnerError } from "../kit/errors.ts";
-import { BUILT_IN } from "./built-in.ts";
-import { type Family, type FamilyInput, familyList } from "./family.ts";
+import { BUILT_IN, type Family, type FamilyInput, familyList } from "./built-in.ts";
 import { type ModelName, parseModelName, versionSimilarity } from "./model-name.ts";
 
 /** A file of model families could not be read: not there, no JSON, or not in the form of docs/model-families.md. */

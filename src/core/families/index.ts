@@ -1,4 +1,3 @@
-export { builtInFamilies, type Families, FamiliesError, type FamiliesOption, readFamilies } from "./families.ts";
 export {
   type Family,
   type FamilyCondition,
@@ -6,5 +5,6 @@ export {
   type FamilyPrice,
   type FamilyRule,
   OURS,
-} from "./family.ts";
+} from "./built-in.ts";
+export { builtInFamilies, type Families, FamiliesError, type FamiliesOption, readFamilies } from "./families.ts";
 export { type ModelName, parseModelName, versionSimilarity, wordsOfLevel } from "./model-name.ts";

@@ -1,33 +1,42 @@
 import type { Delivery } from "./deliveries.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
-import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
 import { ChangeFeed } from "./postgres/change-feed.ts";
-import { databaseClock, type LeaseClock, SharedClock } from "./postgres/clock.ts";
 import { commitRun } from "./postgres/commits.ts";
 import { closedError, Database } from "./postgres/database.ts";
-import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
+import {
+  databaseClock,
+  type LeaseClock,
+  type LeaseRequest,
+  releaseLease,
+  renewLease,
+  SharedClock,
+  takeLease,
+} from "./postgres/leases.ts";
 import { loadDriver } from "./postgres/load.ts";
 import { prepareSchema } from "./postgres/migrate.ts";
 import * as runs from "./postgres/runs.ts";
 import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
 import * as tables from "./postgres/side-tables.ts";
 import { WriteQueue } from "./postgres/write-queue.ts";
-import type { IssuedQuote } from "./quotes.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
 import type {
   Commit,
+  DueQuery,
   InboxMessage,
+  IssuedQuote,
   JournalStore,
   Lease,
   LeaseHolder,
+  NoticeClaim,
+  NoticeOutcome,
   Progress,
   ResultsQuery,
   UploadHandleRow,
+  Wake,
 } from "./store.ts";
-import type { DueQuery, Wake } from "./wakes.ts";
 
 /** Commits read in one go. */
 const pageRows = 1_000;

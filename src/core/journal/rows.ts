@@ -1,10 +1,10 @@
 import type { Columns, Row } from "./columns.ts";
 import type { AccountTotals, LedgerTotals } from "./money.ts";
-import type { NoticeRow } from "./notices.ts";
 import type {
   InboxEntry,
   InboxMessage,
   LeaseHolder,
+  NoticeRow,
   Progress,
   RunRow,
   StoredResult,

@@ -3,37 +3,38 @@ import type { Delivery } from "./deliveries.ts";
 import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import type { SpendingScope } from "./money.ts";
-import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
-import { projectOf } from "./project.ts";
 import { checkCommit } from "./record.ts";
 import type { ReviewLinkRow } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
-import { retryWhileBusy } from "./sqlite/busy-retry.ts";
+import { projectOf } from "./snapshot.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
+import { packAside } from "./sqlite/database.ts";
 import { isBusy } from "./sqlite/failure.ts";
 import { deliver, readInbox, sendMessage } from "./sqlite/inbox.ts";
 import { accountTotals, spendingOf } from "./sqlite/ledger.ts";
 import { openFile } from "./sqlite/open.ts";
-import { packAside } from "./sqlite/packed-text.ts";
 import { lastUnsorted, readResults, sortResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
+import { dueRuns } from "./sqlite/runs.ts";
 import * as tables from "./sqlite/side-tables.ts";
-import { dueRuns } from "./sqlite/wakes.ts";
-import { closedError, Writer } from "./sqlite/writer.ts";
+import { closedError, retryWhileBusy, Writer } from "./sqlite/writer.ts";
 import type {
   Commit,
+  DueQuery,
   InboxMessage,
   JournalStore,
   Lease,
   LeaseHolder,
+  NoticeClaim,
+  NoticeOutcome,
   Progress,
   ResultsQuery,
   UploadHandleRow,
+  Wake,
 } from "./store.ts";
 import { Waiters } from "./waiters.ts";
-import type { DueQuery, Wake } from "./wakes.ts";
 
 export interface SqliteJournalOptions {
   /** How long a call continues while other processes hold the file's lock, in milliseconds; default 30,000. The event loop stays free. */

@@ -1,14 +1,14 @@
 import type { CleanText } from "../kit/clean-text.ts";
+import { DAY_MS } from "../kit/duration.ts";
+import type { Json } from "../plan/plan.ts";
+import type { Columns, Row } from "./columns.ts";
 import type { Delivery, DeliveryOutcome } from "./deliveries.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, Comment, DecidedBy, GivenFile, RunEvent, StoredEvent } from "./events.ts";
 import type { AccountTotals, LedgerTotals, SpendingCap, SpendingGuard, SpendingScope } from "./money.ts";
-import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
-import type { QuoteStore } from "./quotes.ts";
 import type { ReviewLinkStore } from "./review-links.ts";
 import type { RunsQuery } from "./search.ts";
 import type { Tags } from "./tags.ts";
-import type { DueQuery, Wake, WorkMessage } from "./wakes.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
 export interface LeaseHolder {
@@ -290,4 +290,113 @@ export interface JournalStore extends ReviewLinkStore, QuoteStore {
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes what is queued, then closes; calling it again does nothing. Anything else then rejects. */
   close(): Promise<void>;
+}
+
+/**
+ * How a run that an engine drives waits: parked, without a process. It is the engine's until it is removed; while it
+ * is idle, only a message in its inbox makes it due.
+ */
+export interface Wake {
+  /** When it is due, epoch milliseconds; null: only once a message is in its inbox. */
+  readonly at: number | null;
+  /**
+   * What the next holder of the lease continues from beside the events, such as when each job is polled next. It is handed
+   * out once: after a crash it is gone, and everything is asked for again.
+   */
+  readonly memo: Json;
+}
+
+/** A parked run whose slice begins no later than so after it was due was looked after all the time, milliseconds. */
+export const ON_TIME_MS = 10_000;
+
+/** Asks for the runs of an account that are due by an instant, the longest overdue first. */
+export interface DueQuery {
+  readonly account: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly limit: number;
+}
+
+/** What others than people tell a run that an engine drives. */
+type WorkMessage =
+  /** A webhook said that the job of this attempt ended: it is polled now. */
+  | { readonly type: "hint"; readonly step: string; readonly attempt: number }
+  /**
+   * A job of the engine performed a command of this step, which was as `of` says (see `workOf`); or a provider answered a
+   * process that had lost the run by then, to the request with the key `of`.
+   */
+  | {
+      readonly type: "performed";
+      readonly step: string;
+      readonly command: string;
+      readonly of: string;
+      readonly events: readonly RunEvent[];
+    };
+
+/** Something to notify a person of; in the outbox from the commit of its event until it was delivered. */
+export interface NewNotice {
+  /** Sequence number of the event that it tells of; with the run's id, its name. */
+  readonly seq: number;
+  /** What kind of news, such as `run.failed`. */
+  readonly event: string;
+  /** What is sent, as JSON. */
+  readonly body: string;
+}
+
+export interface NoticeRow extends NewNotice {
+  readonly runId: string;
+  /** Number of delivery attempts. */
+  readonly attempts: number;
+  /** Epoch milliseconds of the next attempt. */
+  readonly dueAt: number;
+  /** What was wrong with the last attempt. */
+  readonly lastError: string | null;
+}
+
+/** Claims notices that are due at `at`; until `untilAt` no other process gets them. */
+export interface NoticeClaim {
+  readonly at: number;
+  readonly untilAt: number;
+  readonly limit: number;
+}
+
+export type NoticeOutcome =
+  | { readonly delivered: true }
+  | { readonly delivered: false; readonly dueAt: number; readonly error: string };
+
+/** A quote that somebody may say yes to. */
+export interface IssuedQuote {
+  readonly id: string;
+  readonly account: string;
+  /** What it was made of, by which is said what has changed since. */
+  readonly basis: Json;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** The run that was started, or resumed, with it; null: none so far. */
+  readonly usedBy: string | null;
+}
+
+/** How long a quote is remembered after it expired, so that this can be said. */
+export const REMEMBERED_MS = 7 * DAY_MS;
+
+/** The quotes of a journal. Each is used by one run, whichever process starts it. */
+export interface QuoteStore {
+  /** Stores a new one, and forgets those that expired {@link REMEMBERED_MS} before `at`. */
+  issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
+  issuedQuote(id: string): Promise<IssuedQuote | null>;
+  /** Takes it for this run, for good: true also where the run has it already; false where another has, it expired or is unknown. */
+  useQuote(id: string, runId: string, at: number): Promise<boolean>;
+}
+
+export const quoteColumns = "id, account, basis, expires_at, used_by";
+
+export function issuedQuoteOf(columns: Columns, row: Row): IssuedQuote {
+  return {
+    id: columns.text(row, "id"),
+    account: columns.text(row, "account"),
+    // Written by `issueQuote` only.
+    basis: columns.json(row, "basis") as Json,
+    expiresAt: columns.integer(row, "expires_at"),
+    usedBy: columns.textOrNull(row, "used_by"),
+  };
 }

@@ -1,13 +1,7 @@
-import { chatMachine } from "./chat.ts";
-import { jobMachine, outputMachine } from "./job.ts";
-import { runMachine } from "./run.ts";
-import { stepMachine } from "./step.ts";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./job.ts";
 import { compileTable, tagged } from "./table.ts";
 
-export { chatMachine } from "./chat.ts";
-export { jobMachine, outputMachine } from "./job.ts";
-export { runMachine } from "./run.ts";
-export { stepMachine } from "./step.ts";
+export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./job.ts";
 export { next, type StateNames, stateName, type TransitionTable } from "./table.ts";
 
 // Written out, so that the types of the package need none of xstate's; a type test compares them with the charts.

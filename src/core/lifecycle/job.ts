@@ -156,3 +156,154 @@ export const jobMachine = setup({
     },
   },
 });
+
+/** Terminal; a rerun resets it. */
+const again = { "step.reset": "waiting" } as const;
+const withResult = { tags: ["ended", "withResult"], on: again } as const;
+const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
+
+/**
+ * One step of a run. *Ready* is a view of `waiting` (everything it needs is there), not a state of its own: nothing
+ * durable tells the two apart.
+ *
+ * ```
+ * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
+ *         ↘ skipped | cancelled ↙
+ *
+ * failed → running (its job was still under way when the run ended, and is waited for again)
+ * step.reset leads back to waiting from everywhere but unresolved
+ * ```
+ */
+export const stepMachine = setup({
+  types: {
+    tags: {} as "ended" | "withResult" | "withoutResult",
+    events: {} as
+      | { type: "step.started" }
+      | { type: "step.succeeded" }
+      | { type: "step.partial" }
+      | { type: "step.failed" }
+      | { type: "step.skipped" }
+      | { type: "step.cancelled" }
+      | { type: "step.reset" }
+      | { type: "step.awaited" }
+      | { type: "job.unresolved" }
+      | { type: "job.submitted" }
+      | { type: "job.submit.refused" }
+      | { type: "job.found" }
+      | { type: "job.adopted" }
+      | { type: "job.lost" },
+  },
+}).createMachine({
+  id: "step",
+  initial: "waiting",
+  states: {
+    waiting: {
+      on: {
+        "step.started": "running",
+        "step.skipped": "skipped",
+        "step.cancelled": "cancelled",
+        // Priced but not started: it is priced again.
+        "step.reset": "waiting",
+      },
+    },
+    running: {
+      on: {
+        "step.succeeded": "succeeded",
+        "step.partial": "partial",
+        "step.failed": "failed",
+        // Nothing of it is at the service, and nothing that it leads to can be made any more.
+        "step.skipped": "skipped",
+        "step.cancelled": "cancelled",
+        "job.unresolved": "unresolved",
+        // Begun with nothing of it at the service any more: a refused submit, an open decision, a failed try.
+        "step.reset": "waiting",
+      },
+    },
+    unresolved: {
+      on: {
+        "job.submitted": "running",
+        "job.submit.refused": "running",
+        "job.found": "running",
+        "job.adopted": "running",
+        "job.lost": "running",
+        "step.cancelled": "cancelled",
+      },
+    },
+    succeeded: withResult,
+    partial: withResult,
+    // Its run ended while its job was under way, and asks for it again.
+    failed: { ...withoutResult, on: { ...again, "step.awaited": "running" } },
+    skipped: withoutResult,
+    cancelled: withoutResult,
+  },
+});
+
+/** Terminal; only a rerun, or a late job that it ended without, reopens it. */
+const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
+
+/**
+ * A run.
+ *
+ * ```
+ * planned → running ⇄ paused → succeeded | partial | failed | cancelled → (run.reopened) → running
+ * ```
+ *
+ * Why it is paused (funds, budget, unresolved, unreachable, credentials and others) is data of the pause: a paused run whose
+ * reason changes stays paused.
+ */
+export const runMachine = setup({
+  types: {
+    tags: {} as "ended",
+    events: {} as
+      | { type: "run.started" }
+      | { type: "run.paused" }
+      | { type: "run.resumed" }
+      | { type: "run.succeeded" }
+      | { type: "run.partial" }
+      | { type: "run.failed" }
+      | { type: "run.cancelled" }
+      | { type: "run.reopened" },
+  },
+}).createMachine({
+  id: "run",
+  initial: "planned",
+  states: {
+    planned: { on: { "run.started": "running", "run.cancelled": "cancelled" } },
+    running: {
+      on: {
+        "run.paused": "paused",
+        "run.succeeded": "succeeded",
+        "run.partial": "partial",
+        "run.failed": "failed",
+        "run.cancelled": "cancelled",
+      },
+    },
+    paused: { on: { "run.paused": "paused", "run.resumed": "running", "run.cancelled": "cancelled" } },
+    succeeded: ended,
+    partial: ended,
+    failed: ended,
+    cancelled: ended,
+  },
+});
+
+/**
+ * One request to a chat model. It is written down before it leaves; a repair or a new try is another request.
+ *
+ * ```
+ * sent → answered | failed | abandoned (sent by a process that is gone: nobody can ask what became of it)
+ * ```
+ */
+export const chatMachine = setup({
+  types: {
+    events: {} as { type: "chat.answered" } | { type: "chat.failed" } | { type: "chat.abandoned" },
+  },
+}).createMachine({
+  id: "chat",
+  initial: "sent",
+  states: {
+    sent: { on: { "chat.answered": "answered", "chat.failed": "failed", "chat.abandoned": "abandoned" } },
+    answered: { type: "final" },
+    failed: { type: "final" },
+    abandoned: { type: "final" },
+  },
+});

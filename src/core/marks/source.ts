@@ -1,6 +1,5 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { UnmarkableError } from "./unmarkable.ts";
 
 /** A file's bytes, read in pieces. */
 export interface Source {
@@ -43,3 +42,66 @@ function reader(file: FileHandle, size: number): Source["read"] {
     return Buffer.from(block.subarray(at - blockAt, at - blockAt + length));
   };
 }
+
+/** A box, chunk, segment or frame: what its format is made of. */
+export interface Box {
+  readonly type: string;
+  /** Where its header begins. */
+  readonly at: number;
+  readonly dataAt: number;
+  readonly dataEnd: number;
+  /** Where the next one begins: after padding and checksum. */
+  readonly end: number;
+}
+
+/** More than a film of some hours in fragments has; each costs one read. */
+const MOST_BOXES = 65_536;
+
+/**
+ * The boxes from `at` to `end`, each as `boxAt` reads it; null ends the walk. Every step leads forward and none leads out,
+ * so a walk over hostile bytes ends too. @throws UnmarkableError
+ */
+export async function walk<B extends Box>(
+  at: number,
+  end: number,
+  boxAt: (at: number) => Promise<B | null>,
+): Promise<readonly B[]> {
+  const boxes: B[] = [];
+  for (let next = at; next < end; ) {
+    const box = await boxAt(next);
+    if (box === null) break;
+    const isSound = box.end > next && box.end <= end && box.dataAt <= box.dataEnd && box.dataEnd <= box.end;
+    if (!isSound) throw new UnmarkableError(`it is damaged at byte ${next}`);
+    if (boxes.length === MOST_BOXES) throw new UnmarkableError(`it has more than ${MOST_BOXES} parts`);
+    boxes.push(box);
+    next = box.end;
+  }
+  return boxes;
+}
+
+/** One change of a file: the bytes `[at, at + remove)` give way to `insert`. */
+export interface Splice {
+  readonly at: number;
+  readonly remove: number;
+  readonly insert: Uint8Array;
+}
+
+const PIECE_BYTES = 1024 * 1024;
+
+/** The source with these changes, which do not overlap, in pieces. */
+export async function* spliced(source: Source, splices: readonly Splice[]): AsyncIterable<Uint8Array> {
+  let at = 0;
+  for (const splice of splices.toSorted((a, b) => a.at - b.at)) {
+    yield* range(source, at, splice.at);
+    yield splice.insert;
+    at = splice.at + splice.remove;
+  }
+  yield* range(source, at, source.sizeBytes);
+}
+
+async function* range(source: Source, from: number, to: number): AsyncIterable<Uint8Array> {
+  for (let at = from; at < to; at += PIECE_BYTES) yield source.read(at, Math.min(PIECE_BYTES, to - at));
+}
+
+/** Why a file can take or show no mark: a clause such as `it ends too early`. Never leaves this folder. */
+export class UnmarkableError extends Error {}

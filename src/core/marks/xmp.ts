@@ -1,4 +1,4 @@
-import { UnmarkableError } from "./unmarkable.ts";
+import { UnmarkableError } from "./source.ts";
 
 /** Of a file that a model made, and of one in which such media are joined with others. */
 export type DigitalSourceType = (typeof sourceTypes)[number];

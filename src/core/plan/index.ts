@@ -1,4 +1,3 @@
-export { canonicalJson } from "./canonical-json.ts";
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
 export { criticalPath, expectedSpanMs } from "./critical-path.ts";
 export {
@@ -25,7 +24,7 @@ export {
   planStepwise,
 } from "./make-plan.ts";
 export { type DiagramOptions, planMermaid } from "./mermaid.ts";
-export { fingerprint, plainJson } from "./plain-json.ts";
+export { canonicalJson, fingerprint, plainJson } from "./plain-json.ts";
 export {
   type AppliedProfile,
   editedFields,

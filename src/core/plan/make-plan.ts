@@ -4,7 +4,7 @@ import { completeRef, isValueRef, type StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";
 import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
 import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
-import { mapRecord } from "./map-record.ts";
+import { mapRecord } from "./plain-json.ts";
 import type {
   ExpandingStep,
   FailurePolicy,
@@ -16,10 +16,10 @@ import type {
   Returned,
   Yield,
 } from "./plan.ts";
+import { stepNamed } from "./plan-index.ts";
 import { isReference } from "./references.ts";
 import { OptionsOut, rewrittenIn } from "./second-choice.ts";
 import { withInputs } from "./texts.ts";
-import { waitersFor } from "./waiters-for.ts";
 
 /** A step cannot wait for more results than it uses. */
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
@@ -321,4 +321,21 @@ function circles(
     field: null,
     message: problem(needed),
   }));
+}
+
+/**
+ * Whether a step of the plan is the one at `path`, or waits for it, at the cost of what comes before the steps that are asked
+ * for.
+ */
+export function waitersFor(path: string, plan: Plan): (asked: string) => boolean {
+  const others = new Set<string>();
+  return (asked) => {
+    const before = new Set([asked]);
+    for (const waiter of before) {
+      if (waiter === path) return true;
+      for (const needed of stepNamed(plan, waiter)?.needs ?? []) if (!others.has(needed)) before.add(needed);
+    }
+    for (const waiter of before) others.add(waiter);
+    return false;
+  };
 }

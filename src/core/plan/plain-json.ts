@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { canonicalJson } from "./canonical-json.ts";
+import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /** A parsed input as JSON, for the journal: dates as ISO text, big integers as digits, what JSON cannot hold left out. */
@@ -84,3 +84,43 @@ function sorted(names: string[]): string[] {
   }
   return names;
 }
+
+/**
+ * Canonical JSON (RFC 8785), undefined for what JSON leaves out. The standard has no text with half of a character, as one that
+ * was cut in the middle of an emoji: that half is written as its escape.
+ */
+export function canonicalJson(value: unknown): string | undefined {
+  try {
+    return canonicalize(value);
+  } catch {
+    return canonicalize(withoutHalves(value));
+  }
+}
+
+function withoutHalves(value: unknown): unknown {
+  if (typeof value === "string") return value.replace(/\p{Surrogate}/gu, escaped);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutHalves);
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([name, item]) => [withoutHalves(name), withoutHalves(item)]));
+}
+
+const escaped = (half: string) => `\\u${half.charCodeAt(0).toString(16)}`;
+
+/** A record with other values; what becomes undefined drops out. A third of the work of a detour by entries. */
+export function mapRecord<T, U>(
+  record: { readonly [key: string]: T },
+  change: (value: T, key: string) => U | undefined,
+): { [key: string]: U } {
+  const mapped: { [key: string]: U } = {};
+  for (const key of Object.keys(record)) {
+    const value = change(record[key]!, key);
+    if (value === undefined) continue;
+    // Assigned, this one would be no field.
+    if (key === "__proto__") Object.defineProperty(mapped, key, { ...OWN, value });
+    else mapped[key] = value;
+  }
+  return mapped;
+}
+
+const OWN = { enumerable: true, configurable: true, writable: true };

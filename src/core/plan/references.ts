@@ -1,4 +1,4 @@
-import { mapRecord } from "./map-record.ts";
+import { mapRecord } from "./plain-json.ts";
 import type { Json, Reference } from "./plan.ts";
 
 type Ref = Reference["$ref"];

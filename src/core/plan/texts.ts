@@ -1,5 +1,5 @@
 import type { DraftJson, DraftStep } from "./draft.ts";
-import { mapRecord } from "./map-record.ts";
+import { mapRecord } from "./plain-json.ts";
 import type { PlanStep } from "./plan.ts";
 
 /** A text that somebody replaced wherever it stands in a run. */

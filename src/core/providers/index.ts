@@ -1,4 +1,4 @@
-import { DECLARED, type DeclaredProvider } from "./declared.ts";
+import { DECLARED, type DeclaredProvider } from "./status.ts";
 
 export { isWordOfWork, type StatusReply } from "./status.ts";
 

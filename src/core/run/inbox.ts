@@ -11,7 +11,7 @@ import { changeable, offered } from "./kinds/approve.ts";
 import { generationId } from "./kinds/generate.ts";
 import { runKind } from "./kinds/index.ts";
 import { DECLARED_LOST } from "./kinds/job.ts";
-import { isForPerson } from "./unresolved-text.ts";
+import { isForPerson } from "./waiting.ts";
 
 /** Of one step; what comes after them is not kept. */
 const MOST_COMMENTS = 1000;

@@ -7,7 +7,7 @@ import { projectedMicros } from "./headroom.ts";
 import { offered } from "./kinds/approve.ts";
 import { lost } from "./retention.ts";
 import { isMadeUpFor } from "./second-choice.ts";
-import { isForPerson } from "./unresolved-text.ts";
+import { isForPerson } from "./waiting.ts";
 
 /** The command that continues a run, as it can be pasted into a shell. */
 export interface NextCommand {

@@ -1,9 +1,10 @@
-import { isStepFinal, type RunState } from "../journal/state.ts";
+import { type AttemptState, isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import { stepStates } from "../lifecycle/index.ts";
-import { hasNext, optionsIn, traitsOf } from "../plan/index.ts";
+import { hasNext, isSecondChoice, optionsAround, optionsIn, traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
-import { stepNamed } from "../plan/plan-index.ts";
+import { failurePolicyOf, stepNamed } from "../plan/plan-index.ts";
 import { returnedReferences } from "./resolve.ts";
+import type { StepNode } from "./step-node.ts";
 
 const MOST_REASONS = 3;
 
@@ -80,4 +81,73 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   }
   deciding.set(plan, found);
   return found;
+}
+
+/** Steps whose media its model may refuse, by the last price. A renamed one is none of its needs any more. */
+export function conditionsOf({ needs }: PlanStep, attempt: AttemptState | null): readonly string[] {
+  const paths = attempt?.phase === "priced" ? (attempt.quote?.conditionalOn ?? NONE) : NONE;
+  return paths.length === 0 ? NONE : paths.filter((path) => needs.includes(path));
+}
+
+const NONE: readonly string[] = [];
+
+/** True while a model might refuse an input that does not exist yet: that input is made and checked first. */
+export function isHeldBack(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
+  const found = new Set([node]);
+  for (const { path, readers } of found) {
+    for (const reader of readers) {
+      if (!reader.isNeeded || !usedBy(state, reader.plan).includes(path)) continue;
+      if (reader.conditions.includes(path)) return false;
+      found.add(reader);
+    }
+  }
+  return [...found].every((root) => !root.isRoot || hasConditions(root, nodes, state));
+}
+
+/** Its own, or those of what it needs. */
+function hasConditions(node: StepNode, nodes: ReadonlyMap<string, StepNode>, state: RunState): boolean {
+  const found = new Set([node]);
+  for (const { conditions, plan } of found) {
+    if (conditions.length > 0) return true;
+    for (const path of usedBy(state, plan)) {
+      const used = nodes.get(path);
+      if (used !== undefined && !used.isFinal) found.add(used);
+    }
+  }
+  return false;
+}
+
+type Steps = RunState["steps"];
+
+/** Whether the end of a step stops the run: a failure, by its policy, unless something is still to come in its place. */
+export function stopsRun(steps: Steps, plan: Plan, step: PlanStep): boolean {
+  const ended = steps[step.path];
+  if (ended === undefined || failureBehind(steps, plan, step) === null) return false;
+  return failurePolicyOf(plan, step) === "failFast" && !hasSubstitute(plan, step, ended);
+}
+
+/** The step that failed: it, or within a choice or comparison that came to nothing the first, which stopped no run itself. */
+export function failureBehind(steps: Steps, plan: Plan, step: PlanStep): PlanStep | null {
+  const { status, skippedByCondition, pruned } = steps[step.path]!;
+  if (status === "failed") return step;
+  if (status !== "skipped" || skippedByCondition || pruned) return null;
+  const parts = isSecondChoice(step) ? step.second.options : partsOf(step);
+  return plan.steps.find(({ path }) => steps[path]?.status === "failed" && isWithin(path, parts)) ?? null;
+}
+
+/** Another option of a choice, another part of a comparison, or, of a step without a policy, a step that waits for this failure. */
+function hasSubstitute(plan: Plan, step: PlanStep, { failures }: StepState): boolean {
+  if (optionsAround(plan, step.path).some(hasNext)) return true;
+  const code = failures.at(-1)?.error.code;
+  const isAwaited = ({ when }: PlanStep) =>
+    when !== undefined && "failed" in when && when.failed === step.path && (when.code ?? code) === code;
+  return plan.steps.some((other) => isWithin(step.path, partsOf(other)) || (!("policy" in step) && isAwaited(other)));
+}
+
+function partsOf(step: PlanStep): readonly string[] {
+  return traitsOf(step).decision?.parts ?? [];
+}
+
+function isWithin(path: string, parts: readonly string[]): boolean {
+  return parts.some((part) => path.startsWith(`${part}/`));
 }

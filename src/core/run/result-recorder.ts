@@ -1,6 +1,6 @@
-import { activeMs, drivenSince } from "../journal/active-time.ts";
 import type { RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
+import { activeMs, drivenSince } from "../journal/state.ts";
 import type { CacheEntry, StoredResult } from "../journal/store.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";

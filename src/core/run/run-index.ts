@@ -11,13 +11,11 @@ import { expansionsIn, optionsAround, optionsIn, outerPaths, traitsOf } from "..
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
 import { committedOn } from "./headroom.ts";
-import { conditionsOf, isHeldBack } from "./held-back.ts";
-import { isOverdue, wasLate } from "./late.ts";
-import { isNeverPruned, usedBy } from "./pruning.ts";
+import { isOverdue, wasLate } from "./open-jobs.ts";
+import { conditionsOf, isHeldBack, isNeverPruned, stopsRun, usedBy } from "./pruning.ts";
 import { quorumOf } from "./readiness.ts";
 import { missingReason, referenced, returnedReferences } from "./resolve.ts";
 import { StepNode } from "./step-node.ts";
-import { stopsRun } from "./stops-run.ts";
 
 type Ref = Reference["$ref"];
 

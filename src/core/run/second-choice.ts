@@ -2,7 +2,7 @@ import { isStepFinal, type RunState, type StepState } from "../journal/state.ts"
 import { formatUsd } from "../kit/money.ts";
 import { givesWay, hasNext, type Option, optionBefore, optionsAround, optionsIn } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
-import { wasLate } from "./late.ts";
+import { wasLate } from "./open-jobs.ts";
 import { missingReason } from "./resolve.ts";
 import { failureOf, isUnbilled, type StepFailure } from "./step-failure.ts";
 

@@ -1,7 +1,15 @@
-import type { Context } from "@opentelemetry/api";
-import type { JournalStore } from "../../internal.ts";
+import { hash } from "node:crypto";
+import type { Attributes, Context } from "@opentelemetry/api";
+import { formatUsd } from "../../core/kit/money.ts";
+import {
+  type AttemptView,
+  FoldedRun,
+  type JournalStore,
+  type StepView,
+  type StoredEvent,
+  type TimelineSpan,
+} from "../../internal.ts";
 import type { Counter } from "./metrics.ts";
-import { runTrace, type TracedSpan, type TraceOptions } from "./run-trace.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");
 
@@ -49,4 +57,144 @@ export async function traceRun(
   const { traceId, spanId, run } = traced;
   const parent = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
   record(run, trace.setSpanContext(ROOT_CONTEXT, parent));
+}
+
+/** A span of a run's trace, with those within it. Instants are epoch milliseconds. */
+interface TracedSpan {
+  readonly name: string;
+  readonly attributes: Attributes;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly failed: boolean;
+  readonly within: readonly TracedSpan[];
+}
+
+interface RunTrace {
+  /** Of the run's id and the time of its plan: the same whichever process asks. */
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly run: TracedSpan;
+}
+
+interface TraceOptions {
+  /** Also the names of OpenTelemetry's convention for generative AI, which is not stable yet. */
+  readonly genAi: boolean;
+}
+
+/** What the timeline says beside submits and jobs, which attempts tell with their model and cost. */
+const PHASES: ReadonlySet<TimelineSpan["phase"]> = new Set(["upload", "download", "task", "approval"]);
+
+/** The trace of a run from its events, as one tree: run, steps that began, and what was done for each. Null before its end. */
+export function runTrace(runId: string, events: readonly StoredEvent[], options: TraceOptions): RunTrace | null {
+  const { view, history } = FoldedRun.of(events);
+  const [first, last] = [events[0], events.findLast(({ event }) => event.type === "run.finished")];
+  if (view === null || first === undefined || last === undefined) return null;
+  const { status } = view.state;
+  const own = { runId, options, endedAt: last.at };
+  const bySteps = Map.groupBy(history.spans, ({ step }) => step);
+  const steps = view.steps.flatMap((step) => stepSpan(step, bySteps.get(step.path) ?? [], own));
+  const spent = { "showrunner.pipeline": view.state.planned.plan.pipeline, ...cost(view.state.spentMicros) };
+  const attributes = { "showrunner.run": runId, "showrunner.status": status, ...spent };
+  const id = hash("sha256", JSON.stringify([runId, first.at]));
+  return {
+    traceId: id.slice(0, 32),
+    spanId: id.slice(32, 48),
+    run: span("showrunner.run", attributes, {
+      from: first.at,
+      to: last.at,
+      failed: status === "failed",
+      within: steps,
+    }),
+  };
+}
+
+interface Own {
+  readonly runId: string;
+  readonly options: TraceOptions;
+  /** Of the run: nothing of it is open after that. */
+  readonly endedAt: number;
+}
+
+function stepSpan(step: StepView, phases: readonly TimelineSpan[], own: Own): readonly TracedSpan[] {
+  const { path, kind, model, status, startedAt, finishedAt, costMicros, current } = step;
+  if (startedAt === null) return [];
+  const named = { "showrunner.run": own.runId, "showrunner.step": path };
+  const requests = step.attempts.flatMap((attempt) => attemptSpans(attempt, { named, model, options: own.options }));
+  const others = phases
+    .filter(({ phase }) => PHASES.has(phase))
+    .map(({ phase, attempt, from, to }) =>
+      span(`showrunner.${phase}`, { ...named, "showrunner.attempt": attempt }, { from, to: to ?? own.endedAt }),
+    );
+  const within = [...requests, ...others].toSorted((a, b) => a.startedAt - b.startedAt);
+  const attributes = {
+    ...named,
+    "showrunner.kind": kind,
+    "showrunner.status": status,
+    ...(current !== null && { "showrunner.attempt": current.n }),
+    ...modelNames(model),
+    ...cost(costMicros),
+  };
+  const to = Math.max(finishedAt ?? own.endedAt, ...within.map(({ endedAt }) => endedAt));
+  const from = Math.min(startedAt, ...within.map((one) => one.startedAt));
+  return [span("showrunner.step", attributes, { from, to, failed: status === "failed", within })];
+}
+
+interface OfStep {
+  readonly named: Attributes;
+  readonly model: string | null;
+  readonly options: TraceOptions;
+}
+
+/** A job's submit and its wait for the end, or a chat's request. */
+function attemptSpans(attempt: AttemptView, of: OfStep): readonly TracedSpan[] {
+  const { kind, n, sentAt, submittedAt, endedAt, costMicros, error, jobId } = attempt;
+  if (kind === "try" || sentAt === null) return [];
+  const model = attempt.model ?? of.model;
+  const attributes = {
+    ...of.named,
+    "showrunner.attempt": n,
+    ...modelNames(model),
+    ...cost(costMicros),
+    ...(jobId !== null && { "showrunner.job": jobId }),
+    ...(error !== null && { "error.type": error.code }),
+    ...(of.options.genAi && genAiNames(kind, model)),
+  };
+  const failed = error !== null;
+  if (kind === "chat") return [span("showrunner.chat", attributes, { from: sentAt, to: endedAt ?? sentAt, failed })];
+  const submitted = submittedAt ?? endedAt ?? sentAt;
+  const submit = span("showrunner.submit", attributes, {
+    from: sentAt,
+    to: submitted,
+    failed: failed && jobId === null,
+  });
+  if (submittedAt === null) return [submit];
+  return [submit, span("showrunner.follow", attributes, { from: submitted, to: endedAt ?? submitted, failed })];
+}
+
+function span(name: string, attributes: Attributes, { from, to, failed = false, within = [] }: SpanFacts): TracedSpan {
+  return { name, attributes, startedAt: from, endedAt: Math.max(from, to), failed, within };
+}
+
+interface SpanFacts {
+  readonly from: number;
+  readonly to: number;
+  readonly failed?: boolean;
+  readonly within?: readonly TracedSpan[];
+}
+
+function cost(micros: number | null): Attributes {
+  return micros === null ? {} : { "showrunner.cost_usd": Number(formatUsd(micros)) };
+}
+
+function modelNames(model: string | null): Attributes {
+  return model === null ? {} : { "showrunner.model": model };
+}
+
+/** `generate_content` is what the convention has for anything but text. */
+function genAiNames(kind: "job" | "chat", model: string | null): Attributes {
+  return {
+    "gen_ai.operation.name": kind === "chat" ? "chat" : "generate_content",
+    "gen_ai.provider.name": "showrunner",
+    ...(model !== null && { "gen_ai.request.model": model }),
+  };
 }

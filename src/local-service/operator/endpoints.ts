@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { hashSecret } from "../access/authenticate.ts";
@@ -10,10 +12,10 @@ import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
 import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
 import { balanceOf, micros, usd } from "../money.ts";
 import { FIRST_OWNER, FIRST_WORKSPACE, type NormalKey, type NormalOptions } from "../options.ts";
-import { clockBody, keyBody, memberBody, walletBody } from "../request-bodies.ts";
+import { RenderError } from "../render/contract.ts";
+import { clockBody, keyBody, memberBody, renderBody, walletBody } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { Store } from "../store/store.ts";
-import { renderEndpoint } from "./render.ts";
 import { readStats, walletStats } from "./stats.ts";
 
 /** Stores the credential generated at the first start; readable by its owner only. */
@@ -244,4 +246,27 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
       return row.handle(call);
     },
   }));
+}
+
+/**
+ * `POST /_local/render`: draws, films or speaks without any job, model or charge, for whoever rehearses requests to others.
+ * The input is as the renderer takes it.
+ */
+function renderEndpoint({ renderer, dataDir }: Pick<ServiceContext, "renderer" | "dataDir">) {
+  return async (call: Call): Promise<Answer> => {
+    const request = parseBody(renderBody, await call.json());
+    const outPath = dataDir.incoming(`render-${randomUUID()}`);
+    try {
+      const { contentType } = await renderer.render({ ...request, media: {}, voice: null, outPath });
+      const data = (await readFile(outPath)).toString("base64");
+      return ok({ content_type: contentType, data });
+    } catch (error) {
+      if (error instanceof RenderError && error.code === "RENDER_INPUT") {
+        throw invalid([problem("input", error.message, "invalid")]);
+      }
+      throw error;
+    } finally {
+      await rm(outPath, { force: true });
+    }
+  };
 }

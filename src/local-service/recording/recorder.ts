@@ -1,15 +1,18 @@
+import { createHash } from "node:crypto";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { parseBaseUrl } from "../../core/api/base-url.ts";
+import { createClient } from "../../core/api/client.ts";
+import { parseBaseUrl } from "../../core/api/options.ts";
+import { cleanContentType, cleanId } from "../../core/kit/clean-text.ts";
 import { createForwarder, type Forwarder } from "../../core/network/index.ts";
-import { Cleaner } from "./cleaner.ts";
-import { type MediaKeeper, openMediaKeeper } from "./media-keeper.ts";
-import { isRecorded, lineOf, outputsOf, type Seen } from "./record-exchange.ts";
+import { Cleaner, isRecord } from "./cleaner.ts";
+import { RECORDED_MEDIA, RECORDED_PARTS, requestLine, uploadMark } from "./recorded-values.ts";
 import { RecordingError } from "./recording-error.ts";
-import { RecordingFile } from "./recording-file.ts";
-import { UploadHash } from "./upload-hash.ts";
+import { parsed, type RecordedLine, RecordingFile } from "./recording-file.ts";
 
 export interface RecorderOptions {
   /** Where the recording is; created when missing, else continued. */
@@ -230,4 +233,205 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
       entry[1] !== undefined && !HOP_BY_HOP.has(entry[0]) && !named.has(entry[0]),
   );
   return Object.fromEntries(kept);
+}
+
+/** Fetches outputs beside the program that is recorded, and keeps each under the hash of its bytes. */
+interface MediaKeeper {
+  keep(asset: string, url: string): void;
+  /** Once all are here. */
+  close(): Promise<void>;
+}
+
+/** Addresses that a service names lead where its client may go, and no credential is sent to them. */
+function openMediaKeeper(
+  folder: string,
+  baseUrl: string,
+  file: RecordingFile,
+  say: (text: string) => void,
+): MediaKeeper {
+  const client = createClient({ baseUrl, apiKey: null });
+  const media = join(folder, RECORDED_MEDIA);
+  const asked = new Set<string>();
+  let fetching: Promise<void> = Promise.resolve();
+
+  async function fetchOne(asset: string, url: string): Promise<void> {
+    await mkdir(media, { recursive: true, mode: 0o700 });
+    const part = join(media, `.part-${process.pid}`);
+    try {
+      const { sha256, sizeBytes, contentType } = await client.download(url, part);
+      await rename(part, join(media, sha256));
+      await file.addAsset({ asset, sha256, size_bytes: sizeBytes, content_type: cleanContentType(contentType) });
+    } catch (error) {
+      say(`The bytes of ${asset} are not kept: ${(error as Error).message}`);
+    } finally {
+      await rm(part, { force: true });
+    }
+  }
+
+  return {
+    keep(named, url) {
+      const asset = cleanId(named);
+      if (asset === null || asked.has(asset) || file.hasAsset(asset)) return;
+      asked.add(asset);
+      fetching = fetching.then(() => fetchOne(asset, url));
+    },
+    async close() {
+      await fetching;
+      await client.close();
+    },
+  };
+}
+
+const HEADER_END = Buffer.from("\r\n\r\n");
+/** Headers of one part. */
+const MOST_HEADER_BYTES = 16_384;
+
+/** Reads a multipart body as it passes, for the hash of its part `file`; nothing of the part is kept. */
+class UploadHash {
+  readonly #boundary: Buffer | null;
+  readonly #hash = createHash("sha256");
+  #held = Buffer.from("\r\n");
+  #state: "boundary" | "headers" | "file" | "other" | "over" = "boundary";
+  #isWhole = false;
+
+  constructor(contentType: string) {
+    const [, quoted, plain] = /boundary=(?:"([^"]{1,200})"|([^\s;,"]{1,200}))/i.exec(contentType) ?? [];
+    const name = quoted ?? plain;
+    this.#boundary = name === undefined ? null : Buffer.from(`\r\n--${name}`, "latin1");
+    if (this.#boundary === null) this.#state = "over";
+  }
+
+  add(chunk: Uint8Array): void {
+    if (this.#state === "over") return;
+    this.#held = Buffer.concat([this.#held, chunk]);
+    while (this.#step());
+  }
+
+  /** Lowercase hex; null when no whole part `file` passed. */
+  digest(): string | null {
+    return this.#isWhole ? this.#hash.digest("hex") : null;
+  }
+
+  /** One step through what is held; false when more bytes are needed. */
+  #step(): boolean {
+    if (this.#state === "over") return false;
+    return this.#state === "headers" ? this.#readHeaders() : this.#readToBoundary(this.#boundary!);
+  }
+
+  #readHeaders(): boolean {
+    const end = this.#held.indexOf(HEADER_END);
+    if (end < 0) {
+      if (this.#held.length > MOST_HEADER_BYTES) this.#state = "over";
+      return false;
+    }
+    const headers = this.#held.subarray(0, end).toString("latin1");
+    this.#state = /;\s*name="?file"?\s*(?:;|\r\n|$)/i.test(headers) ? "file" : "other";
+    this.#held = this.#held.subarray(end + HEADER_END.length);
+    return true;
+  }
+
+  #readToBoundary(boundary: Buffer): boolean {
+    const at = this.#held.indexOf(boundary);
+    // What may be the beginning of a boundary stays until more has come.
+    const until = at < 0 ? Math.max(0, this.#held.length - boundary.length + 1) : at;
+    if (this.#state === "file") this.#hash.update(this.#held.subarray(0, until));
+    this.#held = this.#held.subarray(at < 0 ? until : at + boundary.length);
+    if (at < 0) return false;
+    this.#isWhole = this.#state === "file";
+    this.#state = this.#isWhole ? "over" : "headers";
+    return !this.#isWhole;
+  }
+}
+
+/** What went through the recorder, once it is over. */
+interface Seen {
+  readonly method: string;
+  /** Below the base, with its query. */
+  readonly path: string;
+  /** Of a body of JSON. */
+  readonly body: string;
+  /** Of an upload. */
+  readonly sha256: string | null;
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly answer: string;
+  /** The service broke its answer off. */
+  readonly cut: boolean;
+}
+
+/** Longest text that is kept of an answer that is no JSON, in characters. */
+const MOST_TEXT = 10_000;
+
+/** Whether a path below the base is of a part that is recorded. */
+function isRecorded(path: string): boolean {
+  return RECORDED_PARTS.has(path.split(/[/?]/, 2)[1] ?? "");
+}
+
+/** The line that keeps an exchange; null for an answer that broke off and says nothing. */
+export function lineOf(seen: Seen, cleaner: Cleaner): Omit<RecordedLine, "at_ms"> | null {
+  const { method, path, status, sha256 } = seen;
+  const { pathname, searchParams } = new URL(path, "http://base");
+  const request = cleaner.text(requestLine(method, pathname, searchParams));
+  const mark = sha256 === null ? null : uploadMark(sha256);
+  const handle = mark === null ? null : learnUpload(seen, cleaner, mark);
+  const body = mark ?? cleaner.request(seen.body);
+  const said = answerOf(seen, cleaner);
+  if (said === null) return null;
+  const sent = { ...(body !== undefined && { body }), ...(handle !== null && { handle }) };
+  return { request, ...sent, status, headers: cleaner.headers(seen.headers), ...said };
+}
+
+function answerOf(
+  { headers, answer, cut }: Seen,
+  cleaner: Cleaner,
+): Pick<RecordedLine, "answer" | "text" | "events" | "cut"> | null {
+  const isStream = String(headers["content-type"] ?? "").startsWith("text/event-stream");
+  if (isStream) return { events: framesOf(answer, cleaner), ...(cut && { cut: true }) };
+  if (cut) return null;
+  if (answer === "") return {};
+  const value = cleaner.answer(answer);
+  // Cut before it is cleaned, a secret could lose the half that shows what it is.
+  return value === undefined ? { text: cleaner.text(answer).slice(0, MOST_TEXT) } : { answer: value };
+}
+
+/** Whole frames of a stream of server-sent events; comments are left out. */
+function framesOf(text: string, cleaner: Cleaner): readonly unknown[] {
+  const frames = text.replaceAll(/\r\n?/g, "\n").split("\n\n").slice(0, -1);
+  return frames.flatMap((frame) => {
+    const fields = new Map<string, string>();
+    for (const [, name = "", value = ""] of frame.matchAll(/^(event|id|data|retry):? ?(.*)$/gm)) {
+      fields.set(name, fields.has(name) ? `${fields.get(name)}\n${value}` : value);
+    }
+    const data = fields.get("data");
+    if (fields.size === 0) return [];
+    const [event, id, retry] = ["event", "id", "retry"].map((name) => fields.get(name));
+    return [
+      {
+        ...(event !== undefined && { event: cleaner.text(event) }),
+        ...(id !== undefined && { id: cleaner.text(id) }),
+        ...(retry !== undefined && { retry: cleaner.text(retry) }),
+        ...(data !== undefined && { data: cleaner.answer(data) ?? cleaner.text(data) }),
+      },
+    ];
+  });
+}
+
+function learnUpload({ status, answer }: Seen, cleaner: Cleaner, mark: string): string | null {
+  if (status < 200 || status > 299) return null;
+  const said = parsed(answer);
+  return isRecord(said) && typeof said.url === "string" ? cleaner.learnUpload(said.url, mark) : null;
+}
+
+/** Outputs of an answer that have bytes: where these are, and the asset that they are. */
+function outputsOf({ status, answer }: Seen): readonly { readonly asset: string; readonly url: string }[] {
+  if (status !== 200 || !answer.includes('"outputs"')) return [];
+  try {
+    const { outputs } = JSON.parse(answer) as { readonly outputs?: unknown };
+    return (Array.isArray(outputs) ? outputs : []).flatMap((output: unknown) => {
+      const isThere = isRecord(output) && typeof output.asset_id === "string" && typeof output.url === "string";
+      return isThere ? [{ asset: output.asset_id as string, url: output.url as string }] : [];
+    });
+  } catch {
+    return [];
+  }
 }

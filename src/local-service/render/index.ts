@@ -4,17 +4,18 @@ import type { ProbeResult, Renderer, RenderResult } from "./contract.ts";
 import { WorkerPool } from "./pool.ts";
 import { probeHead } from "./probe/probe-file.ts";
 
-export type {
-  MediaFile,
-  ProbeResult,
-  Renderer,
-  RenderKind,
-  RenderOptions,
-  RenderRequest,
-  RenderResult,
-  VoiceProfile,
+export {
+  type MediaFile,
+  type ProbeResult,
+  RenderError,
+  type RenderErrorCode,
+  type Renderer,
+  type RenderKind,
+  type RenderOptions,
+  type RenderRequest,
+  type RenderResult,
+  type VoiceProfile,
 } from "./contract.ts";
-export { RenderError, type RenderErrorCode } from "./contract.ts";
 
 /** @param options.workers how many requests render at the same time; default 2 */
 export function createRenderer(options: { readonly workers?: number } = {}): Renderer {

@@ -1,15 +1,15 @@
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readSync } from "node:fs";
 import { type Answer, type Call, type Endpoint, noContent } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { refuse } from "../http/refusal.ts";
 import { isRecord } from "../json.ts";
 import { mapTexts, OUTPUT_URL, RECORDED_PARTS, requestLine, uploadMark } from "../recording/recorded-values.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { RecordedAnswer, Recording } from "./recording.ts";
+import type { RecordedAnswer, RecordedFrame, Recording } from "./recording.ts";
 import { ReplayBook } from "./replay-book.ts";
 import type { ReplayedJob, ReplaySpeed } from "./replayed-job.ts";
 import type { ReplayedMedia } from "./replayed-media.ts";
-import { sendRecordedStream, statusAnswer, streamAnswer } from "./streamed.ts";
-import { createUploadHashes } from "./upload-hashes.ts";
 
 interface ReplayOptions {
   readonly speed: ReplaySpeed;
@@ -181,4 +181,95 @@ export class Replayer {
 /** Of a job's request, what follows its id: `status`, `stream`; empty for the job itself. */
 function partOf({ request }: RecordedAnswer): string {
   return request.split(" ", 2)[1]!.split("?", 1)[0]!.split("/")[3] ?? "";
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The hash of what was uploaded, by its handle; null for a text that is no handle of this service. */
+function createUploadHashes({ store, dataDir, origin }: ServiceContext): (url: string) => string | null {
+  const known = new Map<string, string>();
+  return (url) => {
+    const prefix = `${origin()}/uploads/`;
+    if (!url.startsWith(prefix)) return null;
+    const fileId = url.slice(prefix.length).split("?", 1)[0]!;
+    const file = store.files.get(fileId);
+    if (file?.url !== url) return null;
+    const hash = known.get(fileId) ?? hashOf(dataDir.absolute(file.path));
+    known.set(fileId, hash);
+    return hash;
+  };
+}
+
+function hashOf(path: string): string {
+  const hash = createHash("sha256");
+  const file = openSync(path, "r");
+  try {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) hash.update(chunk.subarray(0, read));
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest("hex");
+}
+
+const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
+
+/** Sends the frames of a stream as they were once they are due, and breaks it off where the service did. */
+function sendRecordedStream(
+  { status, events, isCut }: RecordedAnswer,
+  personal: (value: unknown) => unknown,
+  { outgoing, standardHeaders }: Call,
+  { clock, streams, dueAt }: Pick<ServiceContext, "clock" | "streams"> & { readonly dueAt: number },
+): Answer {
+  const text = (events ?? []).map((frame) => frameText(frame, personal)).join("");
+  outgoing.writeHead(status, { ...standardHeaders, ...HEADERS });
+  const send = () => void (isCut ? outgoing.write(text, () => outgoing.destroy()) : outgoing.end(text));
+  if (dueAt <= clock.now()) send();
+  else {
+    outgoing.flushHeaders();
+    const leave = streams.add({
+      wakeOn: (wake) => clock.at(dueAt, wake),
+      onWake: () => {
+        leave();
+        send();
+      },
+      keepAlive: (comment) => void outgoing.write(comment),
+      shutDown: () => {
+        leave();
+        outgoing.end();
+      },
+    });
+    outgoing.once("close", leave);
+  }
+  return { is: "sent", status };
+}
+
+function frameText({ event, id, retry, data }: RecordedFrame, personal: (value: unknown) => unknown): string {
+  const said = typeof data === "string" ? data : JSON.stringify(personal(data));
+  const lines = [
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(retry === undefined ? [] : [`retry: ${retry}`]),
+    ...(said === undefined ? [] : said.split(/\r\n|\r|\n/).map((line) => `data: ${line}`)),
+  ];
+  return `${lines.join("\n")}\n\n`;
+}
+
+/** The status that an answer of a job shows, as an answer of the status endpoint; null where it shows none. */
+function statusAnswer(recorded: RecordedAnswer): RecordedAnswer | null {
+  const frames = recorded.events?.filter(({ event }) => event === "status") ?? [];
+  const shown = recorded.status === 200 ? (frames.at(-1)?.data ?? recorded.answer) : null;
+  if (!isRecord(shown) || typeof shown.status !== "string" || typeof shown.job_id !== "string") return null;
+  const { job_id, status, progress = null, estimated_completion_at = null } = shown;
+  return { ...recorded, events: null, headers: {}, answer: { job_id, status, progress, estimated_completion_at } };
+}
+
+/** The stream of a job that was polled: a frame for each status, and the end. Null where no status is recorded. */
+function streamAnswer(answers: readonly RecordedAnswer[]): RecordedAnswer | null {
+  const shown = answers.flatMap((answer) => statusAnswer(answer) ?? []);
+  const last = shown.at(-1);
+  if (last === undefined) return null;
+  const frames = shown.map(({ answer }, index) => ({ event: "status", id: `${index}.1`, data: answer }));
+  const end = { event: "done", data: "[STREAM_DONE]" };
+  return { ...last, answer: undefined, events: [...frames, end], isCut: false };
 }

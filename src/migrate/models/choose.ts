@@ -1,6 +1,6 @@
+import { type ModelName, parseModelName, versionSimilarity, wordsOfLevel } from "../../core/families/index.ts";
 import type { Catalog } from "../../core/plan/index.ts";
 import { keepsFilm, type Need, suits, TYPE_FACTS } from "./need.ts";
-import { findBySlug, type SlugMatch, type SlugSearch } from "./slug.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
 /** The v3 model for a body, and the confidence of the match. */
@@ -104,4 +104,150 @@ function isOfType(view: ModelView, need: Need): boolean {
 
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);
+}
+
+/** A candidate model for a slug. */
+interface SlugMatch {
+  readonly view: ModelView;
+  /** The slug's level, where the model has it as `quality`. */
+  readonly quality: string | null;
+  /** `exact`: every part agrees; `similar`: to be confirmed. */
+  readonly confidence: "exact" | "similar";
+  /** Which parts agree and which differ. */
+  readonly why: string;
+}
+
+interface SlugSearch {
+  readonly match: SlugMatch | null;
+  /** Ids of the same family in another version: offered as candidates, never chosen automatically. */
+  readonly otherVersions: readonly string[];
+}
+
+/** Finds the model for a slug. One of another version is never similar. */
+export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
+  const requested = parseModelName(slug);
+  const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
+  const [best] = compared.sort((a, b) => b.score - a.score || (a.match.view.id < b.match.view.id ? -1 : 1));
+  const otherVersions = views.filter((view) => isOtherVersion(requested, parseModelName(view.id))).map(({ id }) => id);
+  return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
+}
+
+interface Scored {
+  readonly match: SlugMatch;
+  readonly score: number;
+}
+
+/** Null for a model of another family, version or mode. */
+function compare(slug: string, requested: ModelName, view: ModelView): Scored | null {
+  const own = parseModelName(view.id);
+  const name = slug.slice(slug.lastIndexOf("/") + 1).toLowerCase();
+  if (view.id.toLowerCase() === name || view.id.toLowerCase() === slug.toLowerCase()) {
+    return { match: { view, quality: null, confidence: "exact", why: "the same id" }, score: 1000 };
+  }
+  if (own.family.join() !== requested.family.join()) return null;
+  if (isOtherVersion(requested, own) && requested.version.length > 0) return null;
+  if (own.mode !== null && requested.mode !== null && own.mode !== requested.mode) return null;
+  const level = levelOf(requested, own, view);
+  const doubts = doubtsOf(requested, own, level);
+  const agreed = describe({ ...own, settings: [] });
+  const why = doubts.length === 0 ? `${agreed}${level.said}` : `${agreed}; but ${doubts.join(", and ")}`;
+  const confidence = doubts.length === 0 ? "exact" : "similar";
+  return { match: { view, quality: level.quality, confidence, why }, score: scoreOf(requested, own, doubts.length) };
+}
+
+interface Level {
+  readonly quality: string | null;
+  /** Parts of the slug in neither the model's name nor its settings. */
+  readonly unsaid: readonly string[];
+  readonly said: string;
+}
+
+/** Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
+function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
+  const qualities = (view.fields.get("quality")?.values ?? []).map(String);
+  const resolutions = (view.fields.get("resolution")?.values ?? []).map((value) => String(value).toLowerCase());
+  const words = [...requested.tiers.filter((tier) => !own.tiers.includes(tier)), ...requested.settings];
+  const quality = mostSaid(qualities, words, requested);
+  const inQuality = quality === null ? [] : wordsOfLevel(quality);
+  const isSaid = (word: string) => {
+    if (inQuality.includes(word) || own.settings.includes(word) || resolutions.includes(word)) return true;
+    // A model without a tier is the standard one, unless its levels are named otherwise.
+    return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
+  };
+  const unsaid = words.filter((word) => !isSaid(word));
+  return { quality, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
+}
+
+/** Of the levels that say nothing but what the slug says, the one that says most of `words`. */
+function mostSaid(
+  qualities: readonly string[],
+  words: readonly string[],
+  { tiers, settings }: ModelName,
+): string | null {
+  const all = [...tiers, ...settings];
+  const count = (quality: string) => wordsOfLevel(quality).filter((word) => words.includes(word)).length;
+  const said = qualities.filter(
+    (quality) => count(quality) > 0 && wordsOfLevel(quality).every((word) => all.includes(word)),
+  );
+  return said.toSorted((a, b) => count(b) - count(a))[0] ?? null;
+}
+
+function doubtsOf(requested: ModelName, own: ModelName, level: Level): readonly string[] {
+  const lacking = own.tiers.filter((tier) => !requested.tiers.includes(tier));
+  return [
+    ...level.unsaid.map((word) => `nothing of the model is called ${word}`),
+    ...lacking.map((word) => `the slug does not say ${word}`),
+    ...(own.version.length > 0 && requested.version.length === 0 ? [`the slug names no version`] : []),
+    ...(own.version.length === 0 && requested.version.length > 0 ? [`the model names no version`] : []),
+    ...(own.mode !== null && requested.mode === null ? [`the slug does not say ${own.mode}`] : []),
+  ];
+}
+
+function scoreOf(requested: ModelName, own: ModelName, doubts: number): number {
+  const sameMode = own.mode !== null && own.mode === requested.mode ? 1 : 0;
+  return (
+    100 -
+    20 * doubts +
+    4 * versionSimilarity(requested, own) +
+    2 * own.tiers.filter((tier) => requested.tiers.includes(tier)).length +
+    sameMode
+  );
+}
+
+function isOtherVersion(requested: ModelName, own: ModelName): boolean {
+  return (
+    own.family.join() === requested.family.join() && versionSimilarity(own, requested) === 0 && own.version.length > 0
+  );
+}
+
+/** `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
+function describe({ family, version, tiers, mode }: ModelName): string {
+  return [
+    family.join(" "),
+    ...(version.length === 0 ? [] : [`version ${version.join("")}`]),
+    ...tiers,
+    ...(mode === null ? [] : [mode]),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/**
+ * The model of the same version whose family name is most similar to the slug's, by a Jaccard index of at least 1/3.
+ */
+function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
+  const scored = views
+    .map((view) => ({ view, own: parseModelName(view.id) }))
+    .filter(({ own }) => versionSimilarity(own, requested) > 0)
+    .map(({ view, own }) => ({ view, own, score: similarity(requested.family, own.family) }))
+    .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
+  const [best] = scored;
+  if (best === undefined || best.score < 1 / 3) return null;
+  const why = `${best.own.family.join(" ")} shares words with ${requested.family.join(" ")}, and is no exact match`;
+  return { view: best.view, quality: null, confidence: "similar", why };
+}
+
+function similarity(a: readonly string[], b: readonly string[]): number {
+  const all = new Set([...a, ...b]).size;
+  return all === 0 ? 0 : a.filter((word) => b.includes(word)).length / all;
 }

@@ -1,4 +1,3 @@
-import { eventReader, type SentEvent } from "./event-text.ts";
 import type { EventView, ProgressView, QuoteView, RunView } from "./wire.ts";
 
 /** How the handler is reached. */
@@ -222,4 +221,32 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     page.addEventListener?.("online", end);
     signal.addEventListener("abort", end, { once: true });
   });
+}
+
+/** One server-sent event. */
+interface SentEvent {
+  readonly type: string;
+  readonly data: string;
+  readonly id: string | null;
+}
+
+/** Splits the text of a stream, as it comes, into its events. */
+function eventReader(): (text: string) => readonly SentEvent[] {
+  let rest = "";
+  return (text) => {
+    rest += text;
+    const blocks = rest.split("\n\n");
+    rest = blocks.pop()!;
+    return blocks.flatMap((block) => read(block) ?? []);
+  };
+}
+
+function read(block: string): SentEvent | null {
+  const fields = new Map<string, string>();
+  for (const line of block.split("\n")) {
+    const [, name = "", value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    fields.set(name, fields.has(name) ? `${fields.get(name)}\n${value}` : value);
+  }
+  const data = fields.get("data");
+  return data === undefined ? null : { type: fields.get("event") ?? "message", data, id: fields.get("id") ?? null };
 }

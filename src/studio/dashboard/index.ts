@@ -1,8 +1,7 @@
 export { allowedHosts } from "./http/visitor.ts";
 export { originOf } from "./links/public-url.ts";
 export { createReviewLink, reviewLinkUrl, reviewLinkView } from "./links/review-link.ts";
-export type { Dashboard, DashboardOptions, OfferedPipeline } from "./options.ts";
-export { PortInUseError } from "./options.ts";
+export { type Dashboard, type DashboardOptions, type OfferedPipeline, PortInUseError } from "./options.ts";
 export { planSvg } from "./plan-svg.ts";
 export { type WriteReportOptions, writeReport } from "./report/write-report.ts";
 export { startDashboard } from "./start.ts";

@@ -1,6 +1,6 @@
 import { RunView as Folded, isRunFinal, loadRun, type StoredEvent, statusNow } from "../../internal.ts";
-import { streamFrame } from "../served/index.ts";
-import { eventView } from "./event-view.ts";
+import type { EventView } from "../browser/index.ts";
+import { endText, streamFrame } from "../served/index.ts";
 import type { Context } from "./options.ts";
 import { runView } from "./run-view.ts";
 
@@ -181,4 +181,13 @@ export class RunFeed {
 
 function frameOf(stored: StoredEvent): string {
   return streamFrame("event", eventView(stored), stored.seq);
+}
+
+function eventView({ seq, at, event }: StoredEvent): EventView {
+  const { type } = event;
+  const step = "step" in event && typeof event.step === "string" ? { step: event.step } : {};
+  const attempt = "attempt" in event && typeof event.attempt === "number" ? { attempt: event.attempt } : {};
+  const status = type === "run.finished" || type === "step.finished" ? { status: event.status } : {};
+  const why = type === "run.paused" ? event.reason : type === "step.finished" ? endText(event) : null;
+  return { seq, at, type, ...step, ...attempt, ...status, ...(why !== null && { reason: why }) };
 }

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { combinationTable } from "../../../src/core/catalog/combination-table.ts";
-import { combinationProblems } from "../../../src/core/catalog/validate/combinations.ts";
+import { combinationProblems, combinationTable } from "../../../src/core/catalog/combination-table.ts";
 import { draft, pipeline } from "../../../src/core/define/index.ts";
 import type { FamilyInput } from "../../../src/core/families/index.ts";
 import { type JsonSchema, makePlan } from "../../../src/core/plan/index.ts";

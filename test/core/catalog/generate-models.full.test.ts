@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fieldDocs } from "../../../src/core/catalog/codegen/docs.ts";
-import { valueNames } from "../../../src/core/catalog/codegen/names.ts";
+import { valueNames } from "../../../src/core/catalog/codegen/types.ts";
 import { catalogOf, generateModels, parseSnapshot, snapshotText } from "../../../src/core/catalog/index.ts";
 import type { CatalogModel, JsonSchema } from "../../../src/core/plan/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";

@@ -7,7 +7,7 @@ import { draft, pipeline } from "../../../src/core/define/index.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { makePlan } from "../../../src/core/plan/index.ts";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import { FILM } from "../../../src/local-service/stub.ts";
+import { FILM } from "../../../src/local-service/start.ts";
 import { ask, start, uploaded } from "../../local-service/support/service.ts";
 import {
   breaking,

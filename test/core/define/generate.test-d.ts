@@ -1,13 +1,13 @@
 import type { Experimental_VideoModelV4, ImageModelV4, SpeechModelV4 } from "@ai-sdk/provider";
 import { expectTypeOf, test } from "vitest";
 import type { JobHandle, StepMethods, Value } from "../../../src/core/define/index.ts";
+import type { Settled } from "../../../src/core/define/steps/approve.ts";
 import type {
   GenerateImage,
   GenerateOptions,
   GenerateSpeech,
   GenerateVideo,
 } from "../../../src/core/define/steps/generate.ts";
-import type { Settled } from "../../../src/core/define/steps/revise.ts";
 import type { ImageModel, SpeechModel, VideoModel } from "../../../src/core/plan/generate-model.ts";
 
 declare const generate: StepMethods["generate"];

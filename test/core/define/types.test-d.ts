@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import type { SettledInput } from "../../../src/core/define/steps/revise.ts";
+import type { SettledInput } from "../../../src/core/define/steps/approve.ts";
 import {
   file,
   type JobHandle,

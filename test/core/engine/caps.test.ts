@@ -5,9 +5,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { parseCap } from "../../../src/core/engine/money/caps.ts";
-import { dayAt, instantText } from "../../../src/core/engine/money/day.ts";
-import { spendingLimits } from "../../../src/core/engine/money/spending.ts";
+import { dayAt, instantText, parseCap, spendingLimits } from "../../../src/core/engine/money/spending.ts";
 import { checkTags } from "../../../src/core/engine/options/tags.ts";
 import {
   createMemoryJournal,

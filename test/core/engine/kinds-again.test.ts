@@ -8,7 +8,7 @@ import { openMediaStore } from "../../../src/core/engine/media/folder-store.ts";
 import { measureMedia } from "../../../src/core/engine/media/measure-media.ts";
 import { greyPng, plainWav } from "../../../src/core/kit/placeholder-media.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../../src/index.ts";
-import { FILM } from "../../../src/local-service/stub.ts";
+import { FILM } from "../../../src/local-service/start.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 

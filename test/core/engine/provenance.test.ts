@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { cleanJson } from "../../../src/core/engine/provenance/clean-json.ts";
+import { cleanJson } from "../../../src/core/engine/provenance/provenance.ts";
 import { redactText } from "../../../src/core/kit/clean-text.ts";
 import {
   file,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { sampleValue } from "../../../src/core/engine/price/sample-value.ts";
+import { sampleValue } from "../../../src/core/engine/price/placeholder-input.ts";
 import type { Json } from "../../../src/core/plan/plan.ts";
 
 const schemaOf = (schema: z.ZodType) => JSON.parse(JSON.stringify(z.toJSONSchema(schema))) as Json;

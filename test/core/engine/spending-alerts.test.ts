@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { shareReached } from "../../../src/core/run/spent-shares.ts";
+import { shareReached } from "../../../src/core/run/budget-pause.ts";
 import { pipeline, type RunOptions } from "../../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../../support/fake-showrunner.ts";
 import { jsonOf, startReceiver } from "../../support/receiver.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
 import { noticesOf } from "../../../src/core/engine/notify/notifier.ts";
-import type { SliceOptions } from "../../../src/core/engine/slice/slice-options.ts";
+import type { SliceOptions } from "../../../src/core/engine/slice/run-slices.ts";
 import { fold } from "../../../src/core/journal/fold.ts";
 import { failed, openShowrunner, type Pipeline, pipeline, type RunResult } from "../../../src/index.ts";
 import { apiError } from "../../support/fake-paid-service.ts";

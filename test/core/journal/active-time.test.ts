@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { LiveRun } from "../../../src/cli/live/live-run.ts";
 import { renderTree } from "../../../src/cli/live/tree.ts";
-import { activeMs } from "../../../src/core/journal/active-time.ts";
 import type { RunEvent, StoredEvent } from "../../../src/core/journal/events.ts";
 import { fold } from "../../../src/core/journal/fold.ts";
+import { activeMs } from "../../../src/core/journal/state.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { runReport } from "../../../src/core/run/view/report.ts";
 import { FakeRun } from "../run/support/fake-run.ts";

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isDeliverable, jobsOf } from "../../../src/core/journal/deliveries.ts";
 import { EVENT_VERSION, type RunEvent } from "../../../src/core/journal/events.ts";
-import { REMEMBERED_MS } from "../../../src/core/journal/quotes.ts";
 import { accountOf } from "../../../src/core/journal/record.ts";
 import { LISTED_MS, type ReviewLinkRow } from "../../../src/core/journal/review-links.ts";
 import type { Commit, JournalStore, Lease } from "../../../src/core/journal/store.ts";
-import { ON_TIME_MS } from "../../../src/core/journal/wakes.ts";
+import { ON_TIME_MS, REMEMBERED_MS } from "../../../src/core/journal/store.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
 

@@ -1,4 +1,4 @@
-import { callersClock } from "../../../src/core/journal/postgres/clock.ts";
+import { callersClock } from "../../../src/core/journal/postgres/leases.ts";
 import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/core/journal/store.ts";

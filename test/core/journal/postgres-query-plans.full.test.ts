@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callersClock } from "../../../src/core/journal/postgres/clock.ts";
+import { callersClock } from "../../../src/core/journal/postgres/leases.ts";
 import { openPostgresJournal } from "../../../src/core/journal/postgres.ts";
 import { describeNeeding } from "../../support/absence.ts";
 import { lacksPostgres, PostgresCluster } from "../../support/postgres.ts";

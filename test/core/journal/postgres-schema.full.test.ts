@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callersClock } from "../../../src/core/journal/postgres/clock.ts";
 import { Database } from "../../../src/core/journal/postgres/database.ts";
+import { callersClock } from "../../../src/core/journal/postgres/leases.ts";
 import { newestVersion, prepareSchema } from "../../../src/core/journal/postgres/migrate.ts";
 import { migrations } from "../../../src/core/journal/postgres/schema.ts";
 import { readSettings } from "../../../src/core/journal/postgres/settings.ts";

@@ -15,8 +15,6 @@ import {
 import type { LedgerChange } from "../../../src/core/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../../src/core/journal/events.ts";
 import type { AccountTotals, LedgerTotals, SpendingScope } from "../../../src/core/journal/money.ts";
-import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../../../src/core/journal/notices.ts";
-import { type IssuedQuote, REMEMBERED_MS } from "../../../src/core/journal/quotes.ts";
 import {
   accountOf,
   changeLedger,
@@ -42,6 +40,9 @@ import type {
   Lease,
   LeaseHolder,
   LeaseOutcome,
+  NoticeClaim,
+  NoticeOutcome,
+  NoticeRow,
   Progress,
   RemoveOutcome,
   ResultsQuery,
@@ -49,9 +50,15 @@ import type {
   StoredResult,
   UploadHandleRow,
 } from "../../../src/core/journal/store.ts";
+import {
+  type DueQuery,
+  type IssuedQuote,
+  ON_TIME_MS,
+  REMEMBERED_MS,
+  type Wake,
+} from "../../../src/core/journal/store.ts";
 import { tagTexts } from "../../../src/core/journal/tags.ts";
 import { Waiters } from "../../../src/core/journal/waiters.ts";
-import { type DueQuery, ON_TIME_MS, type Wake } from "../../../src/core/journal/wakes.ts";
 
 interface MemoryRun {
   account: string;

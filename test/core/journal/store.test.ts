@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import { createMemoryJournal } from "../../../src/core/journal/memory.ts";
+import { createMemoryJournal } from "../../../src/core/journal/open.ts";
 import { openSqliteJournal } from "../../../src/core/journal/sqlite.ts";
 import { journalContract } from "./contract.ts";
 import { createReferenceJournal } from "./reference-journal.ts";

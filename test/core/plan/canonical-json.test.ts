@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalJson } from "../../../src/core/plan/canonical-json.ts";
+import { canonicalJson } from "../../../src/core/plan/plain-json.ts";
 
 test("it is that of RFC 8785 wherever the standard has one", () => {
   fc.assert(

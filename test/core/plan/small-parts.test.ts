@@ -1,8 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mapRecord } from "../../../src/core/plan/map-record.ts";
-import { fingerprint, plainJson } from "../../../src/core/plan/plain-json.ts";
+import { fingerprint, mapRecord, plainJson } from "../../../src/core/plan/plain-json.ts";
 import { Slots, slotsOf } from "../../../src/core/plan/slots.ts";
 import { didYouMean, suggest } from "../../../src/core/plan/suggest.ts";
 import { job, ref } from "../run/support/plans.ts";

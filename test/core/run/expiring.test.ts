@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PlanStep } from "../../../src/core/plan/plan.ts";
 import { expiryOf, RETENTION_MS } from "../../../src/core/run/retention.ts";
-import { expiring } from "../../../src/core/run/view/expiry.ts";
+import { expiring } from "../../../src/core/run/view/missing.ts";
 import { runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";
 import { gate, task, valueRef } from "./support/steps.ts";

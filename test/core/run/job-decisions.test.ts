@@ -3,7 +3,7 @@ import type { RunEvent } from "../../../src/core/journal/events.ts";
 import { newRun } from "../../../src/core/journal/fold.ts";
 import type { AttemptState } from "../../../src/core/journal/state.ts";
 import type { Command } from "../../../src/core/run/command.ts";
-import type { DecideContext } from "../../../src/core/run/decision.ts";
+import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import { decide } from "../../../src/core/run/scheduler.ts";
 import { planned } from "../journal/samples.ts";
 import { job, planOf, ref } from "./support/plans.ts";

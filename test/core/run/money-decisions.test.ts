@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RunState } from "../../../src/core/journal/state.ts";
 import type { Plan, PlanStep } from "../../../src/core/plan/plan.ts";
-import type { DecideContext } from "../../../src/core/run/decision.ts";
+import type { DecideContext } from "../../../src/core/run/decision-builder.ts";
 import type { Headroom } from "../../../src/core/run/headroom.ts";
 import { decidedOf, NOW, runningState } from "./support/decided.ts";
 import { job, ref } from "./support/plans.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { runReport } from "../../../src/core/run/view/report.ts";
-import { RunHistory } from "../../../src/core/run/view/run-history.ts";
+import { RunHistory } from "../../../src/core/run/view/run-view.ts";
 import { placedFile } from "../../../src/core/run/view/step-view.ts";
 import { attempt, output } from "./support/attempts.ts";
 import { runningState } from "./support/decided.ts";

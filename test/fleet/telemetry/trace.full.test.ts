@@ -10,7 +10,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { measureJournal } from "../../../src/fleet/telemetry/index.ts";
-import { runTrace } from "../../../src/fleet/telemetry/run-trace.ts";
+import { runTrace } from "../../../src/fleet/telemetry/open-telemetry.ts";
 import { openJournal, openShowrunner, type Pipeline } from "../../../src/index.ts";
 import { type LocalService, startLocalService } from "../../../src/local-service/index.ts";
 import { startCli } from "../../cli/support/cli.ts";

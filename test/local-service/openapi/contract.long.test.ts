@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
+import { PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import type { Receiver } from "../../support/receiver.ts";
 import { receiver } from "../support/receiver.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PICTURE } from "../../../src/local-service/stub.ts";
+import { PICTURE } from "../../../src/local-service/start.ts";
 import { ask, type Body, key, made, start, uploaded } from "../support/service.ts";
 
 /* The rest of the rules of the described video model; validation.test.ts has the others. */

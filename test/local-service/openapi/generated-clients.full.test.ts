@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import { PICTURE } from "../../../src/local-service/stub.ts";
+import { PICTURE } from "../../../src/local-service/start.ts";
 import { isComplete } from "../../support/absence.ts";
 import { folder, generateClients, install, typeProblems } from "../support/generators.ts";
 import { receiver } from "../support/receiver.ts";

@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import { expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
+import { PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import { ask, type Body, get, made, start, uploaded } from "../support/service.ts";
 
 /* What a model's entry says, held against what its jobs take and give. */

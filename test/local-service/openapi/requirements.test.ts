@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
+import { PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import { ask, type Body, finished, get, key, made, start, submit, upload, uploaded } from "../support/service.ts";
 
 /* Sentences of the API description that no other suite is about; docs/internal/coverage.md names them all. */

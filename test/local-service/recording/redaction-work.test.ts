@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { createRedactor } from "../../../src/core/api/redactor.ts";
 import { redactUrls } from "../../../src/core/kit/clean-text.ts";
 import { Cleaner } from "../../../src/local-service/recording/cleaner.ts";
-import { lineOf } from "../../../src/local-service/recording/record-exchange.ts";
 import { recordable } from "../../../src/local-service/recording/recorded-values.ts";
+import { lineOf } from "../../../src/local-service/recording/recorder.ts";
 import { isFull, sampled } from "../../support/sample.ts";
 
 const KEY = "key_a1b2c3:s3cr3t-s3cr3t-s3cr3t";

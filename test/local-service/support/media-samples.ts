@@ -22,7 +22,7 @@ import {
   WebMOutputFormat,
 } from "mediabunny";
 import { encodeSound } from "../../../src/local-service/render/sound/render-speech.ts";
-import { FILM } from "../../../src/local-service/stub.ts";
+import { FILM } from "../../../src/local-service/start.ts";
 import { buzz } from "../render/tone.ts";
 
 export interface MediaSample {

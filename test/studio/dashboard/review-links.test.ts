@@ -4,8 +4,8 @@ import { thisHolder } from "../../../src/core/journal/host.ts";
 import { ownText } from "../../../src/core/kit/clean-text.ts";
 import { pipeline } from "../../../src/index.ts";
 import { startDashboard } from "../../../src/studio/dashboard/index.ts";
+import { senderOf, Tries } from "../../../src/studio/dashboard/links/link-routes.ts";
 import { createReviewLink } from "../../../src/studio/dashboard/links/review-link.ts";
-import { senderOf, Tries } from "../../../src/studio/dashboard/links/tries.ts";
 import { Guest, linkTo, PUBLIC, plantQuestion, send } from "./support/review-links.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
-import { checkFiles } from "../../../src/studio/mcp/check-files.ts";
+import { checkFiles } from "../../../src/studio/mcp/session.ts";
 import { fastFolder } from "../../../src/testing/surroundings.ts";
 
 test("an input that is nested without end is refused, and says why", async () => {

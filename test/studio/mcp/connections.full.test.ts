@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openShowrunner } from "../../../src/index.ts";
 import { type LocalService, type LocalServiceOptions, startLocalService } from "../../../src/local-service/index.ts";
-import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
+import { PICTURE, SOUND } from "../../../src/local-service/start.ts";
 import { MOST_IMAGE_BYTES } from "../../../src/studio/mcp/tools/media.ts";
 import { cli } from "../../cli/support/cli.ts";
 import { ownCommand } from "../../support/own-command.ts";

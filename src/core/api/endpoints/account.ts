@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { segment } from "../base-url.ts";
 import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
+import { segment } from "../options.ts";
 import {
   currency,
   type Field,

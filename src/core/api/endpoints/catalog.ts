@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { segment } from "../base-url.ts";
 import { ApiError } from "../errors/api-error.ts";
 import type { CallOptions } from "../http/call.ts";
 import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
+import { segment } from "../options.ts";
 import { anything, chargeOf, optional, pageOf, record, text, wire, withDefault } from "../wire.ts";
 import { type JobSummary, jobPage } from "./jobs.ts";
 

@@ -4,7 +4,7 @@ import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
 import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
 import type { Endpoints } from "../http/endpoints.ts";
-import { type OpenStream, openStream, readStream } from "../stream/connection.ts";
+import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
 import { listOf, number, optional, record, text, wire, withDefault } from "../wire.ts";
 
 /** A chat-completions request in the common form; unlisted fields are sent as they are. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { segment } from "../base-url.ts";
 import { sleep } from "../clock.ts";
 import { ApiError, serviceError } from "../errors/api-error.ts";
 import type { CallOptions, HttpContext } from "../http/call.ts";
 import { type Endpoints, endpointsOf, type Listing, type PageQuery } from "../http/endpoints.ts";
+import { segment } from "../options.ts";
 import {
   anyOf,
   anything,

@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { type VerdictName, verdictOf } from "../../answers/index.ts";
-import { resolveServicePath, segment } from "../base-url.ts";
-import { answerOf } from "../errors/answer-of.ts";
-import { ApiError } from "../errors/api-error.ts";
+import { ApiError, answerOf } from "../errors/api-error.ts";
 import { MalformedResponseError, UnknownOutcomeError } from "../errors/client-errors.ts";
 import {
   type ApiRequest,
@@ -16,7 +14,8 @@ import {
   successOf,
   withRetries,
 } from "../http/call.ts";
-import { headerText } from "../http/headers.ts";
+import { resolveServicePath, segment } from "../options.ts";
+import { headerText } from "../retry.ts";
 import { telemetry } from "../telemetry.ts";
 import { anyOf, text, wire, withDefault } from "../wire.ts";
 import type { JobStatus } from "./jobs.ts";

@@ -4,7 +4,7 @@ import { ConnectionError, MalformedResponseError, TimeoutError } from "../errors
 import { SeenUpdates } from "../job-status.ts";
 import { telemetry } from "../telemetry.ts";
 import type { FollowContext, FollowEvent, FollowOptions } from "./context.ts";
-import { pollBetween } from "./poll-between.ts";
+import { pollBetween } from "./poll-once.ts";
 import { sources } from "./sources.ts";
 
 /**

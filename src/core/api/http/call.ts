@@ -1,15 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { redactUrls } from "../../kit/clean-text.ts";
-import type { BaseUrl } from "../base-url.ts";
 import { sleep } from "../clock.ts";
 import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
-import type { Settings } from "../options.ts";
+import type { BaseUrl, Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import { backoffMs, type Repeat } from "../retry.ts";
-import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
+import { backoffMs, headerText, LONGEST_ASKED_MS, type Repeat, retryAfterHeaderMs } from "../retry.ts";
 import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
 import { lostError } from "./transport-failure.ts";
 

@@ -1,8 +1,7 @@
 import type { Catalog, CatalogModel } from "../../plan/index.ts";
 import { maxOutputsOf, yieldsOf } from "../../plan/schema/model-facts.ts";
 import { combinationDocs, comment, sentence } from "./docs.ts";
-import { pascal, unique, valueNames } from "./names.ts";
-import { inputDeclarations } from "./types.ts";
+import { inputDeclarations, pascal, unique, valueNames } from "./types.ts";
 
 /**
  * TypeScript source of a `models.ts`: a typed value for each model, with its input written out. The same catalog gives

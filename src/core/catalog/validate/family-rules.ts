@@ -2,7 +2,7 @@ import { type FamilyCondition, type FamilyRule, OURS } from "../../families/inde
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { applicable, isSchema, itemSchemas } from "../../plan/schema/schema.ts";
-import { listed, shown } from "./sentence.ts";
+import { listed, shown } from "./explain.ts";
 
 type Fields = { readonly [name: string]: Json };
 

@@ -1,7 +1,7 @@
 import type { Candidate, DraftJson, Requirement } from "../../plan/draft.ts";
 import { type MediaKind, NOT_ACCEPTED } from "../../plan/plan.ts";
 import type { Handle, TakesHandle, Yields } from "../handle.ts";
-import { chosenHandle, fieldsOf, mark } from "../handle-value.ts";
+import { chosenHandle, fieldsOf, mark } from "../handle.ts";
 import type { ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { addJob, type Job, yieldOf } from "./add-job.ts";

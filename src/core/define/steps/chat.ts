@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { Json } from "../../plan/plan.ts";
 import type { Media, MediaList, OrValue, ValueHandle } from "../handle.ts";
-import { valueHandle } from "../handle-value.ts";
+import { valueHandle } from "../handle.ts";
 import type { UntypedValue } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
+import { bindRevise, type ReviseOption } from "./approve.ts";
 import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
-import { bindRevise, type ReviseOption } from "./revise.ts";
 
 /** A question to a chat model: a prompt, or a whole conversation. Other fields are sent as they are. */
 export type ChatInput = ChatPrompt | ChatMessages;

@@ -1,7 +1,16 @@
 import type { Candidate, DraftReference, PickDraft, Requirement } from "../../plan/draft.ts";
 import type { FailurePolicy } from "../../plan/plan.ts";
-import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
-import { chosenHandle, valueHandle } from "../handle-value.ts";
+import {
+  chosenHandle,
+  type Handle,
+  isListPointer,
+  pointerOf,
+  type Value,
+  type ValueHandle,
+  type ValuesHandle,
+  valueHandle,
+  type Yields,
+} from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
@@ -86,4 +95,214 @@ export function addChoice(
   }
   if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');
   recorder.add({ kind: "pick", ...base, ...policy, among, by: "first", version: null, second: null });
+}
+
+export type One = Handle<Yields, "single">;
+
+/** Adds the steps of one part with the methods it gets, and returns its result. `M`: those methods. */
+export type PartOf<M, H extends One = One> = (methods: M) => H;
+
+interface AddedPart {
+  /** Its steps are under it. */
+  readonly path: string;
+  readonly reference: DraftReference;
+  readonly yields: Yields;
+}
+
+interface Within<M> {
+  readonly name: string | number;
+  /** What its author calls it, and the field that it was given in. */
+  readonly word: string;
+  readonly field: string;
+  /** The part of all of them, and the one around it. */
+  readonly part: Recorder & { readonly prefix: string };
+  readonly recorder: Recorder;
+  readonly stepMethods: (recorder: Recorder) => M;
+  readonly defaults: Parameters<Recorder["part"]>[1];
+}
+
+/** Adds one of several parts that stand for each other: nothing outside uses what is inside of it but its one result. */
+export function addPart<M>(build: PartOf<M>, within: Within<M>): AddedPart {
+  const { name, word, field, part, recorder, stepMethods, defaults } = within;
+  const before = recorder.under("").length;
+  const inner = part.part(name, { ...defaults, isClosed: true });
+  const path = part.path(name);
+  const bad = (message: string) => recorder.report({ code: "bad-option", step: path, field, message });
+  const handle: Handle | undefined = build(stepMethods(inner));
+  const added = inner.under(inner.prefix);
+  const elsewhere = recorder.under("").length - before - added.length;
+  if (elsewhere > 0) bad(`adds steps outside of itself; use the methods that the ${word} gets: (b) => b.job(…)`);
+  const pointer = pointerOf(handle);
+  const isOwn = pointer?.to === "step" && !isListPointer(pointer) && added.includes(pointer.step);
+  if (!isOwn) bad("must return the handle of one result that its own steps make");
+  const none: DraftReference = { $ref: { step: added.at(-1) ?? path, output: "single" } };
+  const reference = isOwn ? (inner.json(handle, { step: path, field }) as DraftReference) : none;
+  return { path, reference, yields: handle?.yields ?? "unknown" };
+}
+
+/** The handle of the step that one of several parts is taken by. */
+export function chosenOf(parts: readonly AddedPart[], step: string, { build }: Recorder): Handle {
+  const yields = parts.find((entry) => entry.yields !== "unknown")?.yields ?? "unknown";
+  return yields === "value" ? valueHandle(step, build) : chosenHandle(step, yields, build);
+}
+
+interface CompareOptions extends Pick<StepOptions, "after"> {
+  /** The question to the person. */
+  readonly message?: string | undefined;
+  /** The most that all parts may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  readonly maxCost?: string | undefined;
+}
+
+/** What is compared has one kind; a model that is only an id is of any. */
+type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
+
+/** Of parts that make several kinds it is what is wrong with them, and no handle. */
+type Compared<H extends One> =
+  true extends Several<Known<H["yields"]>>
+    ? "the parts of a comparison make one kind of result"
+    : [Known<H["yields"]>] extends ["value"]
+      ? ValueHandle<ValueIn<H>>
+      : Handle<Known<H["yields"]>, "single">;
+
+type Several<Y, All = Y> = Y extends unknown ? ([All] extends [Y] ? false : true) : never;
+
+type Parts<M> = { readonly [name: string]: PartOf<M> };
+type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
+
+export interface CompareMethod<M> {
+  /**
+   * The same brief by several models, side by side: all parts are made, and a person chooses the one that the handle stands
+   * for. Steps `<name>/<part>/…` and `<name>/pick`. A part that fails is left out as long as another one made something.
+   */
+  <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
+}
+
+/** More than a person can hold side by side. */
+const MOST_PARTS = 20;
+
+export function compareMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): CompareMethod<M> {
+  return <P extends Parts<M>>(name: string, given: unknown, options?: CompareOptions) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("compare", ["message", "maxCost"], ["after"]);
+    const maxCostMicros = read.usd("maxCost");
+    if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
+    const part = recorder.part(name, { after: read.after() });
+    // One that fails is no reason to stop what it is compared with.
+    const common = {
+      word: "part",
+      field: "parts",
+      part,
+      recorder,
+      stepMethods,
+      defaults: { onFailure: "continue" },
+    } as const;
+    const added = readParts<M>(given, read).map(([partName, build]) => addPart(build, { ...common, name: partName }));
+    const pick = part.path("pick");
+    part.add({
+      kind: "approve",
+      path: pick,
+      shows: added.map(({ reference }) => reference),
+      choose: true,
+      message: read.string("message"),
+      parts: added.map((entry) => entry.path),
+      after: [],
+      when: null,
+    });
+    return chosenOf(added, pick, recorder) as Compared<MadeBy<P>>;
+  };
+}
+
+function readParts<M>(given: unknown, read: OptionReader): readonly (readonly [string, PartOf<M>])[] {
+  const isRecord = typeof given === "object" && given !== null && !Array.isArray(given);
+  const parts = isRecord ? Object.entries(given) : [];
+  const isWhole = parts.every(([, build]) => typeof build === "function");
+  if (isWhole && parts.length >= 2 && parts.length <= MOST_PARTS) return parts as [string, PartOf<M>][];
+  read.bad("parts", `give 2 to ${MOST_PARTS} parts by name, such as { fast: (b) => b.job(…), fine: (b) => b.job(…) }`);
+  return [];
+}
+
+interface FirstOfOptions extends Pick<StepOptions, "after"> {
+  /** `"next"`: an option that moderation refused lets the next one begin. Default `"stop"`: nothing follows it by itself. */
+  readonly onModerated?: "stop" | "next" | undefined;
+  /**
+   * How long the service may be away, milliseconds, before a job that was never sent gives way to the next option.
+   * Default: the run waits for the service.
+   */
+  readonly awayMs?: number | undefined;
+  /** The most that all options may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  readonly maxCost?: string | undefined;
+}
+
+/** A result of the same kind. One of a model that is only an id is of any kind. */
+type Agreeing<H extends One> =
+  H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
+
+export interface FirstOfMethod<M> {
+  /**
+   * The first of several options that can be made: steps `<name>/1/…`, `<name>/2/…` and `<name>/pick`. A later one begins
+   * only once the one before ended and certainly nothing was paid for what failed, never while an answer is unknown; or
+   * beside it, where a step of it is not there `within` its time: then both may be paid for.
+   */
+  <H extends One>(
+    name: string,
+    options: readonly [PartOf<M, H>, ...PartOf<M, Agreeing<NoInfer<H>>>[]],
+    settings?: FirstOfOptions,
+  ): Chosen<H>;
+  <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
+}
+
+/** More than enough; each waits for all before it. */
+const MOST_OPTIONS = 20;
+
+export function firstOfMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): FirstOfMethod<M> {
+  return <H extends One>(name: string, options: readonly PartOf<M>[], settings?: FirstOfOptions) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(settings, path, recorder);
+    read.only("firstOf", ["onModerated", "awayMs", "maxCost"], ["after"]);
+    const maxCostMicros = read.usd("maxCost");
+    if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
+    const part = recorder.part(name, { after: read.after() });
+    const results = readOptions(options, read).map((option, index, { length }) => {
+      // Nothing of an option begins before all of the options before it ended, or were late. Its failure must not stop the
+      // run that has a second choice.
+      const defaults = {
+        after: part.under(part.prefix),
+        ...(index < length - 1 && { onFailure: "continue" as const }),
+      };
+      const common = { word: "option", field: "options", part, recorder, stepMethods };
+      return addPart(option, { ...common, name: index + 1, defaults });
+    });
+    const pick = part.path("pick");
+    part.add({
+      kind: "pick",
+      path: pick,
+      after: [],
+      when: null,
+      among: results.map(({ reference }) => reference),
+      by: "first",
+      version: null,
+      ...choiceFailure(recorder.onFailure),
+      second: {
+        options: results.map(({ path }) => path),
+        afterModeration: moderationOf(read),
+        awayMs: read.milliseconds("awayMs"),
+        out: [],
+      },
+    });
+    return chosenOf(results, pick, recorder) as Chosen<H>;
+  };
+}
+
+function readOptions<M>(given: readonly PartOf<M>[], read: OptionReader): readonly PartOf<M>[] {
+  const isList = Array.isArray(given) && given.every((option) => typeof option === "function");
+  if (isList && given.length >= 1 && given.length <= MOST_OPTIONS) return given;
+  read.bad("options", `give a list of 1 to ${MOST_OPTIONS} functions such as (b) => b.job(…)`);
+  return [];
+}
+
+function moderationOf(read: OptionReader): boolean {
+  const choice = read.get("onModerated") ?? "stop";
+  if (choice !== "stop" && choice !== "next") read.bad("onModerated", 'onModerated is neither "stop" nor "next"');
+  return choice === "next";
 }

@@ -1,9 +1,9 @@
 import type { Draft, DraftReference } from "../../plan/draft.ts";
 import type { Json, Yield } from "../../plan/plan.ts";
+import { errorText, thrownProblem } from "../errors.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
-import { expandHandle, pointerOf } from "../handle-value.ts";
+import { expandHandle, pointerOf } from "../handle.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
-import { errorText, thrownProblem } from "../step-name.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 

@@ -4,10 +4,10 @@ import type { GenerateModel, ImageModel, SpeechModel, VideoModel } from "../../p
 import type { MediaKind } from "../../plan/plan.ts";
 import { providerOf } from "../../providers/index.ts";
 import type { Handle, JobHandle, Media, MediaList, OrValue } from "../handle.ts";
-import { jobHandle } from "../handle-value.ts";
+import { jobHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
+import type { Settled } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type WithinOption, type WorkOptions } from "./options.ts";
-import type { Settled } from "./revise.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
 /** Options of providers, by their names; see each provider's page. */

@@ -1,11 +1,11 @@
 import type { Handle, JobHandle } from "../handle.ts";
-import { jobHandle } from "../handle-value.ts";
+import { jobHandle } from "../handle.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { ACCEPT_OPTIONS, type AcceptedHandle, type AcceptOptions, addAccepted, type InspectorOf } from "./accept.ts";
 import { addJob, checkModel, type Job, yieldOf } from "./add-job.ts";
+import { bindRevise, type ReviseOption, type SettledInput } from "./approve.ts";
 import { type MediaOptions, OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
-import { bindRevise, type ReviseOption, type SettledInput } from "./revise.ts";
 import { addRewriting, isRewriting, MODERATED_OPTIONS, type ModeratedOptions } from "./rewrite.ts";
 
 /** `M`: the model, whose input `revise` takes. */

@@ -1,7 +1,7 @@
 import type { DraftJson } from "../../plan/draft.ts";
 import type { StepPolicy } from "../../plan/plan.ts";
 import type { Handle, Yields } from "../handle.ts";
-import { chosenHandle } from "../handle-value.ts";
+import { chosenHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 import { choiceFailure } from "./choose.ts";
 import { OptionReader } from "./options.ts";

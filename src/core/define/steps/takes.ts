@@ -1,13 +1,13 @@
 import type { DraftReference } from "../../plan/draft.ts";
 import type { TakesHandle } from "../handle.ts";
-import { type StepPointer, takesHandle } from "../handle-value.ts";
+import { type StepPointer, takesHandle } from "../handle.ts";
 import type { InputOf, ModelOrId, YieldOf } from "../model.ts";
 import type { Recorder } from "../recorder.ts";
 import { addJob, checkModel, yieldOf } from "./add-job.ts";
+import { bindRevise, type SettledInput } from "./approve.ts";
 import { addChoice, type ChooseOptions } from "./choose.ts";
 import { JOB_OPTIONS, type JobOptions } from "./job.ts";
 import { OptionReader } from "./options.ts";
-import { bindRevise, type SettledInput } from "./revise.ts";
 
 export interface TakesOptions<M extends ModelOrId = never>
   extends JobOptions<M>,

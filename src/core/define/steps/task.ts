@@ -1,9 +1,9 @@
 import type { Foresee, LocalFile, Requirement, TaskContext } from "../../plan/draft.ts";
 import type { FileKind, Json } from "../../plan/plan.ts";
+import { isStepName } from "../errors.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
-import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle-value.ts";
+import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
-import { isStepName } from "../step-name.ts";
 import { type MediaOptions, OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
 
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {

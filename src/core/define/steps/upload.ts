@@ -3,7 +3,7 @@ import { withoutQuery } from "../../plan/kinds/upload.ts";
 import type { MediaKind } from "../../plan/plan.ts";
 import { type FileInput, type KindOfPath, kindOfPath } from "../file.ts";
 import type { UploadHandle } from "../handle.ts";
-import { uploadHandle } from "../handle-value.ts";
+import { uploadHandle } from "../handle.ts";
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 

@@ -6,7 +6,7 @@ import type { InboxMessage, JournalStore } from "../../journal/store.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { whyUnadoptable } from "../../run/inbox.ts";
-import { isForPerson } from "../../run/unresolved-text.ts";
+import { isForPerson } from "../../run/waiting.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */

@@ -1,8 +1,9 @@
 import type { RunState } from "../../journal/state.ts";
+import type { InboxEntry } from "../../journal/store.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { diffPlans, expansionsIn, type FieldChange, isReference, type PlanDiff } from "../../plan/index.ts";
 import type { Json, Plan, Problem } from "../../plan/plan.ts";
-import type { StepPrice } from "../price/step-price.ts";
+import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 
 /** A step of the new plan for which the earlier run has no valid result. */
@@ -123,4 +124,24 @@ function withoutGrown(before: Plan, after: Plan): Plan {
     return false;
   };
   return { ...before, steps: before.steps.filter(({ path }) => !isGrown(path)) };
+}
+
+/** Whether the inbox of a paused run holds a decision with no stop after it. */
+export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
+  return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
+}
+
+/**
+ * Ids of the stops that a later message supersedes: for a person who resumes, all that were sent before; where nobody asked
+ * just now, those that were sent before the newest decision.
+ */
+export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {
+  const until = unattended ? lastDecision(inbox) : Number.POSITIVE_INFINITY;
+  return inbox.flatMap(({ id, message }) => (message.type === "stop" && id < until ? [id] : []));
+}
+
+function lastDecision(inbox: readonly InboxEntry[]): number {
+  return (
+    inbox.findLast(({ message: { type } }) => type === "approve" || type === "reject" || type === "adopt")?.id ?? 0
+  );
 }

@@ -5,14 +5,20 @@ import { jobPhases } from "../../lifecycle/index.ts";
 import { canonicalJson, fingerprint, type PlanDiff, type SameText, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { committedMicros } from "../../run/headroom.ts";
-import { cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
-import { type NewSeed, rerunSeeds } from "../../run/seeds.ts";
+import {
+  cancelledSteps,
+  hasNoOpenJobs,
+  type NewSeed,
+  type RerunRoots,
+  rerunSeeds,
+  staleSteps,
+} from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
+import { isLeftToNext } from "../price/expansion.ts";
 import type { EarlierMs } from "../price/expected-media.ts";
-import { isLeftToNext } from "../price/moderated-options.ts";
 import type { Offered } from "../price/offers.ts";
 import type { Planner } from "../price/planner.ts";
-import type { StepPrice } from "../price/step-price.ts";
+import type { StepPrice } from "../price/totals.ts";
 import { priceText } from "../price/totals.ts";
 import { noDiff, type Replanning } from "./replanning.ts";
 

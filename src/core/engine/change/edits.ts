@@ -1,9 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
+import { valueProblems } from "../../catalog/index.ts";
 import { changeOf } from "../../define/index.ts";
+import type { Chosen } from "../../journal/events.ts";
 import { planStep, type RunState } from "../../journal/state.ts";
 import { own } from "../../kit/own.ts";
-import { type StepEdits, type TextChange, withTexts } from "../../plan/index.ts";
-import type { Json } from "../../plan/plan.ts";
+import { plainJson, type StepEdits, type TextChange, traitsOf, withTexts } from "../../plan/index.ts";
+import { schemaAt } from "../../plan/kinds/facts.ts";
+import type { Decision, Json, Reference } from "../../plan/plan.ts";
 import { didYouMean } from "../../plan/suggest.ts";
+import { changeable } from "../../run/kinds/approve.ts";
+import { referencedValue } from "../../run/resolve.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ResumeOptions } from "../options/options.ts";
 
@@ -58,4 +64,73 @@ export function everywhere(
     return [path, { set: { ...Object.fromEntries(replaced), ...now?.set }, without: now?.without ?? [] }] as const;
   });
   return { edits: { ...edits, ...Object.fromEntries(earlier) }, texts };
+}
+
+/** As long as an answer of a chat may be. */
+const MOST_CHARACTERS = 1_000_000;
+
+/** A value that may be approved in place of the one shown; throws {@link InvalidOptionError} that says what is wrong with it. */
+export function changedValue(state: RunState, decision: Decision, chosen: Chosen | undefined, value: Json): Json {
+  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  const refuse = (why: string) => new InvalidOptionError("value", why, next);
+  const shown = changeable(decision, chosen);
+  if (shown === null) throw refuse(standsForNone(decision));
+  if (!isPlain(value)) throw refuse("it is no plain JSON, which text, numbers, lists and objects of them are.");
+  if (JSON.stringify(value).length > MOST_CHARACTERS) throw refuse(`it has more than ${MOST_CHARACTERS} characters.`);
+  const before = referencedValue(state, shown);
+  const schema = schemaOf(state, shown);
+  if (schema === null) {
+    const [is, was] = [typeNamed(value), typeNamed(before)];
+    if (is !== was) throw refuse(`it is ${is}, but ${shown.step} made ${was}, and what uses it expects that.`);
+    return value;
+  }
+  const problems = valueProblems(schema as { readonly [keyword: string]: unknown }, value);
+  if (problems.length > 0) {
+    const text = problems.map((problem) => problem.replace(/^the answer/, "it")).join("; ");
+    throw refuse(`it does not meet the schema of ${shown.step}: ${text}.`);
+  }
+  return value;
+}
+
+/** The one value that a decision shows, and the schema that a change of it has to meet; null: only its type. */
+interface ChangeableValue {
+  readonly value: Json;
+  readonly schema: Json | null;
+}
+
+/** What may be changed as it is approved; a text that says why nothing may. */
+export function changeableValue(state: RunState, decision: Decision): ChangeableValue | string {
+  const shown = changeable(decision, undefined);
+  const value = shown === null ? undefined : referencedValue(state, shown);
+  return shown === null || value === undefined ? standsForNone(decision) : { value, schema: schemaOf(state, shown) };
+}
+
+function standsForNone({ path }: Decision): string {
+  return `${path} stands for no single value that could be changed.`;
+}
+
+/** The schema that the value was made by; null where nothing declares one. */
+function schemaOf(state: RunState, { step, at = [], output }: Reference["$ref"]): Json | null {
+  const plan = planStep(state, step);
+  if (plan.kind === "chat") return plan.schema === null ? { type: "string" } : schemaAt(plan.schema, at).schema;
+  const { standsFor } = traitsOf(plan);
+  const inner = standsFor[state.steps[step]?.chosen?.index ?? 0]?.$ref;
+  if (inner === undefined || output === "all") return null;
+  return schemaOf(state, { ...inner, at: [...(inner.at ?? []), ...at] });
+}
+
+function isPlain(value: Json): boolean {
+  try {
+    return isDeepStrictEqual(plainJson(value), value);
+  } catch (error) {
+    // Nested more deeply than can be followed.
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function typeNamed(value: Json | undefined): string {
+  if (value === null || value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  return { string: "a text", number: "a number", boolean: "true or false" }[typeof value as string] ?? "an object";
 }

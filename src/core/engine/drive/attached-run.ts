@@ -4,8 +4,8 @@ import { isHolderGone } from "../../journal/host.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { RunBusyError } from "../errors.ts";
-import { runHandle } from "./run-handle.ts";
 import type { RunHandle, RunResult } from "./run-result.ts";
+import { runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
 /** A run that was just written down has no lease yet; its process takes one within this time, milliseconds. */

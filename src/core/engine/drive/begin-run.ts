@@ -11,7 +11,7 @@ import { quotedEvents } from "../../run/revise.ts";
 import { driftMessage, planId } from "../change/drift.ts";
 import type { Revision } from "../change/revision.ts";
 import type { Code } from "../effects/functions.ts";
-import type { AccountMove } from "../money/account-move.ts";
+import type { AccountMove } from "../money/wallet.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
 import type { RunResult } from "./run-result.ts";

@@ -10,7 +10,7 @@ import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, watchId } from "../service/service-answers.ts";
 import type { Surroundings } from "./decide-until-stable.ts";
 import { DELEGATED_AGAIN_MS, DriveMemory } from "./drive-memory.ts";
-import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-options.ts";
+import type { DriveDependencies, DriveOptions, SliceOptions } from "./drive-tools.ts";
 
 /** How rarely is asked for what a run that has ended can no longer be notified of, milliseconds. */
 const RARELY_MS = 15 * MINUTE_MS;

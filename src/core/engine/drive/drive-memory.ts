@@ -2,7 +2,7 @@ import type { PlannedPoll } from "../../api/index.ts";
 import { isHolderDead } from "../../journal/host.ts";
 import type { LeaseHolder } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
-import { HINTED } from "../effects/poll.ts";
+import { HINTED } from "../effects/follow.ts";
 import type { SpendingMemo } from "../money/spending.ts";
 import type { WatchMemo } from "../service/service-answers.ts";
 

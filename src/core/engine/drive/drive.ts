@@ -1,13 +1,15 @@
+import { type Clock, sleep } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { heldBy, ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
-import type { InboxEntry } from "../../journal/store.ts";
+import type { InboxEntry, JournalStore } from "../../journal/store.ts";
+import { isShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { committedMicros, isSameLimit } from "../../run/headroom.ts";
 import type { Scheduler } from "../../run/scheduler.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { readingFor } from "../media/media-reader.ts";
-import { WALLET } from "../service/service-answers.ts";
+import { holdOnMs, WALLET } from "../service/service-answers.ts";
 import { CommandRunner } from "./command-runner.ts";
 import {
   type Decided,
@@ -16,11 +18,8 @@ import {
   restsAtOnce,
   withReopening,
 } from "./decide-until-stable.ts";
-import type { DriveDependencies, DriveOptions } from "./drive-options.ts";
-import type { Schedule } from "./drive-tools.ts";
+import type { DriveDependencies, DriveOptions, Schedule } from "./drive-tools.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
-import { leaveToNext } from "./late-answers.ts";
-import { Rest } from "./rest.ts";
 import { RunTakenOverError, type RunWriter } from "./run-writer.ts";
 
 /**
@@ -314,5 +313,87 @@ class Driver {
     if (this.#needsReload) await this.#reload();
     await this.#writer.record(withReopening(this.#state, this.#answers));
     this.#answers = [];
+  }
+}
+
+/** Where the loop of a run waits between two turns: until it is woken, or until an instant. */
+class Rest {
+  readonly #clock: Clock;
+  /** Something may have changed since the last turn began. */
+  #isWoken = false;
+  #end: () => void = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A turn begins: what comes from now on is for the next one. */
+  turn(): void {
+    this.#isWoken = false;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    this.#end();
+  }
+
+  /** Epoch milliseconds; null: until it is woken. */
+  async until(at: number | null): Promise<void> {
+    if (this.#isWoken) return;
+    let timer: { cancel(): void } | null = null;
+    await new Promise<void>((resolve) => {
+      this.#end = resolve;
+      if (at !== null) timer = this.#clock.setTimer(Math.max(0, at - this.#clock.now()), resolve);
+    });
+    this.#end = () => {};
+    (timer as { cancel(): void } | null)?.cancel();
+  }
+}
+
+/** What somebody may mend meanwhile, or passes by itself. */
+const MAY_PASS: ReadonlySet<string> = new Set([
+  "JOURNAL_BUSY",
+  "JOURNAL_DISK_FULL",
+  "JOURNAL_IO",
+  "JOURNAL_READ_ONLY",
+  "JOURNAL_UNREACHABLE",
+]);
+
+interface Leaving {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  readonly now: () => number;
+  /** Ends the waiting for a journal that takes nothing. */
+  readonly stop: AbortSignal;
+}
+
+/**
+ * Leaves answers of providers that came too late to be written down in the inbox, where the next holder of the run finds them:
+ * they are paid for, or say that nothing is, and nobody can ask for them again.
+ */
+async function leaveToNext(leaving: Leaving, { runId, steps }: RunState, answers: readonly RunEvent[]): Promise<void> {
+  const { store, now } = leaving;
+  for (const answer of answers) {
+    if (answer.type !== "job.submitted" && answer.type !== "job.submit.refused") continue;
+    const { step, attempt: n } = answer;
+    const { key, provider } = steps[step]!.attempts[n - 1]!;
+    if (provider === undefined) continue;
+    const events = answers.filter((event) => "attempt" in event && event.step === step && event.attempt === n);
+    const message = { type: "performed", step, command: `generate:${step}#${n}`, of: key!, events } as const;
+    await untilTaken(() => store.send(runId, message, now()), leaving);
+  }
+}
+
+/** They are nowhere but here: a journal whose disk is full, or that is away, is waited for. */
+async function untilTaken(send: () => Promise<unknown>, { clock, stop }: Leaving): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return void (await send());
+    } catch (error) {
+      const mayPass = isShowrunnerError(error) && MAY_PASS.has(error.code);
+      const waitMs = mayPass && !stop.aborted ? holdOnMs(tries) : null;
+      if (waitMs === null) throw error;
+      await sleep(clock, waitMs, stop).catch(() => {});
+    }
   }
 }

@@ -15,7 +15,7 @@ import { MediaLostError } from "../media/media-errors.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
-import type { DriveDependencies, SliceOptions } from "./drive-options.ts";
+import type { DriveDependencies, SliceOptions } from "./drive-tools.ts";
 import { type DriveTools, driveTools } from "./drive-tools.ts";
 import { RunWriter, type Taken } from "./run-writer.ts";
 import type { Updates } from "./updates.ts";

@@ -11,7 +11,7 @@ import { type RunReport, runReport } from "../../run/view/report.ts";
 import { placedFile } from "../../run/view/step-view.ts";
 import type { Drift } from "../change/drift.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { RunUpdate } from "./updates.ts";
+import type { RunUpdate, Updates } from "./updates.ts";
 
 /** What a pipeline returned, in the shape that it was returned in; parts that do not exist are null. */
 export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {
@@ -147,3 +147,35 @@ const AT_REST: RunPause = {
   resumeAt: null,
   flag: null,
 };
+
+/** A run in the background: how it begins, and what a stop, or an abort of the caller's signal, does to it. */
+interface Background {
+  begin(): Promise<RunResult>;
+  stop(): Promise<unknown>;
+}
+
+/** The handle of a run that is driven or followed in the background. */
+export function runHandle(
+  id: string,
+  updates: Updates,
+  { begin, stop }: Background,
+  signal: AbortSignal | undefined,
+): RunHandle {
+  const onAbort = () => void stop().catch(() => {});
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  const done = begin().finally(() => {
+    signal?.removeEventListener("abort", onAbort);
+    updates.end();
+  });
+  done.catch(() => {});
+  return {
+    id,
+    events: () => updates.read(),
+    result: () => done,
+    stop: async () => {
+      await stop();
+      await done.catch(() => {});
+    },
+  };
+}

@@ -1,18 +1,16 @@
-import { type Client, sleep } from "../../api/index.ts";
-import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { verdictOf, verdicts } from "../../answers/index.ts";
+import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
+import { isRunFinal, type PauseState, type RunState } from "../../journal/state.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
-import { placeAgain } from "../effects/placed-files.ts";
+import { placeAgain } from "../effects/download.ts";
 import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { usdOption } from "../options/options.ts";
 import type { RerunRevision, Start } from "./begin-run.ts";
 import type { DriveTools } from "./drive-tools.ts";
-import { DriveTurn } from "./drive-turn.ts";
 import { driveAsHolder, type HolderParts } from "./leased-drive.ts";
-import { awaitedBy, FUNDS_EVERY_MS, isPauseOver } from "./pause-end.ts";
-import { runHandle } from "./run-handle.ts";
-import { type RunHandle, type RunResult, result } from "./run-result.ts";
+import { type RunHandle, type RunResult, result, runHandle } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
 /** Interval between polls of a job that must finish before a change is applied, milliseconds. */
@@ -197,4 +195,61 @@ export function changesLimits(
 function onAbort(signal: AbortSignal | undefined, then: () => void): void {
   signal?.addEventListener("abort", then, { once: true });
   if (signal?.aborted === true) then();
+}
+
+/** One drive of a run by this process: whether it is at work on it now, and what was asked of it meanwhile. */
+class DriveTurn {
+  /** Aborting stops it gracefully. */
+  readonly stop = new AbortController();
+  /** Somebody resumed the run meanwhile: what its inbox holds once it is at rest is still for this drive. */
+  isAskedAgain = false;
+  /** Ids of stops that were sent before that. */
+  readonly outdatedStops: number[] = [];
+  #work: PromiseWithResolvers<void> | null = Promise.withResolvers();
+
+  /** Settles when it is at rest; null while it is, as between two tries of a run that lacks funds. */
+  get work(): Promise<void> | null {
+    return this.#work?.promise ?? null;
+  }
+
+  begin(): void {
+    this.#work ??= Promise.withResolvers();
+  }
+
+  rest(): void {
+    this.#work?.resolve();
+    this.#work = null;
+  }
+}
+
+/** How often the wallet is looked at for a run that waits for funds, milliseconds. */
+export const FUNDS_EVERY_MS = 10_000;
+
+/** What ends the pause of a run without anybody asking; null: nothing does. */
+function awaitedBy({ status, pause }: Pick<RunState, "status" | "pause">): "funds" | "cap" | null {
+  if (status !== "paused" || pause === null) return null;
+  if (pause.reason === "funds") return "funds";
+  return pause.resumeAt === null ? null : "cap";
+}
+
+/** Whether the wallet holds what the run lacks, or its cap counts anew. */
+export async function isPauseOver(
+  pause: PauseState | null,
+  {
+    client,
+    clock,
+    signal,
+  }: { readonly client: Client; readonly clock: Clock; readonly signal?: AbortSignal | undefined },
+): Promise<boolean> {
+  if (pause?.reason !== "funds") return (pause?.resumeAt ?? Number.POSITIVE_INFINITY) <= clock.now();
+  const { requiredMicros, balanceMicros } = pause;
+  try {
+    const wallet = await client.balance({ signal });
+    return wallet.balanceMicros >= (requiredMicros ?? (balanceMicros ?? 0) + 1);
+  } catch (error) {
+    const answer = answerOf(error);
+    const isAskedAgain = answer !== null && verdicts[verdictOf("balance", answer)].retried;
+    if (!isAskedAgain && signal?.aborted !== true) throw error;
+    return false;
+  }
 }

@@ -4,14 +4,21 @@ import { apply } from "../../journal/fold.ts";
 import { heldBy, heldElsewhereBy, ledgerChanges } from "../../journal/record.ts";
 import { isSnapshotDue, loadRun, snapshotStepwise, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { Commit, CommitOutcome, InboxEntry, JournalStore, Lease, LeaseOutcome } from "../../journal/store.ts";
-import type { Wake } from "../../journal/wakes.ts";
+import type {
+  Commit,
+  CommitOutcome,
+  InboxEntry,
+  JournalStore,
+  Lease,
+  LeaseOutcome,
+  Wake,
+} from "../../journal/store.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { own } from "../../kit/own.ts";
+import { shareReached } from "../../run/budget-pause.ts";
 import { committedMicros, type Headroom } from "../../run/headroom.ts";
-import { shareReached } from "../../run/spent-shares.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
 import type { DriveTools } from "./drive-tools.ts";

@@ -8,16 +8,16 @@ import { declaredOf } from "../../providers/index.ts";
 import type { Command } from "../../run/command.ts";
 import { generationId, lostAnswer } from "../../run/kinds/generate.ts";
 import { callOptions } from "../generate/call-options.ts";
-import type { Call } from "../generate/first-request.ts";
 import { completedEvents, keepOutputs, type Made, madeOf, UnkeptError } from "../generate/keep-answer.ts";
 import { learnSecretsOf, sealed } from "../generate/model-secrets.ts";
+import type { Call } from "../generate/verdict.ts";
 import { providerVerdict, saidBy } from "../generate/verdict.ts";
 import type { StoredMedia } from "../media/media-store.ts";
-import { FIRST_WAITS_MS, holdOnMs } from "../service/hold-on.ts";
-import { beforeSending } from "./before-sending.ts";
+import { FIRST_WAITS_MS, holdOnMs } from "../service/service-answers.ts";
 import { done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { filesOf, localCode } from "./local-code.ts";
+import { beforeSending } from "./retry-or-pause.ts";
 
 type Generate = Extract<Command, { readonly type: "generate" }>;
 

@@ -3,8 +3,7 @@ import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import { type AttemptState, planStep } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanId, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { Command } from "../../run/command.ts";
-import { foreignError, MOST_CODE } from "../service/foreign-error.ts";
-import { isNewDoubt, lookAgainMs } from "../service/service-answers.ts";
+import { foreignError, isNewDoubt, lookAgainMs, MOST_CODE } from "../service/service-answers.ts";
 import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
 
 export type Follow = Extract<Command, { readonly type: "follow" }>;

@@ -3,8 +3,8 @@ import type { ApiError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { cleanAddress, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { MediaBucketError } from "../media/bucket/bucket-errors.ts";
-import { MOST_CODE } from "../service/foreign-error.ts";
-import { type Judged, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
+import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
+import { type Judged, MOST_CODE, type ServiceFailure, serviceFailureOf } from "../service/service-answers.ts";
 import { deferToNextDrive, done, type EffectContext, type EffectResult } from "./effect.ts";
 
 /** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
@@ -64,4 +64,33 @@ function unfunded({ error, step }: Judged): RunEvent {
 export function bucketAway(error: unknown): ServiceFailure | null {
   const passes = error instanceof MediaBucketError && (error.reason === "busy" || error.reason === "unreachable");
   return passes ? { pause: "unreachable", isMedia: true, message: cleanText(error.message) } : null;
+}
+
+type Without = { readonly without: EffectResult };
+
+/**
+ * What comes before a request whose intent is durable already, and which nobody can be asked about: code, media. However it
+ * ends without, the intent has to be taken back, or it would be taken for a request without an answer.
+ */
+export async function beforeSending<T extends object>(
+  prepare: () => Promise<T | Without>,
+  { signal, state }: Pick<EffectContext, "signal" | "state">,
+): Promise<T | Without> {
+  try {
+    const ready = await prepare();
+    // It may have taken a while: a run that was stopped, or that another process holds by now, sends nothing more.
+    return signal.aborted ? { without: done() } : ready;
+  } catch (error) {
+    return { without: signal.aborted ? done() : endedBy(error, state) };
+  }
+}
+
+function endedBy(error: unknown, { runId }: EffectContext["state"]): EffectResult {
+  const serviceFailure = bucketAway(error);
+  if (serviceFailure !== null) return { end: "unreachable", events: [], serviceFailure };
+  return {
+    end: "failed",
+    events: [],
+    failure: isDiskError(error) ? new MediaDiskError(runId, error) : (error as Error),
+  };
 }

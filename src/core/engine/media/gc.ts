@@ -1,5 +1,5 @@
-import { moved } from "../../journal/project.ts";
 import { mediaOf } from "../../journal/record.ts";
+import { moved } from "../../journal/snapshot.ts";
 import { isRunFinal, type RunStatus } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../kit/durable-file.ts";

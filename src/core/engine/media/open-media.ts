@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Bucket } from "./bucket/bucket.ts";
-import { isBucketUrl, parseBucketUrl } from "./bucket/bucket-url.ts";
+import { isBucketUrl, parseBucketUrl } from "./bucket/bucket.ts";
 import { openMediaStore } from "./folder-store.ts";
 import type { MediaStore } from "./media-store.ts";
 

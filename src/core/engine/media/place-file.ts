@@ -12,10 +12,12 @@ import {
   rename,
   rm,
 } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { basename, dirname, extname, isAbsolute, join, posix, relative } from "node:path";
 import PQueue from "p-queue";
 import { safeFileName } from "../../api/index.ts";
 import { removeTemporaries, syncFolder, temporaryPath } from "../../kit/durable-file.ts";
+import { own } from "../../kit/own.ts";
 import { type Mark, writeMarked } from "../../marks/index.ts";
 import type { HeldMedia } from "./held-media.ts";
 import { isDiskError, MediaPathError } from "./media-errors.ts";
@@ -236,4 +238,37 @@ function withHash(safe: string, requested: string): string {
   const extension = extname(safe);
   const hash = createHash("sha256").update(requested).digest("hex").slice(0, 8);
   return `${basename(safe, extension)}-${hash}${extension}`;
+}
+
+const load = createRequire(import.meta.url);
+
+/** Where the table of types knows none, or one that people do not use. */
+const preferred: { readonly [contentType: string]: string } = {
+  "audio/mpeg": "mp3",
+  "audio/mp4": "m4a",
+  "audio/ogg": "ogg",
+  "audio/flac": "flac",
+  "audio/vnd.wave": "wav",
+  "audio/webm": "webm",
+  "video/quicktime": "mov",
+  "application/x-subrip": "srt",
+  "text/vtt": "vtt",
+  "text/plain": "txt",
+};
+
+/** Drawn by a browser as a page, scripts and all. */
+const ACTIVE = new Set(["image/svg+xml"]);
+
+/**
+ * The usual file ending of a content type with its dot. What is no picture, film or sound becomes `.bin`: the type is a
+ * service's word, and a double click must not run what it sent.
+ */
+export function fileExtension(contentType: string): string {
+  const mediaType = contentType.split(";")[0]!.trim().toLowerCase();
+  const known = own(preferred, mediaType);
+  if (known !== undefined) return `.${known}`;
+  if (!/^(?:image|video|audio)\//.test(mediaType) || ACTIVE.has(mediaType)) return ".bin";
+  // Its tables are large, and few programs name files.
+  const found = (load("mime") as typeof import("mime")).default.getExtension(mediaType);
+  return found === null || found === undefined ? ".bin" : `.${found}`;
 }

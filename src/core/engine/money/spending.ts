@@ -3,13 +3,15 @@ import type { SpendingReached } from "../../journal/events.ts";
 import type { SpendingCap, SpendingGuard } from "../../journal/money.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, JournalStore } from "../../journal/store.ts";
-import type { Headroom } from "../../run/headroom.ts";
-import { shareReached } from "../../run/spent-shares.ts";
+import { type Tags, tagText } from "../../journal/tags.ts";
+import { HOUR_MS } from "../../kit/duration.ts";
+import { formatUsd } from "../../kit/money.ts";
+import { shareReached } from "../../run/budget-pause.ts";
+import type { CapTerms, Headroom } from "../../run/headroom.ts";
+import { InvalidOptionError } from "../errors.ts";
 import { type CapOption, usdOption } from "../options/options.ts";
-import { ANY_VALUE } from "../options/tags.ts";
+import { ANY_VALUE, parseTag } from "../options/tags.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
-import { type CapRule, type CapRules, capRule, capsFor, capTerms, parseCap, replaceCaps } from "./caps.ts";
-import { checkTimeZone } from "./day.ts";
 import { Wallet } from "./wallet.ts";
 
 /** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
@@ -243,4 +245,164 @@ export class SpendingWatch {
     this.#later = { limit: "later", headroomMicros: 0, askAgainAt };
     return this.#later;
   }
+}
+
+/** A cap, checked. */
+interface CapRule {
+  readonly capMicros: number;
+  readonly per: "day" | null;
+  /** The value `*` stands for each value by itself. */
+  readonly tag: { readonly key: string; readonly value: string } | null;
+}
+
+/** The rules that a Showrunner keeps to; days are those of the time zone. */
+interface CapRules {
+  readonly rules: readonly CapRule[];
+  readonly timeZone: string;
+}
+
+/** Throws `InvalidOptionError` for a cap that says nothing. */
+function capRule({ usd, per, tag }: CapOption, option = "caps"): CapRule {
+  if (per !== undefined && per !== "day") {
+    throw new InvalidOptionError(option, `${JSON.stringify(per)} is no period of a cap; use "day" or leave it out.`);
+  }
+  return {
+    capMicros: usdOption(option, usd)!,
+    per: per ?? null,
+    tag: tag === undefined ? null : parseTag(tag, option, { anyValue: true }),
+  };
+}
+
+/** Reads a cap as the command line and the environment write it: `50/day`, `team=video:10/day`, `team=*:100`. */
+export function parseCap(text: string, option: string): CapRule {
+  const found = /^(?:(.+):)?([^:/]+)(\/day)?$/.exec(text.trim());
+  if (found === null) {
+    throw new InvalidOptionError(
+      option,
+      `${JSON.stringify(text)} is no cap; write it like 50/day, team=video:10/day or team=*:100.`,
+    );
+  }
+  const [, tag, usd, day] = found;
+  return capRule({ usd: usd!, tag, per: day === undefined ? undefined : "day" }, option);
+}
+
+/** Caps that are given, with those of the environment for other runs or another time. */
+function replaceCaps(named: readonly CapRule[], given: readonly CapRule[]): readonly CapRule[] {
+  const scopeOf = ({ per, tag }: CapRule) => JSON.stringify([per, tag]);
+  const replaced = new Set(given.map(scopeOf));
+  return [...named.filter((rule) => !replaced.has(scopeOf(rule))), ...given];
+}
+
+/** The caps that hold for a run with these tags. */
+function capsFor({ rules, timeZone }: CapRules, tags: Tags, at: number): readonly SpendingCap[] {
+  return rules.flatMap(({ capMicros, per, tag }): readonly SpendingCap[] => {
+    const value = tag === null ? undefined : Object.hasOwn(tags, tag.key) ? tags[tag.key] : undefined;
+    if (tag !== null && (value === undefined || (tag.value !== ANY_VALUE && tag.value !== value))) return [];
+    const sinceAt = per === null ? null : dayAt(at, timeZone).startAt;
+    return [{ tag: tag === null ? null : tagText(tag.key, value!), sinceAt, capMicros }];
+  });
+}
+
+/** What is said of a cap when it is reached. */
+function capTerms({ tag, sinceAt, capMicros, isBudget }: SpendingCap, timeZone: string): CapTerms {
+  if (isBudget === true) {
+    const title = `budget of ${formatUsd(capMicros)} USD of all runs with the tag ${tag}`;
+    return { what: "budget", capMicros, title, endsAt: null, resumesAt: null, flag: ["--budget ", ""] };
+  }
+  const endsAt = sinceAt === null ? null : dayAt(sinceAt, timeZone).endAt;
+  const isPlain = tag === null && sinceAt === null;
+  const name = `${isPlain ? "spending cap" : "cap"} of ${formatUsd(capMicros)} USD`;
+  const day = sinceAt === null ? "" : ` a day (${timeZone})`;
+  return {
+    what: "cap",
+    capMicros,
+    title: `${name}${day} over all runs of this journal${tag === null ? "" : ` with the tag ${tag}`}`,
+    endsAt,
+    resumesAt: endsAt === null ? null : instantText(endsAt, timeZone),
+    flag: isPlain
+      ? ["--spending-cap ", ""]
+      : [`--cap ${tag === null ? "" : `${tag}:`}`, sinceAt === null ? "" : "/day"],
+  };
+}
+
+/** Every time zone's midnight, and every change of its clocks, is on a quarter of an hour. */
+const STEP_MS = 900_000;
+/** No day is longer: clocks that are set back make 25 hours of one, and rarely a little more. */
+const LONGEST_DAY_MS = 48 * HOUR_MS;
+
+interface Day {
+  /** Epoch milliseconds of its first instant, and of that of the next day. */
+  readonly startAt: number;
+  readonly endAt: number;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+const days = new Map<string, Day>();
+
+/** Throws `InvalidOptionError` when it is no time zone. */
+function checkTimeZone(timeZone: string, option: string): string {
+  try {
+    // To look the preset up would take a tenth of the start of every command.
+    if (timeZone !== "UTC") formatOf(timeZone);
+    return timeZone;
+  } catch {
+    throw new InvalidOptionError(
+      option,
+      `${JSON.stringify(timeZone)} is no time zone; use a name such as UTC or Europe/Berlin.`,
+    );
+  }
+}
+
+/** The calendar day of an instant in a time zone; 23 or 25 hours long where clocks change. */
+export function dayAt(at: number, timeZone: string): Day {
+  const known = days.get(timeZone);
+  if (known !== undefined && known.startAt <= at && at < known.endAt) return known;
+  const date = dateOf(at, timeZone);
+  const isOther = (step: number) => dateOf(step * STEP_MS, timeZone) !== date;
+  const here = Math.floor(at / STEP_MS);
+  const reach = LONGEST_DAY_MS / STEP_MS;
+  const startAt = (firstStep(here - reach, here, (step) => !isOther(step)) ?? here) * STEP_MS;
+  const endAt = firstStep(here, here + reach, isOther)! * STEP_MS;
+  const day = { startAt, endAt };
+  days.set(timeZone, day);
+  return day;
+}
+
+/** The first step from which on it holds, among those after which it keeps holding; null without one. */
+function firstStep(from: number, to: number, holds: (step: number) => boolean): number | null {
+  if (!holds(to)) return null;
+  let [no, yes] = [from, to];
+  while (yes - no > 1) {
+    const middle = Math.floor((no + yes) / 2);
+    if (holds(middle)) yes = middle;
+    else no = middle;
+  }
+  return yes;
+}
+
+/** An instant as people write it: `2026-11-23 00:00 Europe/Berlin`. */
+export function instantText(at: number, timeZone: string): string {
+  const parts = Object.fromEntries(
+    formatOf(timeZone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  );
+  return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute} ${timeZone}`;
+}
+
+function dateOf(at: number, timeZone: string): string {
+  return instantText(at, timeZone).slice(0, 10);
+}
+
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    const [date, time] = [
+      { year: "numeric", month: "2-digit", day: "2-digit" } as const,
+      { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const,
+    ];
+    format = new Intl.DateTimeFormat("en-CA", { timeZone, ...date, ...time });
+    formats.set(timeZone, format);
+  }
+  return format;
 }

@@ -1,9 +1,8 @@
 import type { Clock } from "../../api/index.ts";
 import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import { type StoredEvent, specOf } from "../../journal/events.ts";
-import type { NewNotice, NoticeRow } from "../../journal/notices.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { JournalStore } from "../../journal/store.ts";
+import type { JournalStore, NewNotice, NoticeRow } from "../../journal/store.ts";
 import { redactUrls } from "../../kit/clean-text.ts";
 import { HOUR_MS } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";

@@ -1,13 +1,19 @@
 import { type Clock, safeFileName } from "../../api/index.ts";
 import type { Pipeline, ProfileFields } from "../../define/index.ts";
-import type { JournalStore } from "../../journal/store.ts";
+import type { Chosen } from "../../journal/events.ts";
+import type { RunsQuery } from "../../journal/search.ts";
+import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
 import { parseUsd } from "../../kit/money.ts";
+import { expansionsIn, type JobLimits } from "../../plan/index.ts";
+import type { Json, Plan } from "../../plan/plan.ts";
+import { didYouMean } from "../../plan/suggest.ts";
+import type { OpenDecision } from "../../run/decisions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 import type { Substitute } from "../service/rehearsal.ts";
-import type { TurnsOption } from "./turns.ts";
+import type { TurnsOption } from "./tags.ts";
 
 /** How long a frozen holder keeps a run, milliseconds. */
 export const DEFAULT_LEASE_MS = 30_000;
@@ -284,4 +290,95 @@ export function usdOption(option: string, text: string | undefined): number | nu
     );
   }
   return micros;
+}
+
+export interface ApproveDecision {
+  /**
+   * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
+   * line, the dashboard), or the step that produced it, such as `look/2` of the takes `look`.
+   */
+  readonly pick?: number | string | undefined;
+  /** Why, for whoever reads the run later. */
+  readonly note?: string | undefined;
+  /**
+   * What is approved in place of the value that the step shows, for all that uses it: a text, or JSON that meets the schema of the
+   * chat that made it. What a task made keeps its type. Default: what it shows.
+   */
+  readonly value?: Json | undefined;
+  /** Who decides, where it is somebody whom your program knows or asked for a name. Default: not said. */
+  readonly by?: Decider | undefined;
+}
+
+export type RejectDecision = Pick<ApproveDecision, "note" | "by">;
+
+/** What somebody says of what waits for a decision. */
+export interface NewComment {
+  /** At most 2,000 characters are kept. */
+  readonly text: string;
+  /** Of what it is said, as step and number of the output. Default: of all that is shown. */
+  readonly take?: Chosen | null | undefined;
+  /** Where in its video or sound. Default: nowhere in particular. */
+  readonly timeMs?: number | null | undefined;
+  /** Default: not said. */
+  readonly by?: Decider | undefined;
+}
+
+/** Who decides on a step. */
+export interface Decider {
+  /** At most 100 characters are kept. */
+  readonly name: string;
+  /** Whether your program knows that the name is theirs. Default false. */
+  readonly verified?: boolean | undefined;
+  /** Id of the review link that they came by. */
+  readonly link?: string | undefined;
+}
+
+/** Which runs' decisions are meant. */
+export interface WaitingQuery extends RunsQuery {
+  readonly pipeline?: string | undefined;
+}
+
+/** A decision that waits for a person, with its run. */
+export interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
+
+const DEFAULT_LIMIT = 8;
+/** What a limit may name beside `total` and model ids; `task` are local functions. */
+const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
+/** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
+export function checkLimits(limits: JobLimits, { steps }: Plan): void {
+  const named = Object.keys(limits.perModel);
+  if (named.length === 0) return;
+  const models = new Set(
+    steps.flatMap((step) => {
+      return [...("model" in step ? [step.model] : []), ...("provider" in step ? [step.provider] : [])];
+    }),
+  );
+  const mayGrow = expansionsIn(steps).size > 0;
+  for (const name of named) {
+    if (models.has(name)) continue;
+    const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
+    // What an expansion will ask for is not known yet.
+    if (mayGrow && suggestion === null) continue;
+    const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model or provider of the plan`;
+    throw new InvalidOptionError(
+      "concurrency",
+      `${name} limits nothing here; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
+    );
+  }
+}
+
+/** Limits of jobs at once, from a number or from limits by name. */
+export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
+  const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
+  const perModel: Record<string, number> = Object.create(null);
+  const perModality: Record<string, number> = {};
+  for (const [name, limit] of Object.entries(given)) {
+    if (limit === undefined) continue;
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new InvalidOptionError(`concurrency.${name}`, `${limit} is no number of jobs; use a whole number from 1.`);
+    }
+    if (MODALITIES.has(name)) perModality[name] = limit;
+    else if (name !== "total") perModel[name] = limit;
+  }
+  return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
 }

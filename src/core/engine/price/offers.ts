@@ -1,13 +1,13 @@
 import { hash, randomBytes } from "node:crypto";
 import type { AgreedQuote } from "../../journal/events.ts";
-import type { IssuedQuote, QuoteStore } from "../../journal/quotes.ts";
+import type { IssuedQuote, QuoteStore } from "../../journal/store.ts";
 import { DAY_MS } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { own } from "../../kit/own.ts";
 import { canonicalJson, fingerprint, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { type Offer, type QuoteRefusal, QuoteRefusedError } from "../errors.ts";
-import type { StepPrice } from "./step-price.ts";
+import type { StepPrice } from "./totals.ts";
 import { openSteps, total } from "./totals.ts";
 
 /** How long somebody may take to say yes. Whatever they take, prices are asked for again at the start. */

@@ -26,16 +26,23 @@ import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { InputDoor } from "../options/input-door.ts";
-import { limitsOf } from "../options/job-limits.ts";
 import type { PlanOptions } from "../options/options.ts";
+import { limitsOf } from "../options/options.ts";
 import { previewReuse, type ReusePreview, whyAnew } from "../reuse/preview.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
-import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
+import {
+  type Expansion,
+  expandPlan,
+  missingRequirements,
+  type Surroundings,
+  settleDoubts,
+  unreadTables,
+  withoutModerated,
+} from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
 import { foreseenLengths } from "./expected-media.ts";
-import { withoutModerated } from "./moderated-options.ts";
 import { NO_OFFER, newRun, Offers } from "./offers.ts";
 import {
   type PlaceholderInput,
@@ -45,9 +52,7 @@ import {
 } from "./placeholder-input.ts";
 import { planBasis } from "./plan-basis.ts";
 import { pricePlan, type Quote, unplanned } from "./quote.ts";
-import { missingRequirements } from "./requirements.ts";
-import type { StepPrice } from "./step-price.ts";
-import { settleDoubts, unreadTables } from "./tables.ts";
+import type { StepPrice } from "./totals.ts";
 import { type PlanWarning, textsTwice, unlistedChats } from "./totals.ts";
 
 /** Steps whose price says why they are not reused from an earlier run, at most. */

@@ -1,25 +1,26 @@
 import PQueue from "p-queue";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
+import { HOUR_MS } from "../../kit/duration.ts";
 import { LongWork } from "../../kit/long-work.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { criticalPath, expectedSpanMs } from "../../plan/critical-path.ts";
-import { type Catalog, type JobLimits, optionsAround, traitsOf } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { criticalPath, type DurationMs, dependentsOf, expectedSpanMs } from "../../plan/critical-path.ts";
+import { type Catalog, type JobLimits, optionsAround, referencesOf, traitsOf } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
+import { suggest } from "../../plan/suggest.ts";
+import { RETENTION_MS } from "../../run/retention.ts";
 import type { Offer } from "../errors.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { ReusePreview } from "../reuse/preview.ts";
-import type { EstimateCache, Estimated } from "./estimates.ts";
+import { type EstimateCache, type Estimated, MOST_VOICES, type NamedVoice } from "./estimates.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import type { EarlierMs } from "./expected-media.ts";
-import { type ExpiryRisk, expiryRisks } from "./expiry-risks.ts";
 import { NO_OFFER } from "./offers.ts";
 import { type PlaceholderInput, type PlaceholderSources, placeholderInput } from "./placeholder-input.ts";
 import { isLapse, isRefusal, readRefusal } from "./refusal.ts";
-import type { StepPrice } from "./step-price.ts";
+import type { StepPrice } from "./totals.ts";
 import { groupProblems, optionsOut, type PlanWarning, total, unusedSteps } from "./totals.ts";
-import { voiceProblems } from "./voice-problems.ts";
 
 /** A plan with prices. Making one spends nothing: uploads and estimates are free. */
 export interface Quote extends Offer {
@@ -288,4 +289,132 @@ function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[])
     const message = `costs ${formatUsd(costMicros)} USD, more than its maxCost of ${formatUsd(capMicros)} USD.`;
     return [{ code: "over-max-cost", step: step.path, field: null, message }];
   });
+}
+
+const FIELD = "input.voice_id";
+/** Voices that a message lists at most. */
+const LISTED = 8;
+
+/**
+ * Voices that are written down and that their model does not have, with those that may be meant. A service that quoted
+ * the very input has the last word: it knows voices that it does not list.
+ */
+async function voiceProblems(
+  steps: readonly PlanStep[],
+  prices: readonly StepPrice[],
+  refused: readonly Problem[],
+  estimates: EstimateCache,
+): Promise<readonly Problem[]> {
+  const reported = new Set(refused.filter(({ field }) => field !== FIELD).map(({ step }) => step));
+  const open = steps.flatMap((step, index) => {
+    const { submits } = traitsOf(step);
+    const id = submits === null ? null : voiceOf(submits);
+    if (submits === null || id === null || reported.has(step.path) || isAccepted(prices[index]!)) return [];
+    return [{ step: step.path, model: submits.model, id }];
+  });
+  const problems = open.map(async ({ step, model, id }): Promise<readonly Problem[]> => {
+    const voices = await estimates.voices(model);
+    if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
+    return [{ code: "unknown-voice", step, field: FIELD, ...unknownVoice(id, model, voices) }];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+function isAccepted({ basis }: StepPrice): boolean {
+  return basis === "quoted" || basis === "reused" || basis === "free";
+}
+
+function voiceOf({ input }: SubmittingStep): string | null {
+  const id = (input as { readonly voice_id?: unknown } | null)?.voice_id;
+  return typeof id === "string" ? id : null;
+}
+
+function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) {
+  const named = voices.flatMap(({ id: voice, name }) => (name == null ? [] : [[name, voice] as const]));
+  const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice.id] as const)]);
+  const similar = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
+  const listed = voices.slice(0, LISTED);
+  const all = listed.map((voice) => voice.id);
+  const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
+  const meant = similar.length === 0 ? "" : `did you mean ${similar.join(" or ")}? `;
+  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.map(said).join(", ")}${more}`;
+  return { message, allowed: similar.length > 0 ? similar : all };
+}
+
+function said({ id, name }: NamedVoice): string {
+  return name == null || name === id ? id : `${id} (${name})`;
+}
+
+/** A step that may find an asset gone that it takes in. */
+interface ExpiryRisk {
+  readonly step: string;
+  /** Path of the step that makes the asset. */
+  readonly uses: string;
+  readonly why: string;
+  /** True when a copy is kept, which goes back as a free upload. False: it would have to be produced, and paid for, again. */
+  readonly heals: boolean;
+}
+
+/**
+ * What a run of the plan may find gone at the service: made long before it is used, or before a decision that may take long.
+ * `isDone`: steps that are there without being made.
+ */
+function expiryRisks(plan: Plan, durationMs: DurationMs, isDone: (path: string) => boolean): readonly ExpiryRisk[] {
+  const endsAt = new Map<string, number>();
+  const startOf = ({ needs }: PlanStep) => needs.reduce((at, path) => Math.max(at, endsAt.get(path) ?? 0), 0);
+  for (const step of plan.steps) endsAt.set(step.path, startOf(step) + durationMs(step));
+  const gates = gatesOf(plan);
+  const stored = `its output is kept for ${hours(RETENTION_MS)} h by the service`;
+  return plan.steps.flatMap((step) => {
+    if (isDone(step.path)) return [];
+    return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {
+      if (isDone(maker.path)) return [];
+      const ageMs = startOf(step) - endsAt.get(maker.path)!;
+      const gate = gates.find(({ after }) => after.has(step.path) && !after.has(maker.path));
+      if (ageMs <= RETENTION_MS && gate === undefined) return [];
+      const why =
+        ageMs > RETENTION_MS
+          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is produced, and ${stored}`
+          : `${step.path} waits for the decision ${gate!.path}, which may take longer than that: ${maker.path} is produced before it, and ${stored}`;
+      return [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
+    });
+  });
+}
+
+interface Gate {
+  readonly path: string;
+  /** All that waits for the decision. */
+  readonly after: ReadonlySet<string>;
+}
+
+function gatesOf(plan: Plan): readonly Gate[] {
+  const decisions = plan.steps.filter((step) => traitsOf(step).decision !== null);
+  if (decisions.length === 0) return [];
+  const dependents = dependentsOf(plan);
+  return decisions.map(({ path }) => {
+    const after = new Set([path]);
+    for (const earlier of after) for (const user of dependents.get(earlier) ?? []) after.add(user.path);
+    after.delete(path);
+    return { path, after };
+  });
+}
+
+/** Jobs whose assets a paid step takes in, through picks and approvals too. */
+function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
+  const { submits } = traitsOf(step);
+  if (submits === null) return [];
+  const makers: PlanStep[] = [];
+  const open = new Set(referencesOf(submits.input).flatMap((ref) => (ref.as === "asset" ? [ref.step] : [])));
+  for (const path of open) {
+    const source = stepNamed(plan, path);
+    if (source === undefined) continue;
+    const traits = traitsOf(source);
+    if (traits.submits !== null && source.yields !== "voice") makers.push(source);
+    else for (const { $ref } of traits.standsFor) open.add($ref.step);
+  }
+  return makers;
+}
+
+function hours(ms: number): number {
+  return Math.round(ms / HOUR_MS);
 }

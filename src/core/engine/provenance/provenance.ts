@@ -1,21 +1,23 @@
 import { hash } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { basename } from "node:path/posix";
 import PQueue from "p-queue";
-import type { Chosen } from "../../journal/events.ts";
+import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
-import { redactText } from "../../kit/clean-text.ts";
+import { redactText, withoutSecrets } from "../../kit/clean-text.ts";
 import { syncFolder, temporaryPath } from "../../kit/durable-file.ts";
 import { formatUsd } from "../../kit/money.ts";
+import { type DigitalSourceType, type Mark, type MarkPreview, previewMark } from "../../marks/index.ts";
 import { editedFields, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
+import { measureBytes } from "../media/media-files.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { openNamedFile } from "../media/open-file.ts";
 import { checkReplaceable } from "../media/place-file.ts";
-import { cleanJson } from "./clean-json.ts";
-import type { PlannedMark } from "./planned-mark.ts";
-import type { Manifest, ManifestStep } from "./provenance-schema.ts";
-import { sourceTypeOf } from "./source-type.ts";
+import { type Manifest, type ManifestStep, manifestSchema } from "./provenance-schema.ts";
 
 const MANIFESTS_AT_ONCE = 8;
 
@@ -295,4 +297,98 @@ function manifestInput(planned: RunState["planned"]): ToldInput {
   const found = text.length <= MOST_INPUT_LENGTH ? { input } : { input: null, input_sha256: hash("sha256", text) };
   inputs.set(planned, found);
   return found;
+}
+
+/** JSON that may be shown to anybody: {@link withoutSecrets}, and of a file its name. */
+export function cleanJson(value: Json): Json {
+  return withoutSecrets(withFileNames(value)) as Json;
+}
+
+function withFileNames(value: Json): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withFileNames);
+  const record = value as { readonly [key: string]: Json };
+  if (isLocalFile(record)) return { file: basename(String(record.path).replaceAll("\\", "/")), kind: record.kind! };
+  return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, withFileNames(item)]));
+}
+
+/** A file of the pipeline's input: where it lies on somebody's disk is nobody else's business. */
+function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
+  const isKind = kind === "image" || kind === "video" || kind === "audio";
+  return typeof path === "string" && isKind && Object.keys(rest).length === 0;
+}
+
+/** A manifest of more bytes is none of ours. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** The manifest beside a file; null where none lies there that can be read. */
+export async function readManifest(path: string): Promise<Manifest | null> {
+  try {
+    await using there = await openNamedFile(manifestName(path), null);
+    if ((await there.file.stat()).size > MOST_BYTES) return null;
+    const read = manifestSchema.safeParse(JSON.parse(await there.file.readFile("utf8")));
+    return read.success ? read.data : null;
+  } catch {
+    return null;
+  }
+}
+
+/** SHA-256 of a file's bytes, in hex. Throws Node's own errors, and `ForbiddenFileError` for what is no file. */
+export async function fileHash(path: string): Promise<string> {
+  await using there = await openNamedFile(path, null);
+  return (await measureBytes(there.file.createReadStream({ autoClose: false }))).sha256;
+}
+
+/** What a named file is to say of how it came about, and what becomes of it by that. */
+interface PlannedMark {
+  readonly mark: Mark;
+  readonly preview: MarkPreview;
+}
+
+/** Null where the run's files are to be as they came, or no model took part in this one, or it is text. Throws `MediaMissingError`. */
+export async function plannedMark(
+  { planned }: RunState,
+  { step, copy: { sha256, contentType } }: { readonly step: string; readonly copy: StoredCopy },
+  media: MediaStore,
+): Promise<PlannedMark | null> {
+  const digitalSourceType = planned.marks === true ? sourceTypeOf(planned.plan, step, contentType) : null;
+  if (digitalSourceType === null) return null;
+  await using held = await media.hold([sha256]);
+  const mark = { digitalSourceType };
+  return { mark, preview: await previewMark(held.path(sha256), mark) };
+}
+
+/**
+ * How a file came about, in IPTC's words: made by a model; or put together, by a model from a file of somebody's, or by a
+ * local function from what a model made. Null where no model took part in its picture or sound, and of a text.
+ */
+function sourceTypeOf(plan: Plan, path: string, contentType: string): DigitalSourceType | null {
+  if (!/^(?:image|video|audio)\//.test(contentType)) return null;
+  const steps = mediaSources(plan, path);
+  if (!steps.some(isByModel)) return null;
+  const isWhole = steps.every((step) => isByModel(step) || traitsOf(step).standsFor.length > 0);
+  return isWhole ? "trainedAlgorithmicMedia" : "compositeWithTrainedAlgorithmicMedia";
+}
+
+function isByModel(step: PlanStep): boolean {
+  return traitsOf(step).pricing.by !== "nothing" && step.yields !== "value";
+}
+
+/** The step, and those whose pictures or sound are in what it makes: a voice that speaks is not, nor a text. */
+function mediaSources(plan: Plan, path: string): readonly PlanStep[] {
+  const found = new Map<string, PlanStep>();
+  const open = [path];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const step = stepNamed(plan, next);
+    if (step === undefined || found.has(next)) continue;
+    found.set(next, step);
+    open.push(...usedMedia(step).map(({ step }) => step));
+  }
+  return [...found.values()];
+}
+
+function usedMedia(step: PlanStep): readonly Reference["$ref"][] {
+  const { standsFor } = traitsOf(step);
+  const references = "input" in step ? referencesOf(step.input) : standsFor.map(({ $ref }) => $ref);
+  return references.filter(({ as }) => as === "asset" || as === "upload");
 }

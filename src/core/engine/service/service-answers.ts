@@ -5,13 +5,13 @@ import {
   type Client,
   MalformedResponseError,
   outageDelayMs,
+  type ServiceError,
   UnknownOutcomeError,
 } from "../../api/index.ts";
-import type { JournalError, RunEvent } from "../../journal/events.ts";
+import type { Flagged, JournalError, RunEvent } from "../../journal/events.ts";
 import type { AttemptState, RunState, ServiceOutage } from "../../journal/state.ts";
 import { type CleanText, cleanContentType, cleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
-import { foreignError, MODERATED, MOST_CODE } from "./foreign-error.ts";
 
 /** What an answer means, and the error that it came as. */
 export interface Judged {
@@ -225,4 +225,52 @@ export const WALLET = "balance";
 /** One name for all requests of a chat step, which count on. */
 export function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
+}
+
+/** What a service calls an error may be of any length. */
+export const MOST_CODE = 100;
+/** Of a refusal by moderation. */
+const MODERATED = "MODERATION_FAILED";
+
+interface ForeignError extends Partial<Pick<ServiceError, "param" | "details">> {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
+/** An error that the service reports, as the journal keeps it. `of`: what moderation looked at, where that is certain. */
+export function foreignError(error: ForeignError, of: Flagged["of"] = null): JournalError {
+  const { code, retryable } = error;
+  const flagged = code === MODERATED ? flaggedBy(error, of) : null;
+  const message = flagged === null ? cleanText(error.message) : sentence`${cleanText(error.message)}${saidOf(flagged)}`;
+  return { code: cleanText(code, MOST_CODE), message, retryable, ...(flagged !== null && { flagged }) };
+}
+
+/** Of several fields the first, which is the one that the service calls the primary one. */
+function flaggedBy({ param, details }: ForeignError, of: Flagged["of"]): Flagged {
+  const [detail] = details ?? [];
+  const field = param ?? (detail?.field || null);
+  const side = field === null ? null : (/^(input|output)/.exec(field)?.[1] as Flagged["of"]);
+  const category = detail?.reason ?? null;
+  const short = (text: string | null) => (text === null ? null : cleanText(text, 300));
+  return { of: side ?? of, field: short(field), category: short(category) };
+}
+
+function saidOf({ of, field, category }: Flagged): CleanText {
+  const parts = [field ?? (of === null ? null : ownText(of)), category].filter((part) => part !== null);
+  const [first, second] = parts;
+  if (first === undefined) return ownText("");
+  return second === undefined ? sentence` (flagged: ${first})` : sentence` (flagged: ${first}, ${second})`;
+}
+
+/** Between tries of what may be there again in a moment, milliseconds. */
+export const FIRST_WAITS_MS: readonly number[] = [1_000, 4_000, 15_000];
+const MOST_TRIES = 40;
+
+/**
+ * Milliseconds until something of ours that fails, such as a disk, is tried again, where what a provider made is nowhere else;
+ * null after some ten minutes. `tries`: how many came before this one.
+ */
+export function holdOnMs(tries: number): number | null {
+  return FIRST_WAITS_MS[tries] ?? (tries < MOST_TRIES ? FIRST_WAITS_MS.at(-1)! : null);
 }

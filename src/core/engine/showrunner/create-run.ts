@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { access, constants, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
@@ -17,10 +18,8 @@ import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { type Code, codeOf } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import { prepareOutDir } from "../media/out-dir.ts";
 import { checkWallet, type GlancedBalance } from "../money/wallet.ts";
-import { checkLimits, limitsOf } from "../options/job-limits.ts";
-import { checkRunId, type RunOptions, usdOption } from "../options/options.ts";
+import { checkLimits, checkRunId, limitsOf, type RunOptions, usdOption } from "../options/options.ts";
 import { checkTags } from "../options/tags.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import { newRun as offeredRun } from "../price/offers.ts";
@@ -171,3 +170,37 @@ function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: Agreed)
     program: ownVersion(),
   };
 }
+
+/** Makes the folder for named files where there is none, before anything is paid. @throws InvalidOptionError */
+async function prepareOutDir(outDir: string): Promise<void> {
+  const fault = await faultOf(outDir);
+  if (fault === null) return;
+  throw new InvalidOptionError(
+    "outDir",
+    `files cannot be put into ${outDir}: ${fault}. Nothing was submitted.`,
+    "the same with --out FOLDER, a folder that this user can write to",
+  );
+}
+
+async function faultOf(path: string): Promise<string | null> {
+  try {
+    await mkdir(path, { recursive: true });
+    await access(path, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code = "", path: at = path } = error as NodeJS.ErrnoException;
+    return REASONS[code]?.(at) ?? `the system refuses ${at} (${code})`;
+  }
+}
+
+const REASONS: Readonly<Record<string, (path: string) => string>> = {
+  EEXIST: (path) => `${path} is no folder`,
+  ENOENT: (path) => `${path} is a link that leads nowhere`,
+  ENOTDIR: (path) => `${path} leads through something that is no folder`,
+  ELOOP: (path) => `${path} is a link that leads back to itself`,
+  ENAMETOOLONG: (path) => `${path} has a name that is too long`,
+  EACCES: (path) => `this user may not write to ${path}`,
+  EPERM: (path) => `this user may not write to ${path}`,
+  EROFS: (path) => `${path} is on a disk that is read-only`,
+  ENOSPC: (path) => `the disk of ${path} is full`,
+};

@@ -4,20 +4,20 @@ import type { Pipeline, Returns } from "../../define/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
+import { outdatedStops } from "../change/compare.ts";
 import { replanFor, revise } from "../change/revision.ts";
-import { outdatedStops } from "../change/stops.ts";
 import { type AttachedParts, attach, follow, isDriven, watch } from "../drive/attached-run.ts";
 import type { Start } from "../drive/begin-run.ts";
-import type { DriveDependencies } from "../drive/drive-options.ts";
+import type { DriveDependencies } from "../drive/drive-tools.ts";
 import type { HolderParts } from "../drive/leased-drive.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { changesLimits, RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
+import { JobOwners } from "../effects/effect.ts";
 import { functionsFor } from "../effects/functions.ts";
-import { JobOwners } from "../effects/job-owners.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
-import { type AccountMove, accountMove } from "../money/account-move.ts";
 import { Spending } from "../money/spending.ts";
+import { type AccountMove, accountMove } from "../money/wallet.ts";
 import { Notifier } from "../notify/notifier.ts";
 import { inputDoor } from "../options/input-door.ts";
 import {
@@ -27,12 +27,12 @@ import {
   type RunOptions,
   usdOption,
 } from "../options/options.ts";
-import { turnOf } from "../options/turns.ts";
+import { turnOf } from "../options/tags.ts";
 import { keysReusedBy } from "../reuse/result-cache.ts";
 import { noSubstitute, rehearsal, type Substitute } from "../service/rehearsal.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
+import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 import { RunSlices } from "../slice/run-slices.ts";
-import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
 import { createRun } from "./create-run.ts";
 import { type Parts, PlannedRuns } from "./planned-runs.ts";
 import type { EnginePort, Showrunner } from "./showrunner.ts";

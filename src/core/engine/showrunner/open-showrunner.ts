@@ -8,7 +8,7 @@ import { openMedia } from "../media/open-media.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import type { OpenOptions } from "../options/options.ts";
-import { checkTurns } from "../options/turns.ts";
+import { checkTurns } from "../options/tags.ts";
 import { openService } from "../service/embedded-service.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
 import type { Showrunner } from "./showrunner.ts";

@@ -16,9 +16,10 @@ import type { SpendingLimits } from "../money/spending.ts";
 import { GlancedBalance } from "../money/wallet.ts";
 import type { openNotifications } from "../notify/notifications.ts";
 import { inputDoor } from "../options/input-door.ts";
-import { checkLimits, limitsOf } from "../options/job-limits.ts";
 import {
   type CompareOptions,
+  checkLimits,
+  limitsOf,
   type OpenOptions,
   type PlanOptions,
   type QuoteOptions,

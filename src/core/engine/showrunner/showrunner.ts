@@ -20,14 +20,18 @@ import type { SpendingTotals } from "../money/spending.ts";
 import type { Notifications } from "../notify/notifications.ts";
 import type {
   ApproveDecision,
+  CompareOptions,
   NewComment,
+  PlanOptions,
+  QuoteOptions,
   RejectDecision,
+  ResumeOptions,
+  RunOptions,
   WaitingDecision,
   WaitingQuery,
-} from "../options/decision.ts";
-import type { CompareOptions, PlanOptions, QuoteOptions, ResumeOptions, RunOptions } from "../options/options.ts";
+} from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
-import type { LocalWork, Slice, SliceOptions } from "../slice/slice-options.ts";
+import type { LocalWork, Slice, SliceOptions } from "../slice/run-slices.ts";
 
 /** What an engine calls to drive runs in slices, and those who tell it of webhooks. */
 export interface EnginePort {

@@ -1,21 +1,21 @@
+import { stat } from "node:fs/promises";
 import type { Client } from "../../api/index.ts";
 import { type Delivery, type DeliveryOutcome, isDeliverable } from "../../journal/deliveries.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
-import type { Chosen, DecidedBy, StoredEvent } from "../../journal/events.ts";
+import type { Chosen, DecidedBy, GivenFile, StoredEvent } from "../../journal/events.ts";
 import { accountOf } from "../../journal/record.ts";
 import { jobsOf, type RunRepository } from "../../journal/run-repository.ts";
 import type { RunsQuery } from "../../journal/search.ts";
 import { EVENTS_READ_AT_ONCE } from "../../journal/snapshot.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
-import { cleanText } from "../../kit/clean-text.ts";
+import { cleanText, ownText } from "../../kit/clean-text.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Decision, GenerateStep } from "../../plan/plan.ts";
 import { openDecisions, whyUndecidable } from "../../run/decisions.ts";
 import { foresee, refusalOf } from "../../run/inbox.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
-import { givenFile } from "../adoption/given-file.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
 import {
   type AdoptionCandidate,
@@ -24,10 +24,11 @@ import {
   unresolvedAttempt,
   unresolvedSteps,
 } from "../adoption/unresolved.ts";
-import { changedValue } from "../change/changed-value.ts";
-import { isAskedToGoOn } from "../change/stops.ts";
+import { isAskedToGoOn } from "../change/compare.ts";
+import { changedValue } from "../change/edits.ts";
 import { isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { InvalidOptionError } from "../errors.ts";
+import { measureMedia } from "../media/measure-media.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type {
   ApproveDecision,
@@ -36,7 +37,7 @@ import type {
   RejectDecision,
   WaitingDecision,
   WaitingQuery,
-} from "../options/decision.ts";
+} from "../options/options.ts";
 
 interface StoredRunsParts {
   readonly client: Client;
@@ -261,3 +262,21 @@ function deciderOf(by: Decider | undefined): { readonly by?: DecidedBy } {
 }
 
 const MOST_NAME = 100;
+
+/** The file that a person says a provider made, measured and in the store. @throws InvalidOptionError */
+async function givenFile(path: string, { yields }: GenerateStep, media: MediaStore): Promise<GivenFile> {
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  if (!isFile) {
+    throw new InvalidOptionError("file", `${path} is no file; give the one that the provider made, or none.`);
+  }
+  const facts = await measureMedia(path, yields);
+  if ("fault" in facts)
+    throw new InvalidOptionError("file", `${path} should be ${yields}, and ${cleanText(facts.fault)}.`);
+  const { sha256, sizeBytes } = await media.put({ path });
+  const contentType = ownText(facts.contentType);
+  const output = { index: 0, status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
+  return { facts: { ...output, ...facts, contentType }, copy: { sha256, sizeBytes, contentType } };
+}

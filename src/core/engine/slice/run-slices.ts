@@ -1,31 +1,31 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "../../api/index.ts";
-import { redraft } from "../../define/index.ts";
+import { type Pipeline, redraft } from "../../define/index.ts";
 import {
   AccountMismatchError,
   IllegalEventError,
   JournalNewerVersionError,
   RunUnknownError,
 } from "../../journal/errors.ts";
-import type { RunEvent } from "../../journal/events.ts";
+import type { PauseReason, RunEvent, RunPlanned, StoredEvent } from "../../journal/events.ts";
 import { thisHolder } from "../../journal/host.ts";
+import { weightOf } from "../../journal/snapshot.ts";
 import { isRunFinal, type RunState, type RunStatus } from "../../journal/state.ts";
 import type { InboxEntry, RunRow } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { workOf } from "../../run/inbox.ts";
-import { isAskedToGoOn, outdatedStops } from "../change/stops.ts";
+import { isAskedToGoOn, outdatedStops } from "../change/compare.ts";
 import type { Start } from "../drive/begin-run.ts";
 import { DriveMemory } from "../drive/drive-memory.ts";
-import type { DriveDependencies } from "../drive/drive-options.ts";
+import type { DriveDependencies, DriveTools } from "../drive/drive-tools.ts";
 import { driveAsHolder, type HolderParts, handOver } from "../drive/leased-drive.ts";
-import { FUNDS_EVERY_MS, isPauseOver } from "../drive/pause-end.ts";
+import { FUNDS_EVERY_MS, isPauseOver } from "../drive/run-supervisor.ts";
 import { RunTakenOverError } from "../drive/run-writer.ts";
-import { codeOf, type StepFunctions } from "../effects/functions.ts";
+import { type Code, codeOf, type StepFunctions } from "../effects/functions.ts";
 import { perform } from "../effects/index.ts";
 import { CodeElsewhereError, RunBusyError } from "../errors.ts";
-import type { LocalWork, Slice, SliceOptions } from "./slice-options.ts";
-import { type Remembered, StateCache } from "./state-cache.ts";
+import type { ResumeOptions } from "../options/options.ts";
 
 const MOST_MS = 10_000;
 /** A run that another process holds is tried again so soon, milliseconds. */
@@ -243,4 +243,108 @@ function isForOthers(error: unknown): error is Error {
 function localWork(state: RunState, command: Command): LocalWork {
   if (!("step" in command)) throw new Error(`${command.type} is no work of a step.`);
   return { runId: state.runId, command, of: workOf(state, command.step)! };
+}
+
+/** A run as a slice left it; the next slice reads only what others wrote since. */
+interface Remembered {
+  readonly state: RunState;
+  /** Of its local functions; null until a slice needed them. */
+  code: Code | null;
+  /** What the last slice worked with. */
+  tools: DriveTools | null;
+}
+
+/** Parts of states that are remembered at most, see `weightOf`, the newest state left out: some tens of megabytes. */
+const MOST_WEIGHT = 60_000;
+/** What a run weighs beside its parts. */
+const RUN_WEIGHT = 5;
+/** Of a smaller run the next slice is as fast with tools of its own. */
+const WORTH_TOOLS = 250;
+/** A smaller run that is not due within so many milliseconds is read again. */
+const SOON_MS = 60_000;
+
+/** The states of the runs that had their slices last. What is taken out is put back only by a slice that went well. */
+class StateCache {
+  readonly #kept = new Map<string, Remembered & { readonly weight: number }>();
+  #weight = 0;
+
+  take({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
+    const kept = this.#kept.get(runId);
+    if (kept === undefined) return null;
+    this.#kept.delete(runId);
+    this.#weight -= kept.weight;
+    // A run may be removed, and another one have its name.
+    return kept.state.createdAt === createdAt && kept.state.seq <= lastSeq ? kept : null;
+  }
+
+  /** As it is now: for whoever only reads, and may see what the next slice does to it. */
+  peek({ runId, createdAt, lastSeq }: RunRow): Remembered | null {
+    const kept = this.#kept.get(runId);
+    return kept?.state.createdAt === createdAt && kept.state.seq === lastSeq ? kept : null;
+  }
+
+  /** `dueInMs`: null where the run is idle. */
+  put({ state, code, tools }: Remembered, dueInMs: number | null): void {
+    // Of a run that continues, an event is at most one more part.
+    if (tools !== null) tools.weight ??= weightOf(state);
+    const weight = RUN_WEIGHT + (tools?.weight ?? weightOf(state));
+    if (weight < WORTH_TOOLS && (dueInMs === null || dueInMs > SOON_MS)) return;
+    this.#kept.set(state.runId, { state, code, tools: weight < WORTH_TOOLS ? null : tools, weight });
+    this.#weight += weight;
+    for (const [oldest, { weight: freed }] of this.#kept) {
+      if (this.#weight <= MOST_WEIGHT || this.#kept.size === 1) return;
+      this.#kept.delete(oldest);
+      this.#weight -= freed;
+    }
+  }
+}
+
+/** The code of a run that has local functions; null where this process has it not. */
+type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
+
+/** Local work of a run, for another job of the engine: plain JSON. */
+export interface LocalWork {
+  readonly runId: string;
+  readonly command: Command & { readonly step: string };
+  /** Which try of the step it belongs to. */
+  readonly of: string;
+  /** How many functions of the run were under way before it: of what waits, the lower goes first. Default 0. */
+  readonly place?: number;
+}
+
+export interface SliceOptions {
+  /** A person requested that the run continues, as `resume` would. Default: it continues as far as it is due. */
+  readonly resume?: ResumeOptions | undefined;
+  /** For runs with local functions. Default: such steps are left to other processes. */
+  readonly findPipeline?: FindPipeline | undefined;
+  /**
+   * Takes a function that may last long, as a job of the engine of its own; {@link Showrunner.work} performs it. Settles once
+   * the engine has it; one that it has already changes nothing. Default: functions run within the slice.
+   */
+  readonly delegate?: ((work: LocalWork) => Promise<void>) | undefined;
+  /** What was delegated dies with this process. Default false: others of the engine take it over. */
+  readonly worksHere?: boolean | undefined;
+  /** Looks at the run although it is not due: what another process had of it may have died with that. Default false. */
+  readonly anew?: boolean | undefined;
+  /** Webhooks tell of the end of jobs, and polls only stand behind them. Default false. */
+  readonly webhooks?: boolean | undefined;
+  /** Looks at the wallet for a run that paused for funds, every ten seconds for so long, milliseconds. Default 0. */
+  readonly waitForFundsMs?: number | undefined;
+  /** Called with the run's events once they are in the journal, those of others included. */
+  readonly onEvents?: ((events: readonly StoredEvent[]) => void) | undefined;
+  /** Begins nothing more after so many milliseconds, so that other runs get their turn. Default 10 000. */
+  readonly maxMs?: number | undefined;
+  /** Aborting ends the slice as soon as what is under way has ended. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How a slice ended. */
+export interface Slice {
+  /** `busy`: another process holds the run. `left`: this process cannot drive it, and `message` says why. */
+  readonly status: RunStatus | "busy" | "left";
+  /** When to look again, epoch milliseconds; null: only once something is in the run's inbox. */
+  readonly wakeAt: number | null;
+  readonly message: string | null;
+  /** As it was left; null where nothing was driven. */
+  readonly driven: { readonly spentMicros: number; readonly pause: PauseReason | null } | null;
 }

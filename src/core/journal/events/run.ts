@@ -1,7 +1,6 @@
 import type { CleanText } from "../../kit/clean-text.ts";
 import { formatUsd } from "../../kit/money.ts";
-import { passClock, startClock, stopClock } from "../active-time.ts";
-import { lastRequest, type RunState, type StepState } from "../state.ts";
+import { lastRequest, passClock, type RunState, type StepState, startClock, stopClock } from "../state.ts";
 import type { AgreedQuote, AskedPrice, PauseReason, RunEnd } from "./facts.ts";
 import type { Fold } from "./fold-context.ts";
 import { detail, type EventTable, ignoredBy, line, type NoticeText } from "./spec.ts";

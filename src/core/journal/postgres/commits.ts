@@ -3,9 +3,9 @@ import { RunUnknownError } from "../errors.ts";
 import type { SpendingCap } from "../money.ts";
 import { guarded } from "../spend-guard.ts";
 import type { Commit, CommitOutcome } from "../store.ts";
-import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
 import { encodeCommit } from "./encode.ts";
+import type { LeaseClock } from "./leases.ts";
 import type { WriteQueue } from "./write-queue.ts";
 
 type FullCommit = Commit & { readonly status: string };

@@ -3,8 +3,7 @@ import { jobsOf, type KnownJob } from "../deliveries.ts";
 import { encodeEvents } from "../event-codec.ts";
 import type { LedgerChange } from "../events/spec.ts";
 import { type EntryChange, entryChange, mediaOf, mergeChanges, movedTo, slotOf } from "../record.ts";
-import type { Commit } from "../store.ts";
-import type { Wake } from "../wakes.ts";
+import type { Commit, Wake } from "../store.ts";
 
 /** A write as the database gets it; see `write-function.ts`. What is empty is absent. */
 export type Wire = WireCreate | WireTake | WireCommit;

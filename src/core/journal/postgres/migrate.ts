@@ -1,9 +1,11 @@
 import { isNewerVersion, ownVersion } from "../../kit/own-version.ts";
 import type { Row } from "../columns.ts";
 import { JournalNewerVersionError, JournalNotDatabaseError } from "../errors.ts";
+import { ON_TIME_MS } from "../store.ts";
 import type { Database, Values } from "./database.ts";
-import { functionsOf } from "./functions.ts";
+import { databaseNow, writeNow as now, preamble, settings } from "./function-parts.ts";
 import { type Migration, migrations } from "./schema.ts";
+import { deliverFunction, moveAccountFunction, writeFunction } from "./write-function.ts";
 
 /** The version that this Showrunner reads and writes. */
 export const newestVersion = migrations.length;
@@ -89,4 +91,132 @@ function newer(
     place,
     `The journal ${place} (schema ${settings.schema}) has version ${version}, which Showrunner ${program} gave it; this Showrunner (${own}) reads versions up to ${newest}. It was left untouched: ${what}, or name another schema (?schema=NAME).`,
   );
+}
+
+/** Called by `write_runs`, under whose settings it runs. `c` has the fields of `WireCreate`. */
+const createRun = `
+CREATE OR REPLACE FUNCTION {s}.create_run(c jsonb, p_event_version integer, p_repeated boolean) RETURNS text
+LANGUAGE plpgsql AS $function$
+DECLARE
+  v_key bigint;
+BEGIN
+  INSERT INTO {s}.runs (run_id, pipeline, title, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch,
+    lease_expires_at, held_micros, settled_micros, tags)
+  VALUES (c ->> 'run', c ->> 'pipeline', c ->> 'title', c ->> 'account', (c ->> 'at')::bigint, (c ->> 'at')::bigint, 1, 0, 'planned', 0, 0,
+    0, 0, c ->> 'tags')
+  ON CONFLICT (run_id) DO NOTHING RETURNING run_key INTO v_key;
+  IF v_key IS NULL THEN
+    -- The plan has a random part, so that only the caller's own run has this first event.
+    RETURN CASE WHEN p_repeated AND EXISTS (SELECT FROM {s}.runs r JOIN {s}.events e USING (run_key)
+      WHERE r.run_id = c ->> 'run' AND e.seq = 1 AND e.body = c ->> 'body') THEN 'created' ELSE 'exists' END;
+  END IF;
+  INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (v_key, 1, (c ->> 'at')::bigint, p_event_version, c ->> 'body');
+  INSERT INTO {s}.run_texts (run_key, text) VALUES (v_key, c ->> 'text');
+  IF c ->> 'tags' <> '{}' THEN
+    INSERT INTO {s}.run_tags (tag, run_key) SELECT key || '=' || value, v_key FROM jsonb_each_text((c ->> 'tags')::jsonb);
+  END IF;
+  IF c ? 'media' THEN
+    INSERT INTO {s}.media (run_key, sha256) SELECT v_key, m FROM jsonb_array_elements_text(c -> 'media') m ON CONFLICT DO NOTHING;
+  END IF;
+  IF c ? 'memo' THEN
+    INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (v_key, c ->> 'account', (c ->> 'wake_at')::bigint, c ->> 'memo');
+  END IF;
+  RETURN 'created';
+END $function$`;
+
+/**
+ * Called by `write_runs` for a run whose row `r` is locked. `c` has the fields of `WireTake`: the event is `head`, the epoch,
+ * where it applies `parked`, `tail`; the memo is handed out once. A lease that is held is taken only where its holder, of `dead_epoch`, is dead.
+ */
+const takeLease = `
+CREATE OR REPLACE FUNCTION {s}.take_lease(r {s}.runs, c jsonb, p_event_version integer,
+  OUT outcome text, OUT epoch bigint, OUT last_seq bigint, OUT lease_holder text, OUT lease_left bigint, OUT memo text,
+  OUT has_mail boolean, OUT parked boolean) LANGUAGE plpgsql AS $function$
+#variable_conflict use_variable
+DECLARE
+  v_now bigint := ${now};
+BEGIN
+  epoch := r.epoch; last_seq := r.last_seq; lease_holder := r.lease_holder; lease_left := r.lease_expires_at - v_now;
+  has_mail := EXISTS (SELECT FROM {s}.inbox i WHERE i.run_key = r.run_key AND i.message IS NOT NULL);
+  IF r.last_write IS NOT DISTINCT FROM (c ->> 'write')::uuid THEN
+    -- Repeated: the memo went with the answer that was lost.
+    outcome := 'taken';
+    SELECT position(',"parked":true' IN e.body) > 0 INTO parked FROM {s}.events e WHERE e.run_key = r.run_key AND e.seq = r.last_seq;
+    RETURN;
+  END IF;
+  IF r.lease_holder IS NOT NULL AND v_now <= r.lease_expires_at AND r.epoch IS DISTINCT FROM (c ->> 'dead_epoch')::bigint THEN
+    outcome := 'held';
+    RETURN;
+  END IF;
+  outcome := 'taken'; epoch := r.epoch + 1; last_seq := r.last_seq + 1; lease_left := (c ->> 'ttl')::bigint;
+  SELECT w.memo, w.memo <> 'null' AND (c ->> 'at')::bigint <= w.at + ${ON_TIME_MS} INTO memo, parked
+    FROM {s}.wakes w WHERE w.run_key = r.run_key;
+  INSERT INTO {s}.events (run_key, seq, at, version, body) VALUES (r.run_key, last_seq, (c ->> 'at')::bigint, p_event_version,
+    (c ->> 'head') || epoch || CASE WHEN parked THEN ',"parked":true' ELSE '' END || (c ->> 'tail'));
+  UPDATE {s}.runs u SET last_seq = take_lease.last_seq, updated_at = (c ->> 'at')::bigint, epoch = take_lease.epoch,
+    lease_holder = c ->> 'holder', lease_expires_at = v_now + take_lease.lease_left, last_write = (c ->> 'write')::uuid
+    WHERE u.run_key = r.run_key;
+  IF memo <> 'null' THEN
+    UPDATE {s}.wakes w SET memo = 'null' WHERE w.run_key = r.run_key;
+  END IF;
+END $function$`;
+
+const sendMessage = `
+CREATE OR REPLACE FUNCTION {s}.send_message(
+  p_version integer, p_run text, p_at bigint, p_message text, p_sending uuid, p_channel text
+) RETURNS bigint ${settings} AS $function$
+DECLARE
+  v_key bigint;
+  v_id bigint;
+BEGIN${preamble}
+  SELECT run_key INTO v_key FROM {s}.runs WHERE run_id = p_run FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  -- Also one that was read meanwhile: its row stays, without the message.
+  SELECT id INTO v_id FROM {s}.inbox WHERE run_key = v_key AND sending = p_sending;
+  IF FOUND THEN
+    RETURN v_id;
+  END IF;
+  INSERT INTO {s}.inbox (run_key, at, message, sending) VALUES (v_key, p_at, p_message, p_sending) RETURNING id INTO v_id;
+  -- It makes a run due that an engine drives.
+  UPDATE {s}.wakes SET at = p_at WHERE run_key = v_key AND (at IS NULL OR at > p_at);
+  PERFORM pg_notify(p_channel, left(p_run, 2000));
+  RETURN v_id;
+END $function$`;
+
+const tablesOfRun = "events snapshots wakes inbox ledger jobs media results notices progress run_texts runs".split(" ");
+
+const removeRun = `
+CREATE OR REPLACE FUNCTION {s}.remove_run(p_version integer, p_run text, p_now bigint)
+RETURNS text ${settings} AS $function$
+DECLARE
+  r {s}.runs;
+  v_uncharged bigint;
+BEGIN${preamble}
+  SELECT * INTO r FROM {s}.runs WHERE run_id = p_run FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN 'unknown';
+  END IF;
+  IF r.lease_holder IS NOT NULL AND ${databaseNow} <= r.lease_expires_at THEN
+    RETURN 'leased';
+  END IF;
+  IF r.held_micros > 0 THEN
+    RETURN 'holds';
+  END IF;
+  PERFORM FROM {s}.accounts WHERE account = r.account FOR NO KEY UPDATE;
+  SELECT coalesce(sum(held_micros + settled_micros) FILTER (WHERE charged IS NULL), 0) INTO v_uncharged
+    FROM {s}.ledger WHERE run_key = r.run_key;
+  UPDATE {s}.accounts SET settled_micros = settled_micros - r.settled_micros, uncharged_micros = uncharged_micros - v_uncharged
+    WHERE account = r.account;
+  DELETE FROM {s}.run_tags WHERE run_key = r.run_key
+    AND tag IN (SELECT key || '=' || value FROM jsonb_each_text(r.tags::jsonb));
+${tablesOfRun.map((table) => `  DELETE FROM {s}.${table} WHERE run_key = r.run_key;`).join("\n")}
+  RETURN 'removed';
+END $function$`;
+
+/** What a journal of a version has beside its tables. A newer version replaces them; older programs are then refused. */
+function functionsOf(version: number): readonly string[] {
+  const all = [createRun, takeLease, sendMessage, deliverFunction, removeRun, moveAccountFunction, writeFunction];
+  return all.map((sql) => sql.replaceAll("{version}", String(version)));
 }

@@ -6,12 +6,11 @@ import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { ledgerTotalsOf, runOf } from "../rows.ts";
 import { type RunsQuery, searchText, searchWords } from "../search.ts";
-import type { FoldSnapshot, RemoveOutcome, RunRow } from "../store.ts";
+import type { DueQuery, FoldSnapshot, RemoveOutcome, RunRow, Wake } from "../store.ts";
 import { tagTexts } from "../tags.ts";
-import type { DueQuery, Wake } from "../wakes.ts";
-import type { LeaseClock } from "./clock.ts";
 import type { Database } from "./database.ts";
 import { encodeWake, unlessEmpty, type WireCreate } from "./encode.ts";
+import type { LeaseClock } from "./leases.ts";
 import { newestVersion } from "./migrate.ts";
 import type { WriteQueue } from "./write-queue.ts";
 

@@ -3,13 +3,23 @@ import { leaseEvent, movedTo } from "../record.ts";
 import { guarded } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
+import { type EncodedText, packAside } from "./database.ts";
 import { consumeEntries, hasOtherEntries, writeJobs } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
-import { type EncodedText, packAside } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
-import { leasedRun, noteEvents, type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
+import {
+  clearWake,
+  leasedRun,
+  noteEvents,
+  type RunRecord,
+  requireRun,
+  runRow,
+  takeMemo,
+  writeEvents,
+  writeMedia,
+  writeWake,
+} from "./runs.ts";
 import { writeNotices } from "./side-tables.ts";
-import { clearWake, takeMemo, writeWake } from "./wakes.ts";
 
 export interface LeaseRequest {
   readonly at: number;

@@ -3,8 +3,7 @@ import type { RunEvent } from "../events.ts";
 import { inboxEntryOf } from "../rows.ts";
 import type { InboxEntry, InboxMessage } from "../store.ts";
 import type { Database } from "./database.ts";
-import { type RunRecord, requireKey } from "./runs.ts";
-import { hastenWake } from "./wakes.ts";
+import { hastenWake, type RunRecord, requireKey } from "./runs.ts";
 
 export function sendMessage(db: Database, runKey: number, message: InboxMessage, at: number): number {
   const body = JSON.stringify(message);

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { ownVersion } from "../../kit/own-version.ts";
 import { JournalCorruptError, JournalIoError } from "../errors.ts";
+import { packText, unpackText } from "./database.ts";
 import { loadSqlite } from "./load.ts";
-import { packText, unpackText } from "./packed-text.ts";
 import { type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 

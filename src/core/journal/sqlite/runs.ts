@@ -1,3 +1,4 @@
+import type { Json } from "../../plan/plan.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
@@ -5,12 +6,40 @@ import type { LedgerTotals } from "../money.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import { runOf } from "../rows.ts";
 import { type RunsQuery, searchText, searchWords } from "../search.ts";
-import type { FoldSnapshot, RemoveOutcome, RunRow } from "../store.ts";
+import { type DueQuery, type FoldSnapshot, ON_TIME_MS, type RemoveOutcome, type RunRow, type Wake } from "../store.ts";
 import { type Tags, tagTexts } from "../tags.ts";
-import type { Wake } from "../wakes.ts";
-import type { Database, Row } from "./database.ts";
-import { type EncodedText, unpackText } from "./packed-text.ts";
-import { writeWake } from "./wakes.ts";
+import { type Database, type EncodedText, type Row, unpackText } from "./database.ts";
+
+export function writeWake(db: Database, runKey: number, { at, memo }: Wake): void {
+  db.run("INSERT OR REPLACE INTO wakes (run_key, at, memo) VALUES (?, ?, ?)", runKey, at, JSON.stringify(memo));
+}
+
+/** Of a run that comes to rest: due with the next message. */
+export function clearWake(db: Database, runKey: number): void {
+  db.run("UPDATE wakes SET at = NULL, memo = 'null' WHERE run_key = ?", runKey);
+}
+
+/** A message makes a run due that an engine drives. */
+export function hastenWake(db: Database, runKey: number, at: number): void {
+  db.run("UPDATE wakes SET at = ? WHERE run_key = ? AND (at IS NULL OR at > ?)", at, runKey, at);
+}
+
+/** The memo, null also where no engine drives the run; and whether the run was parked and is looked at on time. */
+export function takeMemo(db: Database, runKey: number, now: number): { readonly memo: Json; readonly parked: boolean } {
+  const row = db.get("SELECT memo, at FROM wakes WHERE run_key = ?", runKey);
+  if (row === undefined) return { memo: null, parked: false };
+  db.run("UPDATE wakes SET memo = 'null' WHERE run_key = ?", runKey);
+  // Written by `writeWake` only.
+  const memo = db.columns.json(row, "memo") as Json;
+  const dueAt = db.columns.integerOrNull(row, "at");
+  return { memo, parked: memo !== null && dueAt !== null && now <= dueAt + ON_TIME_MS };
+}
+
+export function dueRuns(db: Database, { account, at, limit }: DueQuery): readonly string[] {
+  const sql =
+    "SELECT run_id FROM wakes JOIN runs USING (run_key) WHERE at <= ? AND account = ? ORDER BY at, run_key LIMIT ?";
+  return db.all(sql, at, account, limit).map((row) => db.columns.text(row, "run_id"));
+}
 
 /** A row of `runs` as the transactions need it. */
 export interface RunRecord {

@@ -1,8 +1,7 @@
-import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
-import { type IssuedQuote, issuedQuoteOf, quoteColumns, REMEMBERED_MS } from "../quotes.ts";
 import { LISTED_MS, linkColumns, type ReviewLinkRow, reviewLinkOf } from "../review-links.ts";
 import { handleOf, noticeOf, progressOf } from "../rows.ts";
-import type { Progress, UploadHandleRow } from "../store.ts";
+import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow, Progress, UploadHandleRow } from "../store.ts";
+import { type IssuedQuote, issuedQuoteOf, quoteColumns, REMEMBERED_MS } from "../store.ts";
 import type { Database } from "./database.ts";
 import { requireKey } from "./runs.ts";
 

@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { CredentialsError } from "./credentials-error.ts";
+import { ShowrunnerError } from "../../kit/errors.ts";
+import { openSource, UnmarkableError } from "../source.ts";
 
 const NAME = "@contentauth/c2pa-node";
 /** Version 0.9.8 asks for a package that npm does not have. */
@@ -50,5 +51,46 @@ function resolved(place: string): string | null {
     return createRequire(place).resolve(NAME);
   } catch {
     return null;
+  }
+}
+
+/** A file cannot be signed, or what signs it is missing or unfit: package, certificate, key. Nothing was written. */
+export class CredentialsError extends ShowrunnerError {
+  readonly code = "CREDENTIALS";
+  /** A command that mends it, where one does. */
+  readonly next: string | null;
+
+  constructor(message: string, next: string | null, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.next = next;
+  }
+}
+
+const HEAD_BYTES = 4100;
+
+/** Media types that can be signed, by the ending that belongs to a file's bytes. */
+const TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  mp4: "video/mp4",
+  mov: "video/quicktime",
+  m4a: "audio/mp4",
+  wav: "audio/wav",
+  mp3: "audio/mpeg",
+  flac: "audio/flac",
+};
+
+/** A file's media type by its bytes; null where it can hold no credentials. Throws Node's own errors. */
+export async function signableType(path: string): Promise<string | null> {
+  const { fileTypeFromBuffer } = await import("file-type");
+  try {
+    await using source = await openSource(path);
+    const found = await fileTypeFromBuffer(await source.read(0, Math.min(HEAD_BYTES, source.sizeBytes)));
+    return TYPES[found?.ext ?? ""] ?? null;
+  } catch (error) {
+    if (error instanceof UnmarkableError) return null;
+    throw error;
   }
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type CleanText, cleanText } from "../../kit/clean-text.ts";
-import { findC2pa, OFFLINE } from "./c2pa-package.ts";
-import { signableType } from "./signable.ts";
+import { findC2pa, OFFLINE, signableType } from "./c2pa-package.ts";
 
 /** What a file's signed manifest says, and whether it holds. */
 export interface Credentials {

@@ -1,5 +1,4 @@
-import type { Source } from "../source.ts";
-import type { Splice } from "../splice.ts";
+import type { Source, Splice } from "../source.ts";
 
 /** What a file of a known format says of itself, and how it would be made to say more. */
 export interface Scan {

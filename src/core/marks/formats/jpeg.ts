@@ -1,6 +1,5 @@
 import type { Source } from "../source.ts";
-import { UnmarkableError } from "../unmarkable.ts";
-import { type Box, walk } from "../walk.ts";
+import { type Box, UnmarkableError, walk } from "../source.ts";
 import { xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 

@@ -1,8 +1,7 @@
 import { inflateSync } from "node:zlib";
 import { pngChunk } from "../../kit/placeholder-media.ts";
 import type { Source } from "../source.ts";
-import { UnmarkableError } from "../unmarkable.ts";
-import { type Box, walk } from "../walk.ts";
+import { type Box, UnmarkableError, walk } from "../source.ts";
 import { MOST_XMP_BYTES, xmpText } from "../xmp.ts";
 import type { Format, Scan } from "./format.ts";
 

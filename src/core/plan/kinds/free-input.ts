@@ -1,5 +1,5 @@
 import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../draft.ts";
-import { mapRecord } from "../map-record.ts";
+import { mapRecord } from "../plain-json.ts";
 import type { Condition, Json, Reference, Yield } from "../plan.ts";
 import { completeRef, isValueRef, type StepFacts } from "./facts.ts";
 import type { Planning } from "./kind.ts";

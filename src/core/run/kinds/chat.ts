@@ -2,10 +2,10 @@ import { type ChatState, isStepFinal, lastChat, type StepState } from "../../jou
 import { formatUsd } from "../../kit/money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import { unpriced } from "../budget-pause.ts";
-import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
+import { awaitCacheLookup } from "../request-identity.ts";
 import { readerOf } from "../resolve.ts";
 import { watchRequest } from "../waiting.ts";
 import { type RunKind, stretch } from "./kind.ts";

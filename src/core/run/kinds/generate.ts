@@ -3,11 +3,10 @@ import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../
 import { type CleanText, ownText, sentence } from "../../kit/clean-text.ts";
 import type { GenerateStep } from "../../plan/plan.ts";
 import { unpriced } from "../budget-pause.ts";
-import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
-import { idempotencyKey } from "../request-identity.ts";
+import { awaitCacheLookup, idempotencyKey } from "../request-identity.ts";
 import { ask, watchRequest } from "../waiting.ts";
 import { completed, DECLARED_LOST, isTooOld, restoreIfUnchanged } from "./job.ts";
 import { type RunKind, stretch } from "./kind.ts";

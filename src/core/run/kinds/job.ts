@@ -7,22 +7,22 @@ import {
   type StepState,
 } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
+import { formatDuration } from "../../kit/duration.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { unpriced, whyRaised } from "../budget-pause.ts";
-import { awaitCacheLookup } from "../cache-lookup.ts";
 import { type Command, commandId } from "../command.ts";
-import { isUnsent } from "../decision.ts";
-import type { DecisionBuilder } from "../decision-builder.ts";
+import { type DecisionBuilder, isUnsent } from "../decision-builder.ts";
 import { raisedHold } from "../headroom.ts";
-import { conditionsOf } from "../held-back.ts";
-import { readiness } from "../readiness.ts";
-import { type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
+import { conditionsOf } from "../pruning.ts";
+import { gateOf, readiness } from "../readiness.ts";
+import { awaitCacheLookup, type CacheableStep, idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
 import { RETENTION_MS } from "../retention.ts";
+import { awayMsOf } from "../second-choice.ts";
+import { AWAY } from "../step-failure.ts";
 import { ask } from "../waiting.ts";
-import { giveWay } from "./give-way.ts";
 import { type RunKind, stretch } from "./kind.ts";
 
 /** Automatic new attempts after a transient failure that was refunded. */
@@ -291,4 +291,31 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
       } else builder.watch();
     }
   }
+}
+
+/** Ends an unsent option once the service has been down longer than its `awayMs`. */
+function giveWay(plan: JobStep, step: StepState, attempt: AttemptState | null, builder: DecisionBuilder): boolean {
+  const { outage } = builder.state;
+  const awayMs = outage === null || !builder.mayStart ? null : awayMsOf(builder.state, plan.path);
+  if (outage === null || awayMs === null) return false;
+  const { phase = "planned", n = 1 } = attempt ?? {};
+  const isWithheld = isUnsent(builder.context, plan.path, { n, phase });
+  if (!isWithheld && phase !== "planned" && phase !== "priced") return false;
+  if (gateOf(builder.state, plan) !== null) return false;
+  const endsAt = outage.since + awayMs;
+  if (builder.context.now < endsAt) {
+    builder.wake(endsAt);
+    return false;
+  }
+  if (isWithheld) {
+    builder.events.push({ type: "job.submit.withdrawn", step: plan.path, attempt: n, reason: "unsent" });
+    return true;
+  }
+  builder.start(step);
+  builder.finish(
+    step,
+    "failed",
+    `${AWAY} for ${formatDuration(builder.context.now - outage.since)}: ${outage.message}`,
+  );
+  return true;
 }

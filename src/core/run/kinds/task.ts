@@ -1,8 +1,8 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { TaskStep } from "../../plan/plan.ts";
-import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
+import { awaitCacheLookup } from "../request-identity.ts";
 import { type RunKind, wholeStep } from "./kind.ts";
 
 /** A local function: run again after a crash, and after a failure as often as its policy says. */

@@ -1,12 +1,14 @@
-import { isRunFinal, lastAttempt, type RunState, type StepState } from "../../journal/state.ts";
+import type { Chosen } from "../../journal/events.ts";
+import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { jobPhases } from "../../lifecycle/index.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { PlanStep } from "../../plan/plan.ts";
+import { NOT_ACCEPTED, type PlanStep, type Reference } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { openJobs } from "../open-jobs.ts";
+import { type ProducedOutput, referenced } from "../resolve.ts";
 import { expiryOf, lost, uncopied } from "../retention.ts";
-import { isForPerson, unresolvedText } from "../unresolved-text.ts";
-import { expiring } from "./expiry.ts";
+import { isForPerson, unresolvedText } from "../waiting.ts";
 
 /** Something that a run at rest lacks. The same list stands in every view of the run. */
 export interface Missing {
@@ -115,4 +117,123 @@ function iso(at: number | null): string | null {
 
 function minute(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+type Ref = Reference["$ref"];
+
+/** An output at the service that its run still needs. */
+interface Expiring {
+  readonly step: string;
+  readonly index: number;
+  /** Null for one that the service gives a URL of only. */
+  readonly assetId: string | null;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Unfinished steps that use it. */
+  readonly neededBy: readonly string[];
+  /** True: a local copy exists, which is uploaded again at no cost when the asset has expired. */
+  readonly copied: boolean;
+  /** Why fetching it failed the last time; null where it did not. */
+  readonly uncopied: string | null;
+}
+
+/** The stored outputs that a run still needs, the most urgent first; a finished run needs none. */
+export function expiring(state: RunState): readonly Expiring[] {
+  if (isRunFinal(state.status)) return [];
+  const users = usersOf(state);
+  const found = state.planned.plan.steps.flatMap((plan) => outputsAtService(state, plan, users));
+  return found.sort((a, b) => a.expiresAt - b.expiresAt);
+}
+
+function outputsAtService(
+  state: RunState,
+  plan: PlanStep,
+  users: ReadonlyMap<string, readonly string[]>,
+): readonly Expiring[] {
+  const step = state.steps[plan.path]!;
+  const expiresAt = expiryOf(step);
+  if (expiresAt === null) return [];
+  return outputsOf(step).flatMap(({ index, assetId, voiceId, phase, copy, uncopied = null }): readonly Expiring[] => {
+    if (voiceId !== null || (phase !== "available" && phase !== "downloaded")) return [];
+    const neededBy = users.get(`${plan.path} ${index}`) ?? [];
+    const copied = copy !== null;
+    const isWanted = (assetId !== null && neededBy.length > 0) || (traitsOf(plan).keeps && !copied);
+    return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied, uncopied }] : [];
+  });
+}
+
+/** Unfinished steps, by the outputs that they use. */
+function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, string[]>();
+  for (const plan of state.planned.plan.steps) {
+    if (isStepFinal(state.steps[plan.path]!.status)) continue;
+    const used = traitsOf(plan).uses.flatMap((ref) => outputsFor(state, ref));
+    for (const { step, output } of used) {
+      const key = `${step} ${output.index}`;
+      const known = users.get(key);
+      if (known === undefined) users.set(key, [plan.path]);
+      else known.push(plan.path);
+    }
+  }
+  return users;
+}
+
+/** The outputs of a reference; while a choice is open, all its candidates. */
+function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
+  if (ref.as !== "asset") return [];
+  const plan = stepNamed(state.planned.plan, ref.step);
+  const { standsFor } = plan === undefined ? { standsFor: [] } : traitsOf(plan);
+  const isOpen = standsFor.length > 0 && state.steps[ref.step]?.chosen === null;
+  return isOpen ? standsFor.flatMap(({ $ref }) => outputsFor(state, $ref)) : referenced(state, ref);
+}
+
+const MOST_VISITED = 100;
+const MOST_REFUSED = 6;
+const MOST_SHOWN = 6;
+
+/** What a check did not accept. */
+export interface Refused {
+  /** The check. */
+  readonly step: string;
+  /** Several are divided by `; `. */
+  readonly reason: string;
+  /** Outputs that it looked at: frames, or the whole; the file of an upload counts as its output 0. */
+  readonly shows: readonly Chosen[];
+}
+
+/** What this step, a check, refused; none where it did not. */
+export function refusedBy(state: RunState, plan: PlanStep): readonly Refused[] {
+  const step = state.steps[plan.path];
+  const error = step?.status === "failed" ? step.failures.at(-1)?.error : undefined;
+  if (error?.code !== NOT_ACCEPTED) return [];
+  const shows = traitsOf(plan).uses.flatMap((ref) => lookedAt(state, ref));
+  return [{ step: plan.path, reason: error.message, shows: shows.slice(0, MOST_SHOWN) }];
+}
+
+/** What checks refused: the step itself, and on the way to what it passes on. */
+export function refusedBefore(state: RunState, path: string): readonly Refused[] {
+  const standsForOthers = (step: PlanStep) => traitsOf(step).standsFor.length > 0;
+  const found: Refused[] = [];
+  const first = stepNamed(state.planned.plan, path);
+  const visited = new Set(first === undefined ? [] : [first]);
+  for (const visitedStep of visited) {
+    found.push(...refusedBy(state, visitedStep));
+    if (!standsForOthers(visitedStep) || visited.size > MOST_VISITED || found.length >= MOST_REFUSED) continue;
+    for (const path of visitedStep.needs) {
+      const next = stepNamed(state.planned.plan, path);
+      if (next !== undefined && (standsForOthers(next) || refusedBy(state, next).length > 0)) visited.add(next);
+    }
+  }
+  return found;
+}
+
+/** What a check looks at: frames that a step beside a value made, or the medium itself. */
+function lookedAt(state: RunState, ref: Reference["$ref"]): readonly Chosen[] {
+  const step = state.steps[ref.step];
+  if (step === undefined) return [];
+  if (ref.as === "value")
+    return outputsOf(step).flatMap(({ index, voiceId }) => (voiceId === null ? [{ step: ref.step, index }] : []));
+  if (step.chosen !== null) return lookedAt(state, { ...ref, step: step.chosen.step, output: step.chosen.index });
+  if (step.upload !== null) return [{ step: ref.step, index: 0 }];
+  return referenced(state, ref).map(({ step, output }) => ({ step, index: output.index }));
 }

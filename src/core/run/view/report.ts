@@ -1,14 +1,12 @@
-import { activeMs } from "../../journal/active-time.ts";
 import type { RunState, RunStatus, StepState, StepStatus } from "../../journal/state.ts";
+import { activeMs } from "../../journal/state.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { editedFields } from "../../plan/index.ts";
 import type { Json, PlanStep, ProviderPromise } from "../../plan/plan.ts";
 import { projectedMicros } from "../headroom.ts";
 import type { NextCommand } from "../next-command.ts";
-import { expiring } from "./expiry.ts";
-import { type Missing, missing } from "./missing.ts";
-import { type Refused, refusedBy } from "./refused.ts";
-import { runSummary } from "./run-summary.ts";
+import { expiring, type Missing, missing, type Refused, refusedBy } from "./missing.ts";
+import { runSummary } from "./run-view.ts";
 import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */

@@ -19,9 +19,9 @@ import { traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { runKind } from "../kinds/index.ts";
 import type { StepActivity } from "../kinds/kind.ts";
-import { isOverdue, requestInFlight } from "../late.ts";
+import { isOverdue, requestInFlight } from "../open-jobs.ts";
 import { uncopiedOf } from "../retention.ts";
-import { isForPerson } from "../unresolved-text.ts";
+import { isForPerson } from "../waiting.ts";
 
 /** What a step is doing. */
 export type StepPhase =

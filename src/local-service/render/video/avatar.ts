@@ -1,12 +1,14 @@
-import { createCanvas } from "@napi-rs/canvas";
+import { createCanvas, type Image } from "@napi-rs/canvas";
 import { inputError, type RenderRequest } from "../contract.ts";
+import { type Color, type Context, coverOf, darker, oval, rgb, slab } from "../draw/brush.ts";
+import { faceGeometry } from "../draw/figures.ts";
 import { loadPicture } from "../probe/probe-image.ts";
-import { videoSize } from "../size.ts";
+import { type Size, videoSize } from "../size.ts";
 import { loadSound } from "../sound/decode.ts";
 import { durationMsOf, joinSounds, type Sound, toMono } from "../sound/sound.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
-import { createTalker } from "./talk.ts";
+import { drawLayer, mirroredLayer } from "./shot.ts";
 
 /** How loud the sound is at each frame, from 0 (silence) to 1 (its loudest), rising fast and falling a little slower. */
 export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Float32Array {
@@ -96,4 +98,127 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const [first, ...rest] = sounds;
   if (first === undefined) throw inputError("audio", "an avatar needs a sound");
   return joinSounds(first, rest);
+}
+
+type Rgb = readonly [red: number, green: number, blue: number];
+
+/** A drawn face's mouth and eyes in the frame, in pixels, and the colours to move them with. */
+interface Face {
+  readonly mouth: { readonly x: number; readonly y: number; readonly halfWidth: number };
+  readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
+  readonly lips: Color;
+  readonly skin: Color;
+}
+
+const distance = (a: Rgb, b: Rgb) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
+const redness = ([red, green, blue]: Rgb) => red - (green + blue) / 2;
+
+/** Finds the face of a picture that was drawn here, by the colours at its fixed positions; null for other pictures. */
+function findFace(picture: Image, frame: Size): Face | null {
+  const whole = createCanvas(picture.width, picture.height).getContext("2d");
+  whole.drawImage(picture, 0, 0);
+  const at = (x: number, y: number): Rgb => {
+    const [red = 0, green = 0, blue = 0] = whole.getImageData(Math.round(x), Math.round(y), 1, 1).data;
+    return [red, green, blue];
+  };
+  const { x, y, radius: r, mouth, eyes } = faceGeometry(picture);
+  const lips = at(mouth.x, mouth.y + mouth.halfWidth * 0.3);
+  const skin = at(x - r * 0.12, y + r * 0.1);
+  const forehead = at(x, y - r * 0.5);
+  const white = at(x - eyes.apart - r * 0.135, eyes.y);
+  const isOurs = distance(skin, forehead) < 24 && Math.min(...white) > 195 && redness(lips) > redness(skin) + 8;
+  if (!isOurs) return null;
+  const scale = Math.max(frame.width / picture.width, frame.height / picture.height);
+  const inFrame = (height: number) => frame.height / 2 + (height - picture.height / 2) * scale;
+  return {
+    mouth: { x: frame.width / 2, y: inFrame(mouth.y), halfWidth: mouth.halfWidth * scale },
+    eyes: { y: inFrame(eyes.y), apart: eyes.apart * scale, radius: eyes.radius * scale },
+    lips: rgb(...lips),
+    skin: rgb(...skin),
+  };
+}
+
+/** Draws one frame: `seconds` into the video, at a loudness from 0 to 1. */
+type Talker = (context: Context, seconds: number, loudness: number) => void;
+
+/**
+ * Animates speech: the mouth opens with the loudness, the head sways a little, and nods at the end when the prompt says
+ * so; without a face, a level meter moves.
+ */
+function createTalker(picture: Image, size: Size, prompt: string, durationSeconds: number): Talker {
+  const face = findFace(picture, size);
+  const base = mirroredLayer(coverOf(picture, size));
+  const over = createCanvas(size.width, size.height).getContext("2d");
+  const stage = { canvas: over.canvas, left: 0, top: 0, size };
+  const nods = /\bnods?\b/i.test(prompt) && durationSeconds > 2;
+  return (context, seconds, loudness) => {
+    const view = {
+      scale: 1 + 0.012 * (1 - Math.cos(seconds * 0.7)) + 0.004 * loudness,
+      x: 0.004 * Math.sin(seconds * 1.1),
+      y: 0.003 * Math.sin(seconds * 1.7) - (nods ? nod(seconds - durationSeconds + 1.3) : 0),
+    };
+    over.clearRect(0, 0, size.width, size.height);
+    if (face === null) drawLevel(over, size, loudness, seconds);
+    else {
+      if (loudness > 0.04) drawOpenMouth(over, face, loudness);
+      if (isBlinking(seconds)) drawLids(over, face);
+    }
+    drawLayer(context, base, view);
+    // The same camera view as the face, so that the mouth stays on it.
+    drawLayer(context, stage, view);
+  };
+}
+
+/** Down and up again, within 0.9 seconds. */
+const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
+
+function drawOpenMouth(context: Context, { mouth: { x, y, halfWidth: w }, lips, skin }: Face, loudness: number): void {
+  const open = w * (0.08 + 0.4 * loudness);
+  const wide = w * (0.94 - 0.14 * loudness);
+  const middle = y + w * 0.12 + open * 0.2;
+  oval(context, x, y - w * 0.02, w * 1.28, w * 0.58, skin);
+  oval(context, x, middle, wide, open + w * 0.17, lips);
+  context.save();
+  oval(context, x, middle, wide * 0.84, open, "#3b0f16");
+  context.clip();
+  oval(context, x, middle + open * 0.95, wide * 0.55, open * 0.6, "#c4515c");
+  const teeth = w * 0.05 + Math.min(w * 0.24, open * 0.55);
+  slab(context, x - wide * 0.6, middle - open - w * 0.05, wide * 1.2, teeth, w * 0.08, "#fbf7f0");
+  context.restore();
+}
+
+/** A blink of a seventh of a second, every three seconds. */
+const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
+
+function drawLids(context: Context, { mouth: { x }, eyes: { y, apart, radius }, skin }: Face): void {
+  context.lineCap = "round";
+  for (const side of [-1, 1]) {
+    oval(context, x + side * apart, y, radius * 1.5, radius * 1.08, skin);
+    context.strokeStyle = darker(skin, 0.5);
+    context.lineWidth = radius * 0.3;
+    context.beginPath();
+    context.ellipse(x + side * apart, y, radius * 1.35, radius * 0.7, 0, 0.15 * Math.PI, 0.85 * Math.PI);
+    context.stroke();
+  }
+}
+
+const BARS = 21;
+
+/** A row of rounded bars near the lower edge. */
+function drawLevel(context: Context, { width, height }: Size, loudness: number, seconds: number): void {
+  const unit = Math.min(width, height);
+  const step = unit * 0.024;
+  // Not drawn on the very first frame, which is the given picture.
+  context.globalAlpha = Math.min(1, seconds * 4);
+  context.shadowColor = "rgba(0, 0, 0, 0.45)";
+  context.shadowBlur = unit * 0.02;
+  for (let i = 0; i < BARS; i++) {
+    const aside = i - (BARS - 1) / 2;
+    const sway = 0.6 + 0.4 * Math.sin(seconds * 9 + i * 1.7);
+    const tall = unit * (0.008 + 0.16 * loudness * sway * Math.cos((aside / BARS) * Math.PI));
+    const [left, top] = [width / 2 + (aside - 0.28) * step, height * 0.84 - tall / 2];
+    slab(context, left, top, step * 0.56, tall, step * 0.28, "rgba(255, 255, 255, 0.9)");
+  }
+  context.shadowBlur = 0;
+  context.globalAlpha = 1;
 }

@@ -3,7 +3,7 @@ import { newRun } from "../../../../src/core/journal/fold.ts";
 import type { RunState } from "../../../../src/core/journal/state.ts";
 import type { Plan, PlanStep } from "../../../../src/core/plan/plan.ts";
 import type { Command } from "../../../../src/core/run/command.ts";
-import type { DecideContext } from "../../../../src/core/run/decision.ts";
+import type { DecideContext } from "../../../../src/core/run/decision-builder.ts";
 import { decide } from "../../../../src/core/run/scheduler.ts";
 import { planned } from "../../journal/samples.ts";
 import { planOf } from "./plans.ts";

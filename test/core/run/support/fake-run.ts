@@ -12,7 +12,7 @@ import { ownText } from "../../../../src/core/kit/clean-text.ts";
 import { referencesOf } from "../../../../src/core/plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../../../src/core/plan/plan.ts";
 import { type Command, commandId } from "../../../../src/core/run/command.ts";
-import type { DecideContext, Decision } from "../../../../src/core/run/decision.ts";
+import type { DecideContext, Decision } from "../../../../src/core/run/decision-builder.ts";
 import { offered } from "../../../../src/core/run/kinds/approve.ts";
 import { runOutcome } from "../../../../src/core/run/outcome.ts";
 import { decide, Scheduler } from "../../../../src/core/run/scheduler.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { StoredEvent } from "../../../../src/core/journal/events.ts";
-import { FoldedRun, type RunHistory } from "../../../../src/core/run/view/run-history.ts";
 import type { RunView } from "../../../../src/core/run/view/run-view.ts";
+import { FoldedRun, type RunHistory } from "../../../../src/core/run/view/run-view.ts";
 
 /** All that a view says, and a history beside it. */
 function picture(view: RunView, history: RunHistory) {

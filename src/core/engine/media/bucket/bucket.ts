@@ -1,5 +1,8 @@
+import { setTimeout } from "node:timers/promises";
+import { InvalidOptionError } from "../../errors.ts";
 import type { Spooled } from "../media-files.ts";
 import type { LinkOptions } from "../media-store.ts";
+import { bucketError, MediaBucketError } from "./bucket-errors.ts";
 
 export interface BucketObject {
   readonly key: string;
@@ -41,4 +44,111 @@ export interface Bucket {
   link(key: string, options: LinkOptions): Promise<string | null>;
   /** Aborts uploads that were begun longer ago than this and never finished; answers how many. */
   abortUploads(options: { readonly olderThanMs: number; readonly dryRun: boolean }): Promise<number>;
+}
+
+/** Tries without a byte in between, before a broken transfer counts as one that cannot be had. */
+const TRIES = 5;
+const FIRST_DELAY_MS = 200;
+
+/** The bytes of an object; a transfer that breaks off continues from where it was. @throws MediaBucketError */
+export async function* fetchObject(bucket: Bucket, { key, sizeBytes }: BucketObject): AsyncGenerator<Uint8Array> {
+  let received = 0;
+  for (let failures = 0; received < sizeBytes; ) {
+    const before = received;
+    try {
+      const found = await bucket.get(key, received === 0 ? undefined : { start: received });
+      if (found === null) throw new Error("the object is gone");
+      for await (const piece of found.body) {
+        received += piece.byteLength;
+        yield piece;
+      }
+      if (received < sizeBytes) throw new Error(`${received} of ${sizeBytes} bytes came`);
+    } catch (error) {
+      // What was asked for in vain was asked for often enough.
+      if (error instanceof MediaBucketError) throw error;
+      failures = received > before ? 1 : failures + 1;
+      if (failures >= TRIES) throw bucketError(error, "Reading media from", bucket.location);
+      await setTimeout(FIRST_DELAY_MS * 2 ** failures);
+    }
+  }
+}
+
+/** A bucket as `SHOWRUNNER_MEDIA` names it: `s3://bucket/prefix?endpoint=…`. */
+export interface BucketLocation {
+  readonly bucket: string;
+  /** Empty, or with a slash at its end. */
+  readonly prefix: string;
+  /** The URL without options. */
+  readonly location: string;
+  /** Of a server that is not AWS. Default: the SDK's own settings (AWS_ENDPOINT_URL_S3). */
+  readonly endpoint: string | undefined;
+  /** Default: the SDK's own settings (AWS_REGION, profile), else `us-east-1`. */
+  readonly region: string | undefined;
+  /** The bucket is named in the path and not in the host. Default: with an endpoint. */
+  readonly pathStyle: boolean;
+  /** Browsers are sent to the bucket by links that work for a few minutes; otherwise the dashboard passes media on. */
+  readonly links: boolean;
+  /** Copies on this machine may take up so much, bytes. */
+  readonly cacheBytes: number;
+}
+
+const NAMES = ["endpoint", "region", "path-style", "links", "cache"];
+const EXAMPLE = "s3://bucket/prefix?region=eu-central-1";
+const CACHE_BYTES = 20e9;
+const UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+export function isBucketUrl(text: string): boolean {
+  return /^s3:/i.test(text);
+}
+
+/** @throws InvalidOptionError */
+export function parseBucketUrl(text: string): BucketLocation {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  // What follows may hold a secret, so the URL as it was given is never shown.
+  if (url === null || !/^s3:\/\//i.test(text)) throw wrong("this is no URL of one");
+  if (url.username !== "" || url.password !== "")
+    throw wrong("it holds credentials; give them to the AWS SDK instead (AWS_ACCESS_KEY_ID, a profile or a role)");
+  const bucket = url.hostname;
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
+    throw wrong("its URL begins with s3:// and the bucket's name");
+  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, "");
+  if (!/^[\w!.*'()/-]*$/.test(prefix)) throw wrong("its prefix may have letters, digits and !-_.*'()/ only");
+  const options = url.searchParams;
+  for (const name of options.keys())
+    if (!NAMES.includes(name)) throw wrong(`its option "${name}" is none of ${NAMES.join(", ")}`);
+  const endpoint = options.get("endpoint") ?? undefined;
+  if (endpoint !== undefined && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol)))
+    throw wrong("its endpoint must begin with https:// or http://");
+  return {
+    bucket,
+    prefix: prefix === "" ? "" : `${prefix}/`,
+    location: `s3://${bucket}/${prefix}`,
+    endpoint,
+    region: options.get("region") ?? undefined,
+    pathStyle: flag(options, "path-style", endpoint !== undefined),
+    links: flag(options, "links", true),
+    cacheBytes: sizeOf(options.get("cache")),
+  };
+}
+
+function flag(options: URLSearchParams, name: string, byDefault: boolean): boolean {
+  const value = options.get(name);
+  if (value === null) return byDefault;
+  if (value === "on" || value === "off") return value === "on";
+  throw wrong(`its ${name} is neither on nor off`);
+}
+
+function sizeOf(text: string | null): number {
+  if (text === null) return CACHE_BYTES;
+  const [, digits, unit] = /^(\d{1,6})(kB|MB|GB|TB)$/.exec(text) ?? [];
+  if (unit === undefined) throw wrong("its cache is no size such as 500MB or 20GB");
+  return Number(digits) * UNITS[unit]!;
+}
+
+function wrong(reason: string): InvalidOptionError {
+  return new InvalidOptionError(
+    "media",
+    `the bucket cannot be used: ${reason}. Write it like ${EXAMPLE}.`,
+    `SHOWRUNNER_MEDIA='${EXAMPLE}'`,
+  );
 }

@@ -1,6 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { ShowrunnerError } from "../../../kit/errors.ts";
-import type { BucketLocation } from "./bucket-url.ts";
+import type { BucketLocation } from "./bucket.ts";
 
 /** Optional peers: who keeps media in a folder needs neither. */
 const PACKAGES = ["@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"] as const;

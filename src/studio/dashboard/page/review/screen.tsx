@@ -2,15 +2,14 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ReviewQueue, WaitingView } from "../../views/review-wire.ts";
 import type { StepView } from "../../views/run-wire.ts";
 import { decisionKey, type Verdict, verdicts } from "../run/decision.tsx";
-import { get } from "../state/api.ts";
+import { get, post, runPath } from "../state/api.ts";
 import { listVersion, useCanAct } from "../state/live.ts";
-import { go, reviewHref } from "../state/router.ts";
+import { go, type Route, reviewHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
 import { ago, count } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
-import { ApproveAll } from "./approve-all.tsx";
-import { Filters, type ReviewRoute } from "./filters.tsx";
+import { Dialog } from "../ui/panel.tsx";
 import { Stage } from "./stage.tsx";
 
 /** Everything that waits for a person, one after the other. */
@@ -247,5 +246,89 @@ function Done({ route }: { readonly route: ReviewRoute }) {
         )}
       </p>
     </Empty>
+  );
+}
+
+const MOST_LISTED = 50;
+
+interface Props {
+  /** Those where nothing is to be picked. */
+  readonly items: readonly WaitingView[];
+  readonly onClose: () => void;
+}
+
+function ApproveAll({ items, onClose }: Props) {
+  const approve = async () => {
+    for (const [position, { run, step }] of items.entries()) {
+      // A run that no process drives is resumed with the last of its decisions.
+      const goOn = !items.slice(position + 1).some((other) => other.run === run);
+      await post(`${runPath(run)}/approve`, { step, note: "", goOn });
+    }
+  };
+  return (
+    <Dialog title={`Approve ${count(items.length, "step")}?`} action="Approve all" onAction={approve} onClose={onClose}>
+      <ul class="plain">
+        {items.slice(0, MOST_LISTED).map(({ run, title, step }) => (
+          <li key={`${run} ${step}`}>
+            {title ?? run}: {step}
+          </li>
+        ))}
+        {items.length > MOST_LISTED && <li>and {items.length - MOST_LISTED} more</li>}
+      </ul>
+      <p class="quiet">Steps where one of several takes is picked stay open.</p>
+    </Dialog>
+  );
+}
+
+type ReviewRoute = Extract<Route, { readonly screen: "review" }>;
+
+interface FiltersProps {
+  readonly route: ReviewRoute;
+  readonly queue: ReviewQueue;
+}
+
+/** What of the queue is looked at; kept in the address. */
+function Filters({ route, queue: { pipelines, tags } }: FiltersProps) {
+  const { search, run, pipeline, tag } = route;
+  const filter = (wanted: Partial<ReviewRoute>) => go(reviewHref({ ...route, ...wanted }), "replace");
+  return (
+    <>
+      <input
+        type="search"
+        placeholder="Search titles, tags and inputs"
+        aria-label="Search titles, tags and inputs of runs"
+        value={search}
+        onInput={(event) => filter({ search: event.currentTarget.value })}
+      />
+      {run !== null && (
+        <button type="button" class="chip" aria-pressed="true" onClick={() => filter({ run: null })}>
+          only {run} <span aria-hidden="true">×</span>
+        </button>
+      )}
+      <Choice name="Pipeline" value={pipeline} of={pipelines} onChoose={(chosen) => filter({ pipeline: chosen })} />
+      <Choice name="Tag" value={tag} of={tags} onChoose={(chosen) => filter({ tag: chosen })} />
+    </>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly value: string | null;
+  readonly of: ReviewQueue["tags"];
+  readonly onChoose: (value: string | null) => void;
+}
+
+function Choice({ name, value, of, onChoose }: ChoiceProps) {
+  if (of.length === 0 || (of.length === 1 && value === null)) return null;
+  return (
+    <select aria-label={name} value={value ?? ""} onChange={(event) => onChoose(event.currentTarget.value || null)}>
+      <option value="">Every {name.toLowerCase()}</option>
+      {value !== null && !of.some((one) => one.name === value) && <option value={value}>{value} (0)</option>}
+      {of.map((one) => (
+        <option key={one.name} value={one.name}>
+          {one.name} ({one.count})
+        </option>
+      ))}
+    </select>
   );
 }

@@ -1,18 +1,20 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CommentView, MediaView, StepView } from "../../views/run-wire.ts";
+import type { CommentView, MediaView, StepDetail, StepView } from "../../views/run-wire.ts";
 import { DecisionButtons, useDecision } from "../run/decision.tsx";
 import { ShownValue } from "../run/shown-value.tsx";
+import { get, runPath } from "../state/api.ts";
 import { useCanAct } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { Link } from "../ui/bits.tsx";
 import { Comments } from "../ui/comments.tsx";
 import { MadeBy, NotMade } from "../ui/compared.tsx";
 import { earlierLabel, useEarlier } from "../ui/earlier.ts";
-import { useKeys } from "../ui/hooks.ts";
+import { useKeys, useLoaded } from "../ui/hooks.ts";
 import { Lightbox } from "../ui/lightbox.tsx";
 import { Player } from "../ui/media.tsx";
+import { Data } from "../ui/panel.tsx";
 import { Refused } from "../ui/refused.tsx";
-import { Differences } from "./differences.tsx";
+import { differing, type Input } from "./differing.ts";
 import { playOrPause, timeAt, usePlayersTogether } from "./players.ts";
 import { RemarkForm } from "./remark.tsx";
 
@@ -189,4 +191,37 @@ function isFree({ target }: KeyboardEvent): boolean {
 
 function isSame(a: CommentView, b: CommentView): boolean {
   return a.text === b.text && a.take === b.take && a.timeMs === b.timeMs;
+}
+
+/** In what the inputs of the takes differ, side by side. */
+function Differences({ runId, shows }: { readonly runId: string; readonly shows: readonly MediaView[] }) {
+  const steps = [...new Set(shows.map(({ step }) => step))];
+  const loaded = useLoaded(
+    (signal) =>
+      Promise.all(
+        steps.map((path) =>
+          get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(path)}`, signal).then(({ input }) => input),
+        ),
+      ),
+    [runId, steps.join()],
+  );
+  if (loaded.state === "loading") return <p class="quiet differences">Reading what they were made from…</p>;
+  if (loaded.state === "failed") return <p class="note bad differences">{loaded.error.message}</p>;
+  const inputs = loaded.value.map((input) => (isInput(input) ? input : {}));
+  const names = differing(inputs);
+  if (names.length === 0) return <p class="quiet differences">All of them were made from the same input.</p>;
+  return (
+    <ol class="differences" aria-label="Differences of the inputs">
+      {steps.map((step, index) => (
+        <li key={step}>
+          <b>{step}</b>
+          <Data value={Object.fromEntries(names.map((name) => [name, inputs[index]![name] ?? "not given"]))} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function isInput(value: unknown): value is Input {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

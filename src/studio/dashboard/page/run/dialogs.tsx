@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import type { DriftView, RerunView, ResumePreview } from "../../views/action-wire.ts";
+import type { DriftView, RerunView, ResumePreview, StepInputView } from "../../views/action-wire.ts";
 import type { RunHead } from "../../views/run-wire.ts";
-import { post, runPath } from "../state/api.ts";
+import { InputForm } from "../screens/input-form.tsx";
+import { get, post, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { count, sumText, usd } from "../ui/format.ts";
 import { useLoaded, useThrottled } from "../ui/hooks.ts";
 import { Dialog } from "../ui/panel.tsx";
-import { type ChangedFields, StepInput } from "./step-input.tsx";
 
 export function StopDialog({ model, onClose }: { readonly model: RunModel; readonly onClose: () => void }) {
   const atService = [...model.steps.values()].filter(({ heldMicros }) => heldMicros > 0).length;
@@ -333,4 +333,40 @@ function BudgetField({ head, value, onChange }: BudgetProps) {
       </small>
     </label>
   );
+}
+
+/** Fields that somebody changed, as the server takes them: `null` for one that is left out. */
+type ChangedFields = Readonly<Record<string, unknown>>;
+
+interface Props {
+  readonly runId: string;
+  readonly step: string;
+  readonly onChange: (fields: ChangedFields) => void;
+}
+
+/** The input of a step as a form; tells what in it is not as it was. */
+function StepInput({ runId, step, onChange }: Props) {
+  const [text, setText] = useState<string | null>(null);
+  const path = `${runPath(runId)}/step-input?step=${encodeURIComponent(step)}`;
+  const loaded = useLoaded((signal) => get<StepInputView>(path, signal), [path]);
+  if (loaded.state === "failed") return <p class="note bad">{loaded.error.message}</p>;
+  if (loaded.state === "loading") return null;
+  const { fields, why, text: before } = loaded.value;
+  if (fields === null) return why === null ? null : <p class="quiet">{why}</p>;
+  const change = (next: string) => {
+    setText(next);
+    onChange(changedFields(JSON.parse(before), JSON.parse(next)));
+  };
+  return (
+    <fieldset class="step-input">
+      <legend>Its input</legend>
+      <InputForm fields={fields} text={text ?? before} onText={change} />
+    </fieldset>
+  );
+}
+
+function changedFields(before: ChangedFields, after: ChangedFields): ChangedFields {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changed = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+  return Object.fromEntries(changed.map((name) => [name, after[name] ?? null]));
 }
