@@ -20,7 +20,6 @@ import {
   Json,
   LocalFile,
   Media,
-  MediaKind,
   MediaList,
   Model,
   OrValue,
@@ -40,6 +39,7 @@ import {
   ValuesHandle,
   Voice,
   When,
+  asset,
   equals,
   failed,
   model,
@@ -93,7 +93,7 @@ import {
 import {
   Family,
   FamilyInput,
-} from "./chunks/family.js";
+} from "./chunks/built-in.js";
 import {
   CallerError,
   ShowrunnerError,
@@ -122,7 +122,6 @@ interface CatalogClient {
   modelJobs?(id: string): AsyncIterable<unknown>;
 }
 declare function fetchCatalog(client: CatalogClient, ids?: readonly string[], chats?: readonly string[]): Promise<Catalog>;
-declare function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandle<K>;
 interface BulkRow {
   readonly id: string;
   readonly input: unknown;
@@ -131,7 +130,7 @@ interface BulkRow {
 }
 interface QuotedRow {
   readonly row: BulkRow;
-  readonly mostMicros: number;
+  readonly expectedMicros: number;
   readonly maxMicros: number | null;
   readonly openSteps: readonly string[];
   readonly quotedMicros: number;
@@ -144,7 +143,7 @@ interface BulkProblem extends Problem {
 type BulkQuote = {
   readonly ok: true;
   readonly rows: readonly QuotedRow[]; 
-  readonly mostMicros: number; 
+  readonly expectedMicros: number; 
   readonly source: string | null; 
   readonly replaced: readonly RunReport[];
 } | {
@@ -282,11 +281,6 @@ declare const manifestSchema: z.ZodObject<{
 }, z.core.$strip>;
 type Manifest = z.output<typeof manifestSchema>;
 declare function openShowrunner(options?: OpenOptions): Promise<Showrunner>;
-declare function createMemoryJournal({
-  now
-}?: {
-  readonly now?: () => number;
-}): JournalStore;
 interface PostgresJournalOptions {
   readonly schema?: string | undefined;
   readonly poolSize?: number;
@@ -299,6 +293,11 @@ interface PostgresJournalOptions {
   readonly now?: () => number;
 }
 declare function openJournal(location: string, options?: PostgresJournalOptions): Promise<JournalStore>;
+declare function createMemoryJournal({
+  now
+}?: {
+  readonly now?: () => number;
+}): JournalStore;
 export {
   type AssetHandle,
   type AudioResult,

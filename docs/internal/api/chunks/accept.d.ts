@@ -217,13 +217,13 @@ interface Value<T = unknown> {
 type OrValue<T> = T | Value<T>;
 interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   readonly [VALUE]?: T | undefined;
-  at<K extends KeyIn<T>>(key: K): ValueHandle<PartOf<T, K>>;
+  at<K extends KeyIn<T>>(key: K): ValueHandle<PartOf$1<T, K>>;
 }
 interface ValuesHandle<T = unknown> extends Handle<"value", "list"> {
   readonly [VALUE]?: T | undefined;
 }
 type KeyIn<T> = unknown extends T ? string | number : T extends readonly unknown[] ? number : T extends object ? keyof T & string : never;
-type PartOf<T, K> = unknown extends T ? unknown : T extends readonly (infer E)[] ? E : T extends object ? K extends keyof T ? Exclude<T[K], undefined> : never : never;
+type PartOf$1<T, K> = unknown extends T ? unknown : T extends readonly (infer E)[] ? E : T extends object ? K extends keyof T ? Exclude<T[K], undefined> : never : never;
 interface FileTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "single">, TaskParts<T, F> {}
 interface FilesTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "list">, TaskParts<T, F> {}
 interface ValueTaskHandle<T> extends ValueHandle<T> {
@@ -264,39 +264,7 @@ interface VoiceOutput {
 type Voice = string | VoiceOutput | Value<string>;
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N ? Indexes[number] : Indexes["length"] extends 32 ? number : Count<N, readonly [...Indexes, Indexes["length"]]>;
 type IndexBelow<N extends number> = number extends N ? number : Count<N>;
-type Duration = `${number}${"s" | "m" | "h" | "d"}`;
-type When = Value | WhenCondition;
-interface WhenCondition {
-  readonly test: "not" | "equals" | "failed";
-  readonly of: Handle;
-  readonly value?: unknown;
-}
-declare function not(value: Value): WhenCondition;
-declare function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition;
-declare function failed(step: Handle): WhenCondition;
-declare function quorum(count: number): FailurePolicy & {
-  readonly quorum: number;
-};
-interface StepOptions {
-  readonly after?: Handle | readonly Handle[] | undefined;
-  readonly when?: When | undefined;
-}
-interface WorkOptions extends StepOptions {
-  readonly attempts?: number | undefined;
-  readonly onFailure?: FailurePolicy | undefined;
-  readonly prune?: boolean | undefined;
-}
-interface MediaOptions {
-  readonly expect?: {
-    readonly durationMs: number;
-  } | undefined;
-}
-interface WithinOption {
-  readonly within?: Duration | undefined;
-}
-interface PaidOptions extends WorkOptions, WithinOption {
-  readonly maxCost?: string | undefined;
-}
+declare function asset<K extends MediaKind>(kind: K, assetId: string): AssetHandle<K>;
 declare const INPUT: unique symbol;
 interface Model<I = unknown, Y extends Yield = Yield, N extends number = number> {
   readonly id: string;
@@ -320,6 +288,46 @@ type ModelOrId = Model | string;
 type InputOf<M extends ModelOrId> = M extends Model<infer I> ? I : UntypedInput;
 type YieldOf<M extends ModelOrId> = M extends Model<unknown, infer Y> ? Y : "unknown";
 type MaxOutputsOf<M extends ModelOrId> = M extends Model<unknown, Yield, infer N> ? N : number;
+type Duration = `${number}${"s" | "m" | "h" | "d"}`;
+interface StepOptions {
+  readonly after?: Handle | readonly Handle[] | undefined;
+  readonly when?: When | undefined;
+}
+interface WorkOptions extends StepOptions {
+  readonly attempts?: number | undefined;
+  readonly onFailure?: FailurePolicy | undefined;
+  readonly prune?: boolean | undefined;
+}
+interface MediaOptions {
+  readonly expect?: {
+    readonly durationMs: number;
+  } | undefined;
+}
+interface WithinOption {
+  readonly within?: Duration | undefined;
+}
+interface PaidOptions extends WorkOptions, WithinOption {
+  readonly maxCost?: string | undefined;
+}
+type When = Value | WhenCondition;
+interface WhenCondition {
+  readonly test: "not" | "equals" | "failed";
+  readonly of: Handle;
+  readonly value?: unknown;
+}
+declare function not(value: Value): WhenCondition;
+declare function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition;
+declare function failed(step: Handle): WhenCondition;
+declare function quorum(count: number): FailurePolicy & {
+  readonly quorum: number;
+};
+interface ApproveOptions extends StepOptions {
+  readonly message?: string | undefined;
+}
+type Approved<H> = H extends Value<infer T> ? ValueHandle<T> : H extends ValuesHandle<infer T> ? ValuesHandle<T> : H extends Handle<infer Y, "list"> ? OutputsHandle<Y> : H extends Handle<infer Y> ? Handle<Y, "single"> : never;
+interface ApproveMethod {
+  <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
+}
 type Settled<I> = unknown extends I ? unknown : I extends Value<infer T> ? T : I extends Handle | Media<never> | AllMedia<never> ? Json : I extends readonly (infer E)[] ? readonly Settled<E>[] : I extends object ? { readonly [K in keyof I]: Settled<I[K]> } : I;
 type SettledInput<M extends ModelOrId> = M extends string ? {
   readonly [field: string]: Json | undefined;
@@ -376,6 +384,32 @@ type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<infer T>
 interface ChooseMethod {
   <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
 }
+type One = Handle<Yields, "single">;
+type PartOf<M, H extends One = One> = (methods: M) => H;
+interface CompareOptions extends Pick<StepOptions, "after"> {
+  readonly message?: string | undefined;
+  readonly maxCost?: string | undefined;
+}
+type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
+type Compared<H extends One> = true extends Several<Known<H["yields"]>> ? "the parts of a comparison make one kind of result" : [Known<H["yields"]>] extends ["value"] ? ValueHandle<ValueIn<H>> : Handle<Known<H["yields"]>, "single">;
+type Several<Y, All = Y> = Y extends unknown ? ([All] extends [Y] ? false : true) : never;
+type Parts<M> = {
+  readonly [name: string]: PartOf<M>;
+};
+type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
+interface CompareMethod<M> {
+  <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
+}
+interface FirstOfOptions extends Pick<StepOptions, "after"> {
+  readonly onModerated?: "stop" | "next" | undefined;
+  readonly awayMs?: number | undefined;
+  readonly maxCost?: string | undefined;
+}
+type Agreeing<H extends One> = H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One : Handle<H["yields"] | "unknown", "single">;
+interface FirstOfMethod<M> {
+  <H extends One>(name: string, options: readonly [PartOf<M, H>, ...PartOf<M, Agreeing<NoInfer<H>>>[]], settings?: FirstOfOptions): Chosen<H>;
+  <H extends One>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
+}
 interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions, MediaOptions {
   readonly files?: F;
   readonly version?: string | undefined;
@@ -417,15 +451,18 @@ type AcceptedHandle<Y extends Yields, I = unknown> = Omit<TakesHandle<Y, I>, "ou
 export {
   AcceptOptions,
   AcceptedHandle,
+  ApproveMethod,
   AssetHandle,
   ChatMethod,
   ChooseMethod,
   ChooseOptions,
   Chosen,
+  CompareMethod,
   ExpandHandle,
   FailurePolicy,
   FileTaskHandle,
   FilesTaskHandle,
+  FirstOfMethod,
   GenerateStep,
   Handle,
   InputOf,
@@ -466,7 +503,6 @@ export {
   UploadHandle,
   Value,
   ValueHandle,
-  ValueIn,
   ValueTaskHandle,
   ValuesHandle,
   Voice,
@@ -476,6 +512,7 @@ export {
   Yield,
   YieldOf,
   Yields,
+  asset,
   equals,
   failed,
   model,

@@ -5,7 +5,7 @@ import {
 import {
   Family,
   FamilyInput,
-} from "./family.js";
+} from "./built-in.js";
 
 declare class FamiliesError extends ShowrunnerError {
   readonly code = "FAMILIES_INVALID";

@@ -379,6 +379,11 @@ declare const serviceError: Wire<{
   } | null>;
 }>;
 type ServiceError = z.output<typeof serviceError>;
+declare function answerOf(error: unknown): Answer | null;
+declare function isMediaGone({
+  status,
+  details
+}: ApiError): boolean;
 declare class UploadError extends ShowrunnerError {
   readonly code = "UPLOAD_REFUSED";
   readonly reason: "missing" | "not-a-file" | "empty" | "too-large" | "wrong-kind" | "changed";
@@ -450,10 +455,6 @@ interface Clock {
 }
 declare const systemClock: Clock;
 declare function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void>;
-interface RateLimit {
-  readonly requests: number;
-  readonly perMs: number;
-}
 interface Turn {
   readonly share: string;
   readonly weight?: number | undefined;
@@ -479,6 +480,10 @@ interface PaceSnapshot {
   readonly queued: number;
   readonly pausedUntil: number | null;
   readonly limit: RateLimit | null;
+}
+interface RateLimit {
+  readonly requests: number;
+  readonly perMs: number;
 }
 interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
@@ -1005,6 +1010,37 @@ interface ChatChunk {
   readonly usage: ChatUsage | null;
   readonly raw: Readonly<Record<string, unknown>>;
 }
+interface RawRequest {
+  readonly method: HttpMethod;
+  readonly path: string;
+  readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly json?: unknown;
+}
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+interface SubmitRequest {
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey?: string | undefined;
+  readonly webhook?: string | undefined;
+}
+interface SubmitAck {
+  readonly jobId: string;
+  readonly model: string;
+  readonly status: JobStatus;
+  readonly statusUrl: string;
+  readonly resultUrl: string;
+  readonly estimatedCompletionAt: string | null;
+  readonly replayed: boolean;
+  readonly sends: number;
+}
+interface SubmitOptions extends SendOptions {
+  readonly mayExist?: boolean | undefined;
+}
 declare const defaultWebhook: Wire<{
   url: Field<string | null>;
   enabled: Field<boolean>;
@@ -1166,37 +1202,6 @@ interface DrainsApi {
   delete(drainId: string, options?: CallOptions): Promise<void>;
   test(drainId: string, options?: CallOptions): Promise<WebhookTest>;
 }
-interface RawRequest {
-  readonly method: HttpMethod;
-  readonly path: string;
-  readonly query?: readonly (readonly [name: string, value: string])[] | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly json?: unknown;
-}
-interface RawAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: AsyncIterable<Uint8Array>;
-}
-interface SubmitRequest {
-  readonly model: string;
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly idempotencyKey?: string | undefined;
-  readonly webhook?: string | undefined;
-}
-interface SubmitAck {
-  readonly jobId: string;
-  readonly model: string;
-  readonly status: JobStatus;
-  readonly statusUrl: string;
-  readonly resultUrl: string;
-  readonly estimatedCompletionAt: string | null;
-  readonly replayed: boolean;
-  readonly sends: number;
-}
-interface SubmitOptions extends SendOptions {
-  readonly mayExist?: boolean | undefined;
-}
 interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
   readonly idleMs?: number | undefined;
@@ -1272,6 +1277,24 @@ interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
 }
+interface StreamOptions {
+  readonly lastEventId?: string | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly priority?: Priority | undefined;
+  readonly idleMs?: number | undefined;
+  readonly maxFruitless?: number | undefined;
+}
+type StreamFrame = {
+  readonly type: "status";
+  readonly id: string | null;
+  readonly status: JobStatusView;
+} | {
+  readonly type: "log";
+  readonly id: string | null;
+  readonly log: LogEvent;
+} | {
+  readonly type: "done";
+};
 interface PlannedPoll {
   readonly dueAt: number;
   readonly read: NextPoll["at"];
@@ -1293,24 +1316,6 @@ type Polled = {
   readonly type: "open";
   readonly status: JobStatusView | null;
   readonly next: PlannedPoll;
-};
-interface StreamOptions {
-  readonly lastEventId?: string | null | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly priority?: Priority | undefined;
-  readonly idleMs?: number | undefined;
-  readonly maxFruitless?: number | undefined;
-}
-type StreamFrame = {
-  readonly type: "status";
-  readonly id: string | null;
-  readonly status: JobStatusView;
-} | {
-  readonly type: "log";
-  readonly id: string | null;
-  readonly log: LogEvent;
-} | {
-  readonly type: "done";
 };
 interface Client extends JobsApi, CatalogApi, AccountApi {
   readonly baseUrl: string;
@@ -1334,11 +1339,6 @@ interface Client extends JobsApi, CatalogApi, AccountApi {
   close(): Promise<void>;
 }
 declare function createClient(options: ClientOptions): Client;
-declare function answerOf(error: unknown): Answer | null;
-declare function isMediaGone({
-  status,
-  details
-}: ApiError): boolean;
 declare function inRun<T>(work: () => T): T;
 type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 interface WebhookDelivery {

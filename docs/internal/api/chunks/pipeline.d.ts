@@ -2,12 +2,14 @@
 import {
   AcceptOptions,
   AcceptedHandle,
+  ApproveMethod,
   ChatMethod,
   ChooseMethod,
   ChooseOptions,
-  Chosen,
+  CompareMethod,
   ExpandHandle,
   FailurePolicy,
+  FirstOfMethod,
   Handle,
   InputOf,
   InspectorOf,
@@ -22,7 +24,6 @@ import {
   Model,
   ModelOrId,
   OrValue,
-  OutputsHandle,
   PaidOptions,
   ReviseOption,
   Settled,
@@ -32,8 +33,6 @@ import {
   TaskMethod,
   UploadHandle,
   Value,
-  ValueHandle,
-  ValueIn,
   ValuesHandle,
   WithinOption,
   WorkOptions,
@@ -106,29 +105,6 @@ type StatusAnswer = ({
   readonly status: "error";
   readonly error: string;
 } & AnswerBase);
-interface ApproveOptions extends StepOptions {
-  readonly message?: string | undefined;
-}
-type Approved<H> = H extends Value<infer T> ? ValueHandle<T> : H extends ValuesHandle<infer T> ? ValuesHandle<T> : H extends Handle<infer Y, "list"> ? OutputsHandle<Y> : H extends Handle<infer Y> ? Handle<Y, "single"> : never;
-interface ApproveMethod {
-  <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
-}
-type One$1 = Handle<Yields, "single">;
-type PartOf<M, H extends One$1 = One$1> = (methods: M) => H;
-interface CompareOptions extends Pick<StepOptions, "after"> {
-  readonly message?: string | undefined;
-  readonly maxCost?: string | undefined;
-}
-type Known<Y extends Yields> = [Exclude<Y, "unknown">] extends [never] ? "unknown" : Exclude<Y, "unknown">;
-type Compared<H extends One$1> = true extends Several<Known<H["yields"]>> ? "the parts of a comparison make one kind of result" : [Known<H["yields"]>] extends ["value"] ? ValueHandle<ValueIn<H>> : Handle<Known<H["yields"]>, "single">;
-type Several<Y, All = Y> = Y extends unknown ? ([All] extends [Y] ? false : true) : never;
-type Parts<M> = {
-  readonly [name: string]: PartOf<M>;
-};
-type MadeBy<P extends Parts<never>> = ReturnType<P[keyof P]>;
-interface CompareMethod<M> {
-  <P extends Parts<M>>(name: string, parts: P, options?: CompareOptions): Compared<MadeBy<P>>;
-}
 interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   readonly maxSteps: number;
   readonly maxCost?: string | undefined;
@@ -144,16 +120,6 @@ type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"] ? ExpandOptions<"valu
 } : ExpandOptions<YieldsIn<R>>;
 interface ExpandMethod<M> {
   <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(name: string, value: V, steps: (value: LocalInput<V>, methods: M) => R, options: ExpandOptionsFor<R>): Expanded<R>;
-}
-interface FirstOfOptions extends Pick<StepOptions, "after"> {
-  readonly onModerated?: "stop" | "next" | undefined;
-  readonly awayMs?: number | undefined;
-  readonly maxCost?: string | undefined;
-}
-type Agreeing<H extends One$1> = H extends Value<infer T> ? Value<T> : "unknown" extends H["yields"] ? One$1 : Handle<H["yields"] | "unknown", "single">;
-interface FirstOfMethod<M> {
-  <H extends One$1>(name: string, options: readonly [PartOf<M, H>, ...PartOf<M, Agreeing<NoInfer<H>>>[]], settings?: FirstOfOptions): Chosen<H>;
-  <H extends One$1>(name: string, options: readonly PartOf<M, H>[], settings?: FirstOfOptions): Chosen<H>;
 }
 interface Rewriting {
   readonly model: string;

@@ -362,13 +362,6 @@ interface NextCommand {
   readonly command: string;
   readonly note: string | null;
 }
-interface Missing {
-  readonly step: string;
-  readonly output: number | null;
-  readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
-  readonly until: string | null;
-  readonly text: string;
-}
 type LedgerChange = {
   readonly type: "hold";
   readonly step: string;
@@ -694,6 +687,13 @@ interface StoredEvent {
   readonly version: number;
   readonly event: RunEvent;
 }
+interface Missing {
+  readonly step: string;
+  readonly output: number | null;
+  readonly what: "decision" | "job" | "file" | "expired" | "result" | "bill";
+  readonly until: string | null;
+  readonly text: string;
+}
 interface Refused {
   readonly step: string;
   readonly reason: string;
@@ -901,6 +901,12 @@ interface OutputReport {
   readonly duration_ms: number | null;
   readonly fps: number | null;
 }
+interface RunsQuery {
+  readonly limit?: number | undefined;
+  readonly before?: number | undefined;
+  readonly tags?: Tags | undefined;
+  readonly search?: string | undefined;
+}
 interface Delivery {
   readonly account: string;
   readonly id: string;
@@ -934,41 +940,6 @@ interface SpendingGuard {
     readonly floorMicros: number;
   } | null;
 }
-interface NewNotice {
-  readonly seq: number;
-  readonly event: string;
-  readonly body: string;
-}
-interface NoticeRow extends NewNotice {
-  readonly runId: string;
-  readonly attempts: number;
-  readonly dueAt: number;
-  readonly lastError: string | null;
-}
-interface NoticeClaim {
-  readonly at: number;
-  readonly untilAt: number;
-  readonly limit: number;
-}
-type NoticeOutcome = {
-  readonly delivered: true;
-} | {
-  readonly delivered: false;
-  readonly dueAt: number;
-  readonly error: string;
-};
-interface IssuedQuote {
-  readonly id: string;
-  readonly account: string;
-  readonly basis: Json;
-  readonly expiresAt: number;
-  readonly usedBy: string | null;
-}
-interface QuoteStore {
-  issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
-  issuedQuote(id: string): Promise<IssuedQuote | null>;
-  useQuote(id: string, runId: string, at: number): Promise<boolean>;
-}
 interface ReviewScope {
   readonly tags?: Tags;
   readonly runId?: string;
@@ -991,33 +962,6 @@ interface ReviewLinkStore {
   revokeReviewLink(id: string, at: number): Promise<void>;
   useReviewLink(id: string, at: number): Promise<boolean>;
 }
-interface RunsQuery {
-  readonly limit?: number | undefined;
-  readonly before?: number | undefined;
-  readonly tags?: Tags | undefined;
-  readonly search?: string | undefined;
-}
-interface Wake {
-  readonly at: number | null;
-  readonly memo: Json;
-}
-interface DueQuery {
-  readonly account: string;
-  readonly at: number;
-  readonly limit: number;
-}
-type WorkMessage = {
-  readonly type: "hint";
-  readonly step: string;
-  readonly attempt: number;
-}
-| {
-  readonly type: "performed";
-  readonly step: string;
-  readonly command: string;
-  readonly of: string;
-  readonly events: readonly RunEvent[];
-};
 interface LeaseHolder {
   readonly host: string;
   readonly bootId: string;
@@ -1222,6 +1166,68 @@ interface JournalStore extends ReviewLinkStore, QuoteStore {
   mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }
+interface Wake {
+  readonly at: number | null;
+  readonly memo: Json;
+}
+interface DueQuery {
+  readonly account: string;
+  readonly at: number;
+  readonly limit: number;
+}
+type WorkMessage = {
+  readonly type: "hint";
+  readonly step: string;
+  readonly attempt: number;
+}
+| {
+  readonly type: "performed";
+  readonly step: string;
+  readonly command: string;
+  readonly of: string;
+  readonly events: readonly RunEvent[];
+};
+interface NewNotice {
+  readonly seq: number;
+  readonly event: string;
+  readonly body: string;
+}
+interface NoticeRow extends NewNotice {
+  readonly runId: string;
+  readonly attempts: number;
+  readonly dueAt: number;
+  readonly lastError: string | null;
+}
+interface NoticeClaim {
+  readonly at: number;
+  readonly untilAt: number;
+  readonly limit: number;
+}
+type NoticeOutcome = {
+  readonly delivered: true;
+} | {
+  readonly delivered: false;
+  readonly dueAt: number;
+  readonly error: string;
+};
+interface IssuedQuote {
+  readonly id: string;
+  readonly account: string;
+  readonly basis: Json;
+  readonly expiresAt: number;
+  readonly usedBy: string | null;
+}
+interface QuoteStore {
+  issueQuote(quote: Omit<IssuedQuote, "usedBy">, at: number): Promise<void>;
+  issuedQuote(id: string): Promise<IssuedQuote | null>;
+  useQuote(id: string, runId: string, at: number): Promise<boolean>;
+}
+interface OpenDecision {
+  readonly step: string;
+  readonly message: string | null;
+  readonly takes: number | null;
+  readonly since: number;
+}
 type NotifyOption = string | {
   readonly url: string;
 } | {
@@ -1407,6 +1413,28 @@ interface ResumeOptions extends DriveOptions {
   readonly unattended?: boolean | undefined;
   readonly waitForFundsMs?: number | undefined;
 }
+interface ApproveDecision {
+  readonly pick?: number | string | undefined;
+  readonly note?: string | undefined;
+  readonly value?: Json | undefined;
+  readonly by?: Decider | undefined;
+}
+type RejectDecision = Pick<ApproveDecision, "note" | "by">;
+interface NewComment {
+  readonly text: string;
+  readonly take?: Chosen | null | undefined;
+  readonly timeMs?: number | null | undefined;
+  readonly by?: Decider | undefined;
+}
+interface Decider {
+  readonly name: string;
+  readonly verified?: boolean | undefined;
+  readonly link?: string | undefined;
+}
+interface WaitingQuery extends RunsQuery {
+  readonly pipeline?: string | undefined;
+}
+interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 interface OwnJob {
   readonly runId: string;
   readonly step: string;
@@ -1478,6 +1506,11 @@ interface UnresolvedStep {
     readonly jobId: string | null;
     readonly isFile?: true;
   } | null;
+}
+interface PlanWarning {
+  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length" | "same-text";
+  readonly step: string;
+  readonly message: string;
 }
 interface StepPrice {
   readonly step: string;
@@ -1586,17 +1619,6 @@ interface MediaGarbage {
     readonly dryRun: boolean;
   }): Promise<number>;
 }
-interface PlanWarning {
-  readonly code: "unused" | "unread-table" | "accepted-anyway" | "option-out" | "unlisted-chat" | "length" | "same-text";
-  readonly step: string;
-  readonly message: string;
-}
-interface ExpiryRisk {
-  readonly step: string;
-  readonly uses: string;
-  readonly why: string;
-  readonly heals: boolean;
-}
 interface Quote extends Offer {
   readonly ok: boolean;
   readonly problems: readonly Problem[];
@@ -1613,6 +1635,12 @@ interface Quote extends Offer {
   readonly criticalPath: readonly string[];
   readonly forecastMs: number | null;
   readonly risks: readonly ExpiryRisk[];
+}
+interface ExpiryRisk {
+  readonly step: string;
+  readonly uses: string;
+  readonly why: string;
+  readonly heals: boolean;
 }
 interface RerunScope {
   readonly runId: string;
@@ -1738,34 +1766,6 @@ interface SpendingTotals {
   readonly spentMicros: number;
   readonly heldMicros: number;
 }
-interface OpenDecision {
-  readonly step: string;
-  readonly message: string | null;
-  readonly takes: number | null;
-  readonly since: number;
-}
-interface ApproveDecision {
-  readonly pick?: number | string | undefined;
-  readonly note?: string | undefined;
-  readonly value?: Json | undefined;
-  readonly by?: Decider | undefined;
-}
-type RejectDecision = Pick<ApproveDecision, "note" | "by">;
-interface NewComment {
-  readonly text: string;
-  readonly take?: Chosen | null | undefined;
-  readonly timeMs?: number | null | undefined;
-  readonly by?: Decider | undefined;
-}
-interface Decider {
-  readonly name: string;
-  readonly verified?: boolean | undefined;
-  readonly link?: string | undefined;
-}
-interface WaitingQuery extends RunsQuery {
-  readonly pipeline?: string | undefined;
-}
-interface WaitingDecision extends OpenDecision, Pick<RunRow, "runId" | "title" | "pipeline" | "tags"> {}
 type FindPipeline = (planned: RunPlanned) => Promise<Pipeline | null>;
 interface LocalWork {
   readonly runId: string;
