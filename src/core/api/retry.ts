@@ -1,6 +1,5 @@
 // The waits after a 503, a 429, or no answer at all: between the sends of one call, and between the calls of a run.
-
-import type { IncomingHttpHeaders } from "node:http";
+import { LONGEST_ASKED_MS } from "./http/headers.ts";
 
 /** Bounds of the retries of one call. */
 export interface RetryPolicy {
@@ -51,32 +50,4 @@ const LONGEST_OUTAGE_MS = 60_000;
 /** Milliseconds before a run makes a call again that gave up, after so many calls in a row that did. */
 export function outageDelayMs(failures: number): number {
   return Math.min(LONGEST_OUTAGE_MS, FIRST_OUTAGE_MS * 2 ** (failures - 1));
-}
-
-export function headerText(headers: IncomingHttpHeaders, name: string): string | null {
-  const value = headers[name];
-  return Array.isArray(value) ? (value[0] ?? null) : (value ?? null);
-}
-
-export function headerNumber(headers: IncomingHttpHeaders, name: string): number | null {
-  const text = headerText(headers, name);
-  if (text === null || text.trim() === "") return null;
-  const value = Number(text);
-  return Number.isFinite(value) ? value : null;
-}
-
-/**
- * The longest that a word of the service makes a request wait, milliseconds: what asks for more is answered to the caller, who can
- * say so, stop, or give up.
- */
-export const LONGEST_ASKED_MS = 60_000;
-
-/** Retry-After as milliseconds from now: seconds, or a date measured against the service's own Date header. */
-export function retryAfterHeaderMs(headers: IncomingHttpHeaders, now: number): number | null {
-  const seconds = headerNumber(headers, "retry-after");
-  if (seconds !== null) return Math.max(0, seconds * 1000);
-  const at = Date.parse(headerText(headers, "retry-after") ?? "");
-  if (Number.isNaN(at)) return null;
-  const sentAt = Date.parse(headerText(headers, "date") ?? "");
-  return Math.max(0, at - (Number.isNaN(sentAt) ? now : sentAt));
 }

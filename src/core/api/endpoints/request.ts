@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { ShowrunnerError } from "../../kit/errors.ts";
 import { OptionError } from "../errors/client-errors.ts";
 import { type ApiRequest, type CallOptions, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
+import { headerText } from "../http/headers.ts";
 import type { HttpMethod } from "../http/transport.ts";
 import type { BaseUrl } from "../options.ts";
-import { headerText } from "../retry.ts";
 import { type OpenStream, openStream } from "../stream/stream.ts";
 
 /** A request to any endpoint of the service. */

@@ -14,8 +14,8 @@ import {
   successOf,
   withRetries,
 } from "../http/call.ts";
+import { headerText } from "../http/headers.ts";
 import { resolveServicePath, segment } from "../options.ts";
-import { headerText } from "../retry.ts";
 import { telemetry } from "../telemetry.ts";
 import { anyOf, text, wire, withDefault } from "../wire.ts";
 import type { JobStatus } from "./jobs.ts";

@@ -11,9 +11,9 @@ import {
 } from "../../network/index.ts";
 import { startDeadline } from "../clock.ts";
 import type { HttpContext } from "../http/call.ts";
+import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
 import { downloadLimit } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
-import { headerNumber, headerText, retryAfterHeaderMs } from "../retry.ts";
 import type { PartFile } from "./part-file.ts";
 
 export interface DownloadOptions {

@@ -7,7 +7,8 @@ import { MalformedResponseError, UploadError } from "../errors/client-errors.ts"
 import type { BaseUrl, Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import { backoffMs, headerText, LONGEST_ASKED_MS, type Repeat, retryAfterHeaderMs } from "../retry.ts";
+import { backoffMs, type Repeat } from "../retry.ts";
+import { headerText, LONGEST_ASKED_MS, retryAfterHeaderMs } from "./headers.ts";
 import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
 import { lostError } from "./transport-failure.ts";
 
