@@ -5,9 +5,6 @@ import {
 import {
   z,
 } from "zod";
-import {
-  IncomingHttpHeaders,
-} from "node:http";
 
 type AnswerSource = "with envelope" | "without envelope" | "no answer";
 interface AnswerText {
@@ -1019,7 +1016,7 @@ interface RawRequest {
 }
 interface RawAnswer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 interface SubmitRequest {

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { ShowrunnerError } from "../../kit/errors.ts";
 import { OptionError } from "../errors/client-errors.ts";
 import { type ApiRequest, type CallOptions, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
@@ -24,7 +23,8 @@ export interface RawRequest {
 export interface RawAnswer {
   /** 200 to 299. */
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  /** By lower-case name; an array where one came several times. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The bytes as they come, in texts without the client's credential. Throws ConnectionError or TimeoutError where it breaks off. */
   readonly body: AsyncIterable<Uint8Array>;
 }
