@@ -1,7 +1,7 @@
-import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./job.ts";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 import { compileTable, tagged } from "./table.ts";
 
-export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./job.ts";
+export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./machines.ts";
 export { next, type StateNames, stateName, type TransitionTable } from "./table.ts";
 
 // Written out, so that the types of the package need none of xstate's; a type test compares them with the charts.

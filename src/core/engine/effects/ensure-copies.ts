@@ -1,16 +1,13 @@
 import { answerOf, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
-import { type AttemptState, lastAttempt, outputsOf, planStep, type RunState } from "../../journal/state.ts";
+import { type AttemptState, lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { ownText } from "../../kit/clean-text.ts";
 import { formatUsd } from "../../kit/money.ts";
 import { traitsOf } from "../../plan/index.ts";
-import type { UploadStep } from "../../plan/plan.ts";
-import { stepNamed } from "../../plan/plan-index.ts";
-import { isCacheable } from "../../run/request-identity.ts";
-import { isStoreError, MediaLostError } from "../media/media-errors.ts";
+import { MediaLostError } from "../media/media-errors.ts";
 import { downloadOutput } from "../media/output-damage.ts";
 import { judge } from "../service/service-answers.ts";
-import { deferToNextDrive, done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
+import type { EffectContext, EffectResult } from "./effect.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 
 type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
@@ -134,43 +131,3 @@ function lost(
   const message = `The copy of the output of ${maker.step} is ${what}${service}. Nothing that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
   return new MediaLostError(message, maker.step);
 }
-
-/** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
-export const upload: Effect<"upload"> = async (command, { state, media }) => {
-  const { file } = planStep(state, command.step) as UploadStep;
-  const { step } = command;
-  const { sha256, sizeBytes, contentType } = file;
-  const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
-  const copy = await media.put({ path: file.path, sha256 }).catch((cause: unknown) => {
-    if (isStoreError(cause)) throw cause;
-    return cause as Error;
-  });
-  const reason =
-    copy instanceof Error
-      ? `${file.path} cannot be read any more (${copy.message})`
-      : copy.sha256 === sha256
-        ? null
-        : `${file.path} changed since the run was planned; put the planned file back, or start a new run`;
-  return done(reason === null ? stored : { type: "step.finished", step, status: "failed", reason });
-};
-
-/** Reuses the result of an identical request of an earlier run, where it still exists. Costs nothing either way. */
-export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
-  const { cache, reusedKeys, state } = context;
-  const plan = stepNamed(state.planned.plan, step);
-  if (plan === undefined || !isCacheable(plan)) return deferToNextDrive();
-  try {
-    const { found } = await cache.find({
-      fingerprint,
-      plan,
-      reusedKeys: reusedKeys(),
-      runId: state.runId,
-      verify: true,
-    });
-    if (found === null) return deferToNextDrive();
-    const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
-    return done(...start, { type: "step.reused", step, ...found });
-  } catch (error) {
-    return retryOrPause(judge("reuse", error), context);
-  }
-};

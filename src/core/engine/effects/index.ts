@@ -3,14 +3,16 @@ import type { Command } from "../../run/command.ts";
 import { chat } from "./chat.ts";
 import { download, place } from "./download.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { reuse, upload } from "./ensure-copies.ts";
+import { expand } from "./expand.ts";
 import { follow, poll, settle } from "./follow.ts";
 import { generate } from "./generate.ts";
-import { expand } from "./local-code.ts";
 import { operation } from "./operation.ts";
+import { pick } from "./pick.ts";
 import { quote } from "./quote.ts";
+import { reuse } from "./reuse.ts";
 import { submit } from "./submit.ts";
-import { pick, task } from "./task.ts";
+import { task } from "./task.ts";
+import { upload } from "./upload.ts";
 
 export type { EffectContext, EffectResult } from "./effect.ts";
 

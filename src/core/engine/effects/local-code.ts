@@ -1,18 +1,13 @@
 import { callSite } from "../../define/index.ts";
-import type { JournalError, RunEvent } from "../../journal/events.ts";
-import { planStep } from "../../journal/state.ts";
-import { type CleanText, cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
+import type { JournalError } from "../../journal/events.ts";
+import { cleanText, ownText, thrownText } from "../../kit/clean-text.ts";
 import { isCallerError } from "../../kit/errors.ts";
 import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
-import { traitsOf } from "../../plan/index.ts";
-import { type ExpandStep, FOR_CALLERS, type Json, type Problem } from "../../plan/plan.ts";
+import type { Json } from "../../plan/plan.ts";
 import { plainName } from "../../run/foreign-names.ts";
 import { fileOf } from "../../run/next-command.ts";
-import { quotedEvents } from "../../run/revise.ts";
 import type { HeldMedia } from "../media/held-media.ts";
-import { journalError, judge } from "../service/service-answers.ts";
-import { deferToNextDrive, done, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
-import { retryOrPause } from "./retry-or-pause.ts";
+import { deferToNextDrive, type EffectContext, type EffectResult } from "./effect.ts";
 
 /** The stored bytes as a local function sees them. */
 export function localFile(
@@ -94,52 +89,4 @@ export function thrownError(error: unknown, code: string): JournalError {
   const words = { code: cleanText(errorCode, 100), message: cleanText(text, MAX_MESSAGE), retryable: true };
   const forCallers = isCallerError(error) ? ({ forCallers: true } as const) : {};
   return { ...words, ...(site !== null && { site: cleanText(site, MAX_MESSAGE) }), ...forCallers };
-}
-
-/** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
-export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
-  const found = localCode(context, step, "expand");
-  if ("without" in found) return found.without;
-  const { code } = found;
-  const failed = (reason: string, more: { readonly forCallers?: CleanText } = {}) =>
-    done({ type: "step.finished", step, status: "failed", reason, ...more });
-  const plan = planStep(context.state, step) as ExpandStep;
-  let drafted: ReturnType<typeof code.expand>;
-  try {
-    drafted = code.expand(value);
-  } catch (error) {
-    return failed(thrownError(error, "EXPAND_FAILED").message);
-  }
-  try {
-    const { planned, maxUnquotedMicros } = context.state;
-    const within = { plan: planned.plan, overlay: planned, filesFrom: planned.filesFrom, maxUnquotedMicros };
-    const grown = await context.expansions.expand(plan, drafted, within);
-    if (!grown.ok) {
-      const reason = `${problemsText(grown.problems)}. Fix the code and resume: the run continues from here`;
-      const words = grown.problems.find(({ code }) => code === FOR_CALLERS)?.message;
-      return failed(reason, words === undefined ? {} : { forCallers: cleanText(words) });
-    }
-    const { steps, returns, groups, prices } = grown;
-    const quotes = prices.flatMap((price): readonly RunEvent[] => {
-      const { step: path } = price;
-      const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
-      // A step of an earlier planning is priced when it starts, if it runs again at all.
-      const isKnown = context.state.steps[path] !== undefined;
-      return isQuoted && !isKnown ? quotedEvents(price, 1) : [];
-    });
-    return done({ type: "expand.planned", step, steps, returns, groups }, ...quotes);
-  } catch (error) {
-    const judged = judge("catalog", error);
-    return judged.verdict === "step failed" ? failed(journalError(error).message) : retryOrPause(judged, context);
-  }
-};
-
-/** All of them: a person mends the code once. */
-function problemsText(problems: readonly Problem[]): string {
-  return problems
-    .map(({ step, field, message }) => {
-      const where = [step, field].filter((part) => part !== null).join(" ");
-      return where === "" ? message : `${where}: ${message}`;
-    })
-    .join("; ");
 }

@@ -1,14 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LocalFile } from "../../define/index.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import { ownText, thrownText } from "../../kit/clean-text.ts";
 import { isTooDeep, MOST_LEVELS } from "../../kit/json-text.ts";
 import type { TaskContext } from "../../plan/draft.ts";
-import type { Json, PickStep, TaskStep } from "../../plan/plan.ts";
-import { candidatesOf } from "../../run/kinds/pick.ts";
+import type { Json, TaskStep } from "../../plan/plan.ts";
 import { heldMedia } from "../media/held-media.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import { isStoreError } from "../media/media-errors.ts";
@@ -16,7 +14,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import { fileExtension } from "../media/place-file.ts";
 import { done, type Effect, type EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
-import { ABORTED, filesOf, localCode, localFile, localInput, thrownError, unlessAborted } from "./local-code.ts";
+import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
 /** Endings of declared files that name none: many tools look at nothing else. */
@@ -185,50 +183,4 @@ function jsonValue(returned: unknown): Json {
   const value = JSON.parse(text) as Json;
   if (isTooDeep(value)) throw new TaskContractError(`what it returned is nested deeper than ${MOST_LEVELS} levels`);
   return value;
-}
-
-/** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */
-export const pick: Effect<"pick"> = async ({ step }, context) => {
-  const found = localCode(context, step, "score");
-  if ("without" in found) return found.without;
-  const { code } = found;
-  const { state, media, signal } = context;
-  const candidates = candidatesOf(state, planStep(state, step) as PickStep);
-  const files = candidates.flatMap((candidate) => candidate?.file?.sha256 ?? []);
-  const without = await withoutCopies(files, context);
-  if (without !== null) return without;
-  await using held = await media.hold(files);
-  const scores: (number | null)[] = [];
-  // In a function of its own, so that what throws at once is a rejection too.
-  const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index, signal });
-  try {
-    for (const [index, candidate] of candidates.entries()) {
-      const file = candidate?.file ?? null;
-      const given = file === null ? null : await unlessAborted(scoreOf(localFile(held, file), index), signal);
-      if (given === ABORTED) return done();
-      scores.push(given === null ? null : checked(given));
-    }
-  } catch (error) {
-    if (isStoreError(error)) throw error;
-    return done({ type: "task.failed", step, error: thrownError(error, "SCORE_FAILED") });
-  }
-  const best = highest(scores);
-  if (best === null) {
-    const message = ownText("there is no file to score");
-    return done({ type: "task.failed", step, error: { code: ownText("SCORE_FAILED"), message, retryable: false } });
-  }
-  return done({ type: "pick.decided", step, chosen: candidates[best]!.chosen, scores });
-};
-
-function checked(scored: unknown): number {
-  if (typeof scored === "number" && Number.isFinite(scored)) return scored;
-  throw new TypeError(`a score must be a finite number, and the function gave ${String(scored)}`);
-}
-
-function highest(scores: readonly (number | null)[]): number | null {
-  let best: number | null = null;
-  for (const [index, one] of scores.entries()) {
-    if (one !== null && (best === null || one > scores[best]!)) best = index;
-  }
-  return best;
 }

@@ -1,0 +1,58 @@
+import type { RunEvent } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import { type CleanText, cleanText } from "../../kit/clean-text.ts";
+import { traitsOf } from "../../plan/index.ts";
+import { type ExpandStep, FOR_CALLERS, type Problem } from "../../plan/plan.ts";
+import { quotedEvents } from "../../run/revise.ts";
+import { journalError, judge } from "../service/service-answers.ts";
+import { done, type Effect } from "./effect.ts";
+import { localCode, thrownError } from "./local-code.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
+
+/** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
+export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
+  const found = localCode(context, step, "expand");
+  if ("without" in found) return found.without;
+  const { code } = found;
+  const failed = (reason: string, more: { readonly forCallers?: CleanText } = {}) =>
+    done({ type: "step.finished", step, status: "failed", reason, ...more });
+  const plan = planStep(context.state, step) as ExpandStep;
+  let drafted: ReturnType<typeof code.expand>;
+  try {
+    drafted = code.expand(value);
+  } catch (error) {
+    return failed(thrownError(error, "EXPAND_FAILED").message);
+  }
+  try {
+    const { planned, maxUnquotedMicros } = context.state;
+    const within = { plan: planned.plan, overlay: planned, filesFrom: planned.filesFrom, maxUnquotedMicros };
+    const grown = await context.expansions.expand(plan, drafted, within);
+    if (!grown.ok) {
+      const reason = `${problemsText(grown.problems)}. Fix the code and resume: the run continues from here`;
+      const words = grown.problems.find(({ code }) => code === FOR_CALLERS)?.message;
+      return failed(reason, words === undefined ? {} : { forCallers: cleanText(words) });
+    }
+    const { steps, returns, groups, prices } = grown;
+    const quotes = prices.flatMap((price): readonly RunEvent[] => {
+      const { step: path } = price;
+      const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
+      // A step of an earlier planning is priced when it starts, if it runs again at all.
+      const isKnown = context.state.steps[path] !== undefined;
+      return isQuoted && !isKnown ? quotedEvents(price, 1) : [];
+    });
+    return done({ type: "expand.planned", step, steps, returns, groups }, ...quotes);
+  } catch (error) {
+    const judged = judge("catalog", error);
+    return judged.verdict === "step failed" ? failed(journalError(error).message) : retryOrPause(judged, context);
+  }
+};
+
+/** All of them: a person mends the code once. */
+function problemsText(problems: readonly Problem[]): string {
+  return problems
+    .map(({ step, field, message }) => {
+      const where = [step, field].filter((part) => part !== null).join(" ");
+      return where === "" ? message : `${where}: ${message}`;
+    })
+    .join("; ");
+}

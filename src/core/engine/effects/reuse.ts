@@ -1,0 +1,26 @@
+import { stepNamed } from "../../plan/plan-index.ts";
+import { isCacheable } from "../../run/request-identity.ts";
+import { judge } from "../service/service-answers.ts";
+import { deferToNextDrive, done, type Effect } from "./effect.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
+
+/** Reuses the result of an identical request of an earlier run, where it still exists. Costs nothing either way. */
+export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
+  const { cache, reusedKeys, state } = context;
+  const plan = stepNamed(state.planned.plan, step);
+  if (plan === undefined || !isCacheable(plan)) return deferToNextDrive();
+  try {
+    const { found } = await cache.find({
+      fingerprint,
+      plan,
+      reusedKeys: reusedKeys(),
+      runId: state.runId,
+      verify: true,
+    });
+    if (found === null) return deferToNextDrive();
+    const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
+    return done(...start, { type: "step.reused", step, ...found });
+  } catch (error) {
+    return retryOrPause(judge("reuse", error), context);
+  }
+};

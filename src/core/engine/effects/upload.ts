@@ -1,0 +1,23 @@
+import { planStep } from "../../journal/state.ts";
+import type { UploadStep } from "../../plan/plan.ts";
+import { isStoreError } from "../media/media-errors.ts";
+import { done, type Effect } from "./effect.ts";
+
+/** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
+export const upload: Effect<"upload"> = async (command, { state, media }) => {
+  const { file } = planStep(state, command.step) as UploadStep;
+  const { step } = command;
+  const { sha256, sizeBytes, contentType } = file;
+  const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
+  const copy = await media.put({ path: file.path, sha256 }).catch((cause: unknown) => {
+    if (isStoreError(cause)) throw cause;
+    return cause as Error;
+  });
+  const reason =
+    copy instanceof Error
+      ? `${file.path} cannot be read any more (${copy.message})`
+      : copy.sha256 === sha256
+        ? null
+        : `${file.path} changed since the run was planned; put the planned file back, or start a new run`;
+  return done(reason === null ? stored : { type: "step.finished", step, status: "failed", reason });
+};
