@@ -63,8 +63,9 @@ console.log(`This tree beside ${FIXED}, medians of ${ROUNDS} rounds in turns:`);
 for (const work of works) {
   const samples = { before: [] as (readonly Took[])[], now: [] as (readonly Took[])[] };
   for (let round = 0; round < ROUNDS; round += 1) {
-    samples.before.push(take(old, work));
-    samples.now.push(take(root, work));
+    // Whoever comes second meets what the first one left to the disk.
+    const turns = [() => samples.before.push(take(old, work)), () => samples.now.push(take(root, work))];
+    for (const turn of round % 2 === 0 ? turns : turns.toReversed()) turn();
   }
   const of = (all: readonly (readonly Took[])[], pick: (took: readonly Took[]) => number) => all.map(pick);
   const picks = {
