@@ -26,7 +26,7 @@ const works = [
 ];
 
 const run = (cwd: string, ...args: readonly string[]) =>
-  execFileSync(process.execPath, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  execFileSync(process.execPath, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
 /** The fixed tree with its packages, built once, beside other files that are not kept. */
 function prepare(): void {
