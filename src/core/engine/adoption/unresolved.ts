@@ -185,11 +185,10 @@ function certainJob(
   candidates: readonly AdoptionCandidate[],
   state: RunState,
 ): string | undefined {
-  const [first, second] = candidates.filter(
-    ({ match }) => match === (candidates[0]?.match === "key" ? "key" : "prompt"),
-  );
-  const isOnly = first !== undefined && second === undefined;
-  return isOnly && (first.match === "key" || !sharesPrompt(attempt, state)) ? first.jobId : undefined;
+  const [underKey, otherUnderKey] = candidates.filter(({ match }) => match === "key");
+  if (underKey !== undefined) return otherUnderKey === undefined ? underKey.jobId : undefined;
+  const [alike, otherAlike] = candidates.filter(({ match }) => match === "prompt");
+  return otherAlike === undefined && !sharesPrompt(attempt, state) ? alike?.jobId : undefined;
 }
 
 /** Whether another step without an answer asked the same model with the same words. */
