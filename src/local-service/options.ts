@@ -30,6 +30,9 @@ export interface KeyOption {
  */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
+/** What the service answers as: the description labelled 3.9, or what has been published since. */
+export type AsOf = "3.9" | "today";
+
 /** A recording to answer from. */
 export interface ReplayOption {
   /** What `showrunner record` wrote. */
@@ -73,6 +76,8 @@ export interface LocalServiceOptions {
    * inputs; their prices and durations apply where the catalog has none.
    */
   readonly families?: FamiliesOption;
+  /** Which published state of the API it answers as. Default: `today`. */
+  readonly asOf?: AsOf;
   /** Allows reading models, their schemas and voices without a credential. Default: as `strict`. */
   readonly openCatalog?: boolean;
   /**
@@ -170,6 +175,11 @@ function families(given: FamiliesOption | undefined): Families {
   }
 }
 
+function asOf(given: AsOf): AsOf {
+  if (given === "3.9" || given === "today") return given;
+  throw wrong(`asOf is ${JSON.stringify(given)}; give "3.9" or "today".`);
+}
+
 function unquotableCost(given: UnquotableCost): UnquotableCost {
   if (["null", "zero", "omit", "refuse"].includes(given)) return given;
   throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero", "omit" or "refuse".`);
@@ -208,6 +218,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
     strict,
+    asOf: asOf(options.asOf ?? "today"),
     families: families(options.families),
     openCatalog: options.openCatalog ?? strict,
     unquotableCost: unquotableCost(options.unquotableCost ?? (strict ? "refuse" : "null")),

@@ -242,7 +242,7 @@ async function openService(options: NormalOptions): Promise<Opened> {
     streams: createOpenStreams(),
     metrics: createMetrics(),
     record: eventRecorder(store, hooks, hub, clock.now),
-    views: jobViews({ store, now: clock.now, sign: presigner.sign }),
+    views: jobViews({ store, now: clock.now, sign: presigner.sign, asOf: options.asOf }),
     faultEngine,
     faults: jobFaults(faultEngine),
     origin: () => origin,

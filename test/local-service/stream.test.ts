@@ -81,9 +81,9 @@ test("logs_after=start begins at the first event, and its cursor goes on from th
   const first = (await get(service, `${path}?logs_after=start`)).body;
   expect(first.logs.map((item: { event: string }) => item.event)).toEqual(["queued", "moderation.passed"]);
   const idle = (await get(service, `${path}?logs_after=${first.logs_next_cursor}`)).body;
-  expect(idle).toMatchObject({ logs: [], logs_next_cursor: first.logs_next_cursor });
+  expect([idle.logs, "logs_next_cursor" in idle]).toEqual([[], false]);
   await service.clock.advance(300);
-  const next = (await get(service, `${path}?logs_after=${idle.logs_next_cursor}`)).body;
+  const next = (await get(service, `${path}?logs_after=${first.logs_next_cursor}`)).body;
   expect(next.logs.map((item: { event: string }) => item.event)).toEqual(["started", "provider.submitted"]);
   expect((await get(service, `${path}?logs_after=whatever`)).status).toBe(400);
 });

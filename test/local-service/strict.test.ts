@@ -4,7 +4,6 @@ import { createClient } from "../../src/core/api/index.ts";
 import { OURS } from "../../src/core/families/index.ts";
 import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
 import { PICTURE } from "../../src/local-service/start.ts";
-import { skippingClock } from "../support/simulated-clock.ts";
 import { ended } from "./support/deliveries.ts";
 import { receiver } from "./support/receiver.ts";
 import { ask, type Body, get, key, made, start, submit, upload, uploaded } from "./support/service.ts";
@@ -231,32 +230,4 @@ test("the profiles differ in what docs/local-service.md lists, and in nothing el
     "unquotable",
     "chat model",
   ]);
-});
-
-test("a status without new events has no cursor, and who follows sends the old one again", async () => {
-  const service = await strictly({ speed: 1 });
-  service.clock.manual();
-  const { job_id } = await submit(service, "image-1", { prompt: "x" });
-  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey, clock: skippingClock() });
-  const first = await client.status(job_id, { logsAfter: "start" });
-  const idle = (await get(service, `/jobs/${job_id}/status?logs_after=${first.logsNextCursor}`)).body;
-  expect(idle.logs).toEqual([]);
-  expect(idle).not.toHaveProperty("logs_next_cursor");
-  const polled = () => service.stats().requests["GET /jobs/{job_id}/status"]?.[200] ?? 0;
-  const told: string[] = [];
-  const followed = (async () => {
-    for await (const event of client.follow(job_id, { strategy: "poll" })) {
-      if (event.type === "log") told.push(event.log.event);
-    }
-  })();
-  for (let step = 0; step < 5; step++) {
-    // Between two steps of the service at least one poll finds nothing new.
-    const before = polled();
-    await expect.poll(polled).toBeGreaterThan(before + 2);
-    await service.clock.advance(step === 4 ? 600_000 : 400);
-  }
-  await followed;
-  const { logs } = await client.job(job_id);
-  expect(told).toEqual(logs?.map(({ event }) => event));
-  await client.close();
 });

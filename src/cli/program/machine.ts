@@ -78,6 +78,12 @@ export function addServing(program: Command, act: Act): void {
     .option("--speed <factor>", "how much faster than real rendering times pass")
     .option("--retention <duration>", "how long media are stored (default 48h)")
     .option("--strict", "answer exactly as a hosted service would, timings aside")
+    .addOption(
+      new Option("--as-of <version>", "which published state of the API to answer as (default: today)").choices([
+        "3.9",
+        "today",
+      ]),
+    )
     .option(
       "--deliver-to-loopback",
       "let webhooks and log drains lead to this machine (default: on loopback, but not with --strict)",

@@ -112,7 +112,7 @@ function view(key: KeyRow, now: number) {
 }
 
 /** Keys of the workspace, and short-lived tokens for browsers. */
-export function accessEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
+export function accessEndpoints({ store, clock, options }: ServiceContext): readonly Endpoint[] {
   function find(call: Call): KeyRow {
     const key = store.keys.get(call.param("key_id"));
     if (key && key.workspaceId === call.principal.workspaceId) return key;
@@ -185,7 +185,8 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     const expiresAt = Math.min(requested, principal.expiresAt ?? requested);
     const row = { tokenHash: hashSecret(token), keyId: principal.keyId, scopes: JSON.stringify(scopes), expiresAt };
     await store.write(() => store.keys.addToken(row));
-    return created({ token, expires_at: instant(expiresAt), scopes, workspace_id: principal.workspaceId });
+    const grant = options.asOf === "3.9" ? { scopes, workspace_id: principal.workspaceId } : {};
+    return created({ token, expires_at: instant(expiresAt), ...grant });
   }
 
   return [

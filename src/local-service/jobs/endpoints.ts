@@ -83,8 +83,8 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
     const after = call.query("logs_after") === "start" ? 0 : (readCursor(call, "logs_after") ?? 0);
     const rows = store.events.after(job.seq, after, LOGS_PER_POLL);
     const logs = rows.map(logItem);
-    // Hosted services leave the cursor out where nothing is new; the one that was sent stays good.
-    if (logs.length === 0 && options.strict) return { logs };
+    // Where nothing is new the cursor is left out; the one that was sent stays good.
+    if (logs.length === 0 && options.asOf !== "3.9") return { logs };
     return { logs, logs_next_cursor: cursorOf(call, rows.at(-1)?.id ?? after) };
   }
 

@@ -1,6 +1,7 @@
 import { HOUR_MS } from "../../core/kit/duration.ts";
 import { estimatedCompletion, progressOf } from "../lifecycle/job.ts";
 import { usd } from "../money.ts";
+import type { NormalOptions } from "../options.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
@@ -17,6 +18,7 @@ export interface ViewPorts {
   readonly store: Store;
   now(): number;
   sign(path: string, expiresAtMs: number): string;
+  readonly asOf: NormalOptions["asOf"];
 }
 
 export function logItem(row: EventRow) {
@@ -33,7 +35,7 @@ const qualityOf = (job: JobRow) => (job.quality === null ? {} : { quality: job.q
 const completedAtOf = (job: JobRow) => (job.completedAt === null ? {} : { completed_at: instant(job.completedAt) });
 
 /** The API representations of jobs. */
-export function jobViews({ store, now, sign }: ViewPorts) {
+export function jobViews({ store, now, sign, asOf }: ViewPorts) {
   /** Past its retention, an output is EXPIRED even before the sweep removes its bytes. */
   function isExpired(output: OutputRow, job: JobRow): boolean {
     if (output.status === "EXPIRED") return true;
@@ -95,8 +97,7 @@ export function jobViews({ store, now, sign }: ViewPorts) {
         error: parsed(job.error),
         ...(isDeleted || part === "payload" ? {} : { logs: logs() }),
         ...(part === "payload" ? {} : costOf(job, now())),
-        created_at: instant(job.createdAt),
-        ...completedAtOf(job),
+        ...(asOf === "3.9" ? { created_at: instant(job.createdAt), ...completedAtOf(job) } : {}),
       };
     },
 

@@ -21,15 +21,15 @@ const jobId = id("job");
 
 const { $schema: _dialect, additionalProperties: _closed, properties, ...output } = OUTPUT_SCHEMA;
 
-const common = { job_id: jobId, model: text, status, created_at: instant };
+const common = { job_id: jobId, model: text, status };
 const sometimes = { quality: text, completed_at: instant, cost: dollars, currency: usd };
 
 const outputs = listOf(refTo("JobOutput"));
 const metrics = object({ processing_time_ms: orNull(whole) });
 
 /* A webhook's payload: the job without logs and cost. */
-const ended = { job_id: jobId, model: text, created_at: instant, completed_at: instant, outputs };
-const said = { quality: text, prompt: text };
+const ended = { job_id: jobId, model: text, outputs };
+const said = { quality: text, prompt: text, created_at: instant, completed_at: instant };
 
 export const jobComponents = {
   JobAcknowledgement: object(
@@ -37,11 +37,11 @@ export const jobComponents = {
     { estimated_completion_at: orNull(instant) },
   ),
   WebhookTestEvent: object({ ...ended, status: exactly("COMPLETED"), error: { type: "null" } }),
-  JobSummary: object(common, sometimes),
+  JobSummary: object({ ...common, created_at: instant }, sometimes),
   JobOutput: { ...output, properties: { ...(properties as object), error: orNull(refTo("ErrorObject")) } },
   Job: object(
     { ...common, outputs, error: orNull(refTo("ErrorObject")) },
-    { ...sometimes, prompt: text, metrics, logs: { ...listOf(refTo("LogEvent")), maxItems: 100 } },
+    { ...sometimes, created_at: instant, prompt: text, metrics, logs: { ...listOf(refTo("LogEvent")), maxItems: 100 } },
   ),
   JobCompletedEvent: object({ ...ended, status: exactly("COMPLETED"), metrics, error: { type: "null" } }, said),
   JobFailedEvent: object({ ...ended, status: exactly("FAILED"), error: refTo("ErrorObject") }, said),

@@ -225,10 +225,9 @@ function webhookEndpoints(
   /** Signed like a delivery, for a job that does not exist; its event kind identifies it as a test. */
   async function testDefault(call: Call): Promise<Answer> {
     const { url } = findDefault(call);
-    const at = instant(clock.now());
     const id = `job_${randomUUID()}`;
-    const sample = { job_id: id, model: "test", status: "COMPLETED", outputs: [], error: null, created_at: at };
-    const body = Buffer.from(JSON.stringify({ ...sample, completed_at: at }));
+    const sample = { job_id: id, model: "test", status: "COMPLETED", outputs: [], error: null };
+    const body = Buffer.from(JSON.stringify(sample));
     const announcement = { id, event: "webhook.test", redelivery: false, attempt: 1, signedAt: clock.now() };
     return ok(testResult(await outbound.post(url, { body, headers: signer.headers(announcement, body) })));
   }

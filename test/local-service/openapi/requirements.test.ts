@@ -154,7 +154,7 @@ test("a status carries no events unless logs_after asks for them", async () => {
   const tail = (await get(service, `/jobs/${job_id}/status?logs_after=start`)).body;
   expect(tail.logs.length).toBeGreaterThan(0);
   const newer = (await get(service, `/jobs/${job_id}/status?logs_after=${tail.logs_next_cursor}`)).body;
-  expect(newer).toMatchObject({ logs: [], logs_next_cursor: tail.logs_next_cursor });
+  expect([newer.logs, "logs_next_cursor" in newer]).toEqual([[], false]);
 });
 
 test("the old API's header is no credential here, and its endpoints are not here", async () => {

@@ -3,7 +3,16 @@ import { type LocalService, type LocalServiceOptions, startLocalService } from "
 import { type Contract, contractOf, usualContract } from "./contract.ts";
 
 /** Options that may change what a service says in its /openapi.json. */
-const DESCRIBED = ["brand", "catalog", "families", "openCatalog", "replay", "strict", "unquotableCost"] as const;
+const DESCRIBED = [
+  "asOf",
+  "brand",
+  "catalog",
+  "families",
+  "openCatalog",
+  "replay",
+  "strict",
+  "unquotableCost",
+] as const;
 
 const contracts = new WeakMap<LocalService, Contract>();
 

@@ -316,6 +316,7 @@ interface KeyOption {
   readonly ownerId?: string;
 }
 type UnquotableCost = "null" | "zero" | "omit" | "refuse";
+type AsOf = "3.9" | "today";
 interface ReplayOption {
   readonly folder: string;
   readonly speed?: "fast" | "real";
@@ -334,6 +335,7 @@ interface LocalServiceOptions {
   readonly catalog?: string | readonly unknown[];
   readonly strict?: boolean;
   readonly families?: FamiliesOption;
+  readonly asOf?: AsOf;
   readonly openCatalog?: boolean;
   readonly unquotableCost?: UnquotableCost;
   readonly brand?: string;
@@ -382,6 +384,7 @@ interface LocalService {
 }
 declare function startLocalService(options?: LocalServiceOptions): Promise<LocalService>;
 export {
+  type AsOf,
   type ClockControl,
   type ClockMode,
   type FaultRule,

@@ -165,7 +165,7 @@ export const accountComponents = {
     expires_at: orNull(instant),
     previous_secret_expires_at: instant,
   }),
-  Token: object({ token: text, expires_at: instant, scopes, workspace_id: text }),
+  Token: object({ token: text, expires_at: instant }, { scopes, workspace_id: text }),
 };
 
 const finish = oneOf("stop", "length");

@@ -1,0 +1,51 @@
+/** The state of the API that the service answers as: what is published today, or the description labelled 3.9. */
+import { expect, test } from "vitest";
+import { createClient } from "../../src/core/api/index.ts";
+import { skippingClock } from "../support/simulated-clock.ts";
+import { ask, get, made, start, submit } from "./support/service.ts";
+
+test("a status without new events has no cursor, and who follows sends the old one again", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const { job_id } = await submit(service, "image-1", { prompt: "x" });
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey, clock: skippingClock() });
+  const first = await client.status(job_id, { logsAfter: "start" });
+  const idle = (await get(service, `/jobs/${job_id}/status?logs_after=${first.logsNextCursor}`)).body;
+  expect(idle.logs).toEqual([]);
+  expect(idle).not.toHaveProperty("logs_next_cursor");
+  const polled = () => service.stats().requests["GET /jobs/{job_id}/status"]?.[200] ?? 0;
+  const told: string[] = [];
+  const followed = (async () => {
+    for await (const event of client.follow(job_id, { strategy: "poll" })) {
+      if (event.type === "log") told.push(event.log.event);
+    }
+  })();
+  for (let step = 0; step < 5; step++) {
+    // Between two steps of the service at least one poll finds nothing new.
+    const before = polled();
+    await expect.poll(polled).toBeGreaterThan(before + 2);
+    await service.clock.advance(step === 4 ? 600_000 : 400);
+  }
+  await followed;
+  const { logs } = await client.job(job_id);
+  expect(told).toEqual(logs?.map(({ event }) => event));
+  await client.close();
+});
+
+test("as of 3.9 a status repeats its cursor, a job has its instants, and a token tells its scopes and workspace", async () => {
+  const service = await start({ asOf: "3.9" });
+  const job = await made(service, "image-1", { prompt: "x" });
+  expect(job).toMatchObject({ created_at: expect.any(String), completed_at: expect.any(String) });
+  const path = `/jobs/${job.job_id}/status`;
+  const { logs_next_cursor } = (await get(service, `${path}?logs_after=start`)).body;
+  expect((await get(service, `${path}?logs_after=${logs_next_cursor}`)).body).toMatchObject({
+    logs: [],
+    logs_next_cursor,
+  });
+  const { body } = await ask(service, "POST", "/tokens");
+  expect(Object.keys(body)).toEqual(["token", "expires_at", "scopes", "workspace_id"]);
+});
+
+test("a version that is not known is refused at the start", async () => {
+  await expect(start({ asOf: "4.0" as "3.9" })).rejects.toThrow('asOf is "4.0"; give "3.9" or "today"');
+});
