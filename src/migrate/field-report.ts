@@ -81,11 +81,15 @@ export class FieldReport {
     }
   }
 
-  /** Changes a field's entry. */
-  amend(path: JsonPath, outcome: Outcome, details: EntryDetails): void {
+  /** Changes a field's entry. With `outcome` null an open decision stays one, with its question and choices. */
+  amend(path: JsonPath, outcome: Outcome | null, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
-    this.#entries.set(known.field, { ...entry(known.field, known.given, known.value, outcome, details) });
+    const isOpen = outcome === null && known.outcome === "decision";
+    const why = [...(isOpen ? [known.why] : []), details.why].filter((one) => one != null).join("; ");
+    const kept = isOpen ? { why, choices: known.choices } : {};
+    const next = outcome ?? known.outcome;
+    this.#entries.set(known.field, entry(known.field, known.given, known.value, next, { ...details, ...kept }));
   }
 
   /** Removes all entries below a path, whose values are not migrated after all. */

@@ -12,6 +12,7 @@ export default pipeline("avatar-batch", {
   build({ input, job, task, upload }) {
     const keeperVoiceSample = upload("keeper-voice-sample", input.keeperVoiceSample);
     const keeperPortraitInput = {
+      quality: "pro",
       prompt: "Portrait of a retired lighthouse keeper in a navy pullover, kind eyes, plain background, front view",
       aspect_ratio: "9:16",
     } as const;

@@ -25,12 +25,14 @@ export default pipeline("hard-cases", {
     // To decide: model_slug: no v3 model has this name (only other versions are there: video-1); video-1 is taken for
     // now, which can do what this body asks for; confirm it, or map another
     const versionThatIsNotThere = job("version-that-is-not-there", models.video, {
+      quality: "pro",
       prompt: "A kettle steams on a stove",
       aspect_ratio: "16:9",
       duration_ms: 5000,
+      resolution: "1080p",
     });
     // To decide: generated_video_inputs.resolution: the slug says pro, which video-1 does not make at 720p; quality
-    // standard is taken for now
+    // standard is taken for now; pro is made at 1080p, 4K
     const levelAndResolution = job("level-and-resolution", models.video, {
       prompt: "Rain runs down a window",
       aspect_ratio: "16:9",

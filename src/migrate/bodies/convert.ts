@@ -150,14 +150,13 @@ export type Converted = ConvertedBody | { readonly open: string };
 export function convert(context: MigrationContext, body: Body): Converted {
   const choice = choose(context, body, needsOf(body), []);
   if (choice === null) return { open: `no v3 model of the catalog is known to do ${body.type}` };
-  const job = new Job(context, body, choice.view, body.name);
-  noteModel(body, [], choice, job.step);
-  if (choice.quality !== null) {
-    job.set("quality", json(choice.quality), null);
-    job.levelOfSlug = { quality: choice.quality, path: namedModels(body, [])[0]?.path ?? [] };
-  }
+  const job = chosenJob(context, body, [], choice, body.name);
   const before: ConvertedJob[] = [];
   const defaults = fill(job, before);
+  if (choice.resolution !== null && !job.input.has("resolution")) {
+    const why = "the slug says it, and the body says no other";
+    job.preset(`${defaults.prefix}resolution`, "resolution", choice.resolution, why);
+  }
   const count = batchOf(body);
   noteBatch(job, count);
   const seeds = seedsOf(job, seedPath(body.type), count);
@@ -169,6 +168,18 @@ export function convert(context: MigrationContext, body: Body): Converted {
   const converted = finishedJob(job, count, seeds);
   const yields = choice.view.yields;
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
+}
+
+/** The job of a chosen model, at the level that the slug names. */
+function chosenJob(context: MigrationContext, body: Body, prefix: JsonPath, choice: Choice, step: string): Job {
+  const job = new Job(context, body, choice.view, step);
+  noteModel(body, prefix, choice, step);
+  const [named] = namedModels(body, prefix);
+  if (choice.quality !== null && named !== undefined) {
+    job.set("quality", json(choice.quality), null);
+    job.levelOfSlug = { quality: choice.quality, path: named.path };
+  }
+  return job;
 }
 
 /** A problem of the entire input names no field. */
@@ -262,8 +273,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
     outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that takes it"]);
     return null;
   }
-  const speech = new Job(context, body, choice.view, context.names.reserve(`${body.name}-speech`));
-  noteModel(body, path, choice, speech.step);
+  const speech = chosenJob(context, body, path, choice, context.names.reserve(`${body.name}-speech`));
   fillSpeech(speech, path);
   const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {

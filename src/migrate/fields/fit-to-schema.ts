@@ -23,7 +23,7 @@ export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = problemsOf(job);
     const [problem] = problems;
-    if (problem === undefined) return [];
+    if (problem === undefined) break;
     const helped =
       problems.some((one) => one.code === "required" && supply(job, one, defaults)) ||
       (problems.some(isOfTable) && chooseRow(job, defaults)) ||
@@ -31,6 +31,7 @@ export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem
       problems.some((one) => leaveOut(job, one));
     if (!helped) return problems;
   }
+  reportLevelOfSlug(job, defaults);
   return problemsOf(job);
 }
 
@@ -42,9 +43,9 @@ function chooseRow(job: Job, defaults: Defaults): boolean {
   return missing !== null;
 }
 
-function problemsOf(job: Job): readonly FieldProblem[] {
+function problemsOf(job: Job, input: Job["input"] = job.input): readonly FieldProblem[] {
   const { context, view } = job;
-  const sample = [...job.input].map(([name, value]) => {
+  const sample = [...input].map(([name, value]) => {
     const field = view.fields.get(name);
     const isVoice = field?.takes.what === "voice";
     return [name, inputSample(field, sampleOf(value, isVoice ? "voice" : "media"))] as const;
@@ -157,10 +158,8 @@ function findTier(job: Job, defaults: Defaults): boolean {
 
 function reportTier(job: Job, before: { readonly [name: string]: Json | undefined }, { prefix }: Defaults): void {
   for (const name of TIER) {
-    const now = job.input.get(name);
-    const value = now?.is === "json" ? now.value : null;
-    if (value === (before[name] ?? null)) continue;
-    if (name === "quality" && reportLevelOfSlug(job, value, before)) continue;
+    const value = sentValue(job, name);
+    if (value === (before[name] ?? null) || (name === "quality" && job.levelOfSlug !== null)) continue;
     const other = name === "quality" ? "resolution" : "quality";
     const why = `goes with the ${other} on ${job.view.id}`;
     const details = { to: job.to(name), newValue: value, why };
@@ -170,27 +169,43 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** The model lacks the slug's level at the body's resolution: report both as sent; which one counts is a decision. */
-function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: string]: Json | undefined }): boolean {
-  const { levelOfSlug, view, body } = job;
-  const [resolution] = job.originsOf("resolution");
-  if (levelOfSlug === null || resolution === undefined) return false;
-  const quality = value ?? view.fields.get("quality")?.preset ?? null;
+/** Null where it is not given, or known only when the pipeline runs. */
+function sentValue(job: Job, name: string): Json {
+  const value = job.input.get(name);
+  return value?.is === "json" ? value.value : null;
+}
+
+/** A job that is sent at another level than its slug names: both are reported as sent, and which one counts is a decision. */
+function reportLevelOfSlug(job: Job, { prefix }: Defaults): void {
+  const { levelOfSlug: level, view, body } = job;
+  const written = sentValue(job, "quality");
+  const quality = written ?? view.fields.get("quality")?.preset ?? null;
+  if (level === null || quality === level.quality) return;
+  const { fieldReport } = body;
+  const at = sentValue(job, "resolution");
   const sent = quality === null ? `the default of ${view.id}` : `quality ${quality}`;
-  const why = `the slug says ${levelOfSlug.quality}, which ${view.id} does not make at ${before.resolution}; ${sent} is taken for now`;
-  const choices = [`${sent} at ${before.resolution}`, `${levelOfSlug.quality} at another resolution`];
-  body.fieldReport.amend(levelOfSlug.path, "converted", {
+  const sizes = (view.fields.get("resolution")?.values ?? []).filter((size) => {
+    const tried = new Map([...job.input, ["quality", json(level.quality)], ["resolution", json(size)]]);
+    return problemsOf(job, tried).length === 0;
+  });
+  const [resolution] = sizes.length === 0 ? [] : job.originsOf("resolution");
+  const where = resolution === undefined ? "with these fields" : `at ${at}`;
+  fieldReport.amend(level.path, null, {
     to: `${job.step}: model`,
-    newValue: view.id,
-    why: `its ${levelOfSlug.quality} is left out: ${view.id} does not make it at ${before.resolution} (see the resolution)`,
+    newValue: written === null ? view.id : `${view.id}, quality ${written}`,
+    why: `its ${level.quality} is left out: ${view.id} does not make it ${where} (see the ${resolution === undefined ? "quality" : "resolution"})`,
   });
-  body.fieldReport.amend(resolution, "decision", {
-    to: job.to("resolution"),
-    newValue: before.resolution ?? null,
-    why,
-    choices,
-  });
-  return true;
+  const why = `the slug says ${level.quality}, which ${view.id} does not make ${where}; ${sent} is taken for now`;
+  if (resolution === undefined) {
+    const choices = [sent, "change the other fields in the source", "choose another model"];
+    const newValue = written === null ? {} : { newValue: written };
+    fieldReport.add(`${prefix}quality`, "decision", { to: job.to("quality"), ...newValue, why, choices });
+  } else {
+    const choices = [`${sent} at ${at}`, `${level.quality} at another resolution`];
+    const details = { to: job.to("resolution"), newValue: at, choices };
+    const made = `${why}; ${level.quality} is made at ${sizes.join(", ")}`;
+    fieldReport.amend(resolution, "decision", { ...details, why: made });
+  }
 }
 
 /** Omits a field that still does not fit, as a decision. */

@@ -2,7 +2,7 @@ import { type Combination, combinationTable } from "../../core/catalog/index.ts"
 import type { Json } from "../../core/plan/plan.ts";
 import { json } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
-import { coerce } from "./coerce.ts";
+import { coerce, linesOf } from "./coerce.ts";
 import type { Job } from "./job.ts";
 
 /** Codes of problems with a model's published combinations. */
@@ -89,11 +89,18 @@ function nearest(job: Job, name: string, values: readonly string[]): Json | unde
 }
 
 function accept(job: Job, prefix: string, name: string, values: readonly string[]): void {
+  const before = String(sentValue(job, name) ?? "");
   const value = nearest(job, name, values) ?? null;
   job.input.set(name, json(value));
+  if (name === "quality" && job.levelOfSlug !== null) return;
   const details = { to: job.to(name), newValue: value, why: `goes with the other fields on ${job.view.id}` };
   const [origin] = job.originsOf(name);
-  if (origin === undefined) job.body.fieldReport.add(`${prefix}${name}`, "defaulted", details);
+  const isLess = name === "resolution" && (linesOf(String(value), 1024) ?? 0) < (linesOf(before, 1024) ?? 0);
+  if (origin !== undefined && isLess) {
+    const why = `${before} goes with none of these fields on ${job.view.id}; ${value} is taken for now`;
+    const choices = [String(value), `${before}, and other fields`];
+    job.body.fieldReport.amend(origin, "decision", { ...details, why, choices });
+  } else if (origin === undefined) job.body.fieldReport.add(`${prefix}${name}`, "defaulted", details);
   else job.body.fieldReport.amend(origin, "converted", details);
 }
 

@@ -6,7 +6,9 @@ import { type ModelView, viewOf } from "./view.ts";
 /** The v3 model for a body, and the confidence of the match. */
 export interface Choice {
   readonly view: ModelView;
+  /** Level and resolution that the slug names, where the model has them; null for none. */
   readonly quality: string | null;
+  readonly resolution: string | null;
   /** `mapped`: by the caller; `exact`: by the slug; `only`: the only candidate; the others must be confirmed. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
   /** Why it was chosen, part by part of the slug; null without a comparison. */
@@ -61,10 +63,10 @@ export class ModelChooser {
     const ids = candidates.map(({ id }) => id);
     const first = (view: ModelView) => [view.id, ...ids.filter((id) => id !== view.id)];
     const mapped = named === null ? undefined : this.#byId.get(this.#map.get(named) ?? "");
-    if (mapped !== undefined && isOfType(mapped, need)) {
-      return { view: mapped, quality: null, by: "mapped", why: null, candidates: first(mapped) };
-    }
     const slug = named === null || isUuid(named) ? null : named;
+    if (mapped !== undefined && isOfType(mapped, need)) {
+      return { view: mapped, ...namedLevel(slug, mapped), by: "mapped", why: null, candidates: first(mapped) };
+    }
     const ofType = this.#views.filter((view) => isOfType(view, need));
     const { match, otherVersions } = slug === null ? NO_MATCH : findBySlug(slug, ofType);
     // An exact match is used even when the model lacks a field; a similar one is not.
@@ -72,15 +74,16 @@ export class ModelChooser {
       candidates.includes(view) || (confidence === "exact" && (!mustKeepFilm || keepsFilm(view, need)));
     const used = match === null || isUsable(match) ? match : findBySlug(slug ?? "", candidates).match;
     if (used !== null) {
-      const { view, quality, why } = used;
+      const { view, why } = used;
       const isSure = used.confidence === "exact" && (TYPE_FACTS[need.type].isCertain || candidates.includes(view));
-      return { view, quality, by: isSure ? "exact" : "similar", why, candidates: first(view) };
+      const by = isSure ? "exact" : "similar";
+      return { view, ...namedLevel(slug, view), by, why, candidates: first(view) };
     }
     const [best] = candidates;
     if (best === undefined) return null;
     const isOnly = candidates.length === 1 && named === null && !need.isLoose && TYPE_FACTS[need.type].isCertain;
     const why = otherVersions.length === 0 ? null : `only other versions are there: ${otherVersions.join(", ")}`;
-    return { view: best, quality: null, by: isOnly ? "only" : "shape", why, candidates: ids };
+    return { view: best, ...namedLevel(slug, best), by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
   #candidates(need: Need): readonly ModelView[] {
@@ -155,8 +158,15 @@ function compare(slug: string, requested: ModelName, view: ModelView): Scored | 
   return { match: { view, quality: level.quality, confidence, why }, score: scoreOf(requested, own, doubts.length) };
 }
 
+function namedLevel(slug: string | null, view: ModelView): Pick<Choice, "quality" | "resolution"> {
+  if (slug === null) return { quality: null, resolution: null };
+  const { quality, resolution } = levelOf(parseModelName(slug), parseModelName(view.id), view);
+  return { quality, resolution };
+}
+
 interface Level {
   readonly quality: string | null;
+  readonly resolution: string | null;
   /** Parts of the slug in neither the model's name nor its settings. */
   readonly unsaid: readonly string[];
   readonly said: string;
@@ -165,17 +175,19 @@ interface Level {
 /** Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
-  const resolutions = (view.fields.get("resolution")?.values ?? []).map((value) => String(value).toLowerCase());
+  const resolutions = (view.fields.get("resolution")?.values ?? []).map(String);
   const words = [...requested.tiers.filter((tier) => !own.tiers.includes(tier)), ...requested.settings];
   const quality = mostSaid(qualities, words, requested);
   const inQuality = quality === null ? [] : wordsOfLevel(quality);
+  const others = words.filter((word) => !inQuality.includes(word) && !own.settings.includes(word));
+  const resolution = resolutions.find((value) => others.includes(value.toLowerCase())) ?? null;
   const isSaid = (word: string) => {
-    if (inQuality.includes(word) || own.settings.includes(word) || resolutions.includes(word)) return true;
+    if (word === resolution?.toLowerCase()) return true;
     // A model without a tier is the standard one, unless its levels are named otherwise.
     return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
   };
-  const unsaid = words.filter((word) => !isSaid(word));
-  return { quality, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
+  const unsaid = others.filter((word) => !isSaid(word));
+  return { quality, resolution, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
 }
 
 /** Of the levels that say nothing but what the slug says, the one that says most of `words`. */
