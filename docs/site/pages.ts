@@ -9,7 +9,9 @@ export const GROUPS: readonly Group[] = [
     title: "Tutorial",
     pages: [
       ["tutorial", "From nothing to a film"],
+      ["concepts", "Concepts"],
       ["pipelines", "Pipelines by example"],
+      ["plans-and-quotes", "Plans and quotes"],
       ["second-choices", "Second choices"],
       ["recipes", "Recipes"],
     ],
@@ -18,6 +20,7 @@ export const GROUPS: readonly Group[] = [
     title: "How-to guides",
     pages: [
       ["how-to", "One task each"],
+      ["troubleshooting", "Troubleshooting"],
       ["hosted", "Hosted services"],
       ["film", "To the finished film"],
       ["changing-a-run", "Changing a run"],

@@ -39,7 +39,7 @@ describe.each(nodes)(
         const file = marks.find((mark) => mark.startsWith("file="))?.slice("file=".length);
         if (language === "ts" && file !== undefined) writeFileSync(join(folder, file), code);
         if (language !== "sh") continue;
-        // Before the last command, the tutorial asks for a change by hand.
+        // Before this command, the tutorial asks for a change by hand.
         if (code.includes("resume trailer --file")) edit(join(folder, "trailer.ts"), "slowly closer", "quickly away");
         for (const line of code.trim().split("\n")) {
           const { code: status, stdout, stderr } = await run(fromTarballs(line));
@@ -51,7 +51,7 @@ describe.each(nodes)(
           );
         }
       }
-      for (const file of ["first/film.mp4", "trailer/clips-1.mp4", "trailer/clips-2.mp4"])
+      for (const file of ["first/film.mp4", "trailer/clips-1.mp4", "trailer/clips-2.mp4", "captain/film.mp4"])
         expect(statSync(join(folder, "out", file)).size, file).toBeGreaterThan(50_000);
       const spent = async () => JSON.parse((await run("npx showrunner show trailer --json")).stdout).cost as string;
       expect(await spent()).toBe("0.40");

@@ -137,13 +137,13 @@ export const WALKS: Readonly<Record<string, Walk>> = {
       "cp recipes/models.ts .",
       "npx showrunner run cast.ts -i look='a cook' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id cast || [ $? = 3 ]",
       "npx showrunner run cast.ts -i look='a smith' -i line='Good day.' -i voice=voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01 --id smith || [ $? = 3 ]",
-      "npx showrunner run recipes/localized-ad.ts --id last-week",
     ],
     as: [
       ["reject RUN", "reject smith"],
       ["RUN", "cast"],
     ],
   },
+  "docs/plans-and-quotes.md": { before: ["npx showrunner run recipes/localized-ad.ts --id last-week"] },
   "docs/schedules.md": { files: { "news.ts": NEWS } },
   "docs/shared-media.md": { as: [["/mnt/films", "films"]] },
 };
