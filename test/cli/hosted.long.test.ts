@@ -7,6 +7,7 @@ import { createClient } from "../../src/core/api/index.ts";
 import { chooseService, type ServiceChoice } from "../../src/core/kit/deployments.ts";
 import { createMemoryJournal, openShowrunner } from "../../src/index.ts";
 import { type LocalServiceOptions, startLocalService } from "../../src/local-service/index.ts";
+import { fakeService, json } from "../support/fake-service.ts";
 import { fakeIo } from "./support/fake-io.ts";
 
 const HEDRA = "https://api.hedra.com/v3";
@@ -211,6 +212,18 @@ describe("an address or a key of another API", () => {
     },
   );
 
+  test("a key of v3 in one piece is known by its prefix, is no key of v2, and is never shown", async () => {
+    const { run, service } = await started();
+    const [first, second] = ["sk_hedra_abcdefghijklmnop", "sk_hedra_qrstuvwxyzabcdef"];
+    const { stdout, stderr } = await run(["doctor"], { SHOWRUNNER_API_KEY: first });
+    expect(stdout).toMatch(/credential +key sk_hedra_[0-9a-f]{8}, from SHOWRUNNER_API_KEY/);
+    expect(stdout + stderr).not.toMatch(/previous API|abcdefghij/);
+    const clients = [first, second].map((apiKey) => createClient({ baseUrl: service.baseUrl, apiKey }));
+    closing.push(...clients.map((client) => () => client.close()));
+    expect(new Set(clients.map(({ keyId }) => keyId)).size).toBe(2);
+    await expect(clients[0]!.balance()).rejects.toMatchObject({ status: 401, next: null });
+  });
+
   test("a key and an address of v3 are told nothing of the kind", async () => {
     const { service } = await started();
     const client = createClient({ baseUrl: service.baseUrl, apiKey: "sk_id:wrong" });
@@ -219,6 +232,31 @@ describe("an address or a key of another API", () => {
     const own = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
     closing.push(() => own.close());
     await expect(own.job("job_none")).rejects.toMatchObject({ status: 404, next: null });
+  });
+});
+
+describe("models list --modality", () => {
+  test.each([
+    ["vidoe", "did you mean video?", "--modality video"],
+    ["hologram", "the kinds are image, video, audio, text", "--modality image"],
+  ])("%s is refused before anything is sent", async (kind, hint, next) => {
+    const { run, service } = await started();
+    const { code, stdout, stderr } = await run(["models", "list", "--modality", kind]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(hint);
+    expect(stderr).toContain(`Next: showrunner models list ${next}`);
+    expect(service.stats().requests).toEqual({});
+  });
+
+  test("every known kind is asked for by its name, text too", async () => {
+    const server = await fakeService(
+      json(200, { data: [{ id: "zai-org/glm-5.3", modality: "text" }], next_cursor: null }),
+    );
+    closing.push(() => server.close());
+    const { run } = await started();
+    const at = { SHOWRUNNER_BASE_URL: server.baseUrl, SHOWRUNNER_API_KEY: "key_1:secret" };
+    expect((await run(["models", "list", "--modality", "text"], at)).stdout).toContain("zai-org/glm-5.3");
+    expect(server.seen.map(({ path }) => path)).toEqual([expect.stringMatching(/[?&]modality=text(&|$)/)]);
   });
 });
 

@@ -257,6 +257,7 @@ const wrongAnswers: { readonly [A in Answer]: Served } = {
   "400 media": spoken(400, gone),
   "401": spoken(401),
   "402": spoken(402, short),
+  "402 retryable": { ...spoken(402, { ...short, retryable: true }), headers: { ...JSON_TYPE, "retry-after": "2" } },
   "403": spoken(403),
   "404": spoken(404),
   "410": spoken(410),

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { chooseService, isKeyOfV2, keyCommand, missingKey } from "../../core/kit/deployments.ts";
+import { chooseService, isKeyOfV2, keyCommand, keyIdOf, missingKey } from "../../core/kit/deployments.ts";
 import { dollars } from "../../core/kit/money.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
@@ -93,5 +93,6 @@ function credential({ io }: Context, flags: ServiceFlags): Finding {
   const { apiKey, keyFrom } = hosted;
   if (apiKey === null) return failed("credential", `${keyFrom} ${missingKey(hosted)}`, keyCommand(hosted));
   if (isKeyOfV2(apiKey)) return failed("credential", `${keyFrom} holds a key of the previous API (v2), sk_…`);
-  return fine("credential", `${apiKey.includes(":") ? `key ${apiKey.split(":")[0]}` : "a token"}, from ${keyFrom}`);
+  const keyId = keyIdOf(apiKey);
+  return fine("credential", `${keyId === null ? "a token" : `key ${keyId}`}, from ${keyFrom}`);
 }

@@ -79,10 +79,18 @@ function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
 }
 
-const modalities = ["image", "video", "audio"] as const;
+const modalities = ["image", "video", "audio", "text"] as const;
 
 export const listModels: Perform = async ({ client, flags }) => {
-  const modality = modalities.find((one) => one === textFlag(flags, "modality"));
+  const wanted = textFlag(flags, "modality");
+  const modality = modalities.find((known) => known === wanted);
+  if (modality === undefined && wanted !== undefined) {
+    const { suggest } = await import("../../internal.ts");
+    const [meant] = suggest(wanted, modalities);
+    const hint = meant === undefined ? `the kinds are ${modalities.join(", ")}` : `did you mean ${meant}?`;
+    const next = `showrunner models list --modality ${meant ?? modalities[0]}`;
+    throw new CliError("USAGE", `--modality ${visible(wanted)} is no kind of model; ${hint}`, { next });
+  }
   return {
     type: "list",
     ...columns(await some(client.models({ modality }), flags.limit ?? "1000"), [

@@ -46,7 +46,7 @@ function made(description: string, name: CallName, options: readonly Flag[] = []
 const limit: Flag = ["--limit <n>", "list at most this many"];
 /** What people ask the service for every day and is more than one request or more than its answer, by group and verb. */
 export const callSpecs: Readonly<Record<string, CallSpec>> = {
-  "models list": made("list the models", "listModels", [["--modality <kind>", "image, video or audio"], limit]),
+  "models list": made("list the models", "listModels", [["--modality <kind>", "image, video, audio or text"], limit]),
   "models show <model>": made("show a model with its schemas", "showModel"),
   "models pull": made("write the catalog and the types of its models", "pullModels", [
     ["--out <dir>", "folder of catalog.json and models.ts (default: this one)"],

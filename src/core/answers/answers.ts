@@ -19,6 +19,7 @@ export const answers = {
   "400 media": envelope("400: an upload handle or an asset in the input no longer exists"),
   "401": envelope("401"),
   "402": envelope("402"),
+  "402 retryable": envelope("402, retryable: requests under way hold the balance"),
   "403": envelope("403"),
   "404": envelope("404"),
   "410": envelope("410"),

@@ -17,7 +17,9 @@ function column<const T extends ByVerdict>(
 }
 
 /** The service is busy with it, or not well. */
-const busy = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
+const unwell = ["409 retryable", "409", "4xx retryable", "503", "5xx"] as const;
+/** The same, or what its own requests hold of the balance comes back. */
+const busy = ["402 retryable", ...unwell] as const;
 const retryableWithoutEnvelope = ["no envelope 407", "no envelope 408", "no envelope 429", "no envelope 5xx"] as const;
 const notTheService = ["3xx", "2xx no JSON", "2xx other", "no envelope 4xx", "no envelope 511"] as const;
 const neverLeft = ["dns", "refused", "network", "tls", "proxy", "connect timeout", "unsent"] as const;
@@ -43,8 +45,8 @@ const firstSubmit = column({
   "caller refused": ["401"],
   "out of scope": ["403"],
   unfunded: ["402"],
-  limited: ["429"],
-  open: [...busy, "4xx", ...retryableWithoutEnvelope, ...leftUnanswered],
+  limited: ["402 retryable", "429"],
+  open: [...unwell, "4xx", ...retryableWithoutEnvelope, ...leftUnanswered],
   "open, misdirected": notTheService,
   "not sent": neverLeft,
 });
@@ -56,6 +58,7 @@ const resubmit = column({
   "caller refused": ["401", "403"],
   "unfunded, open": ["402"],
   open: [
+    "402 retryable",
     "409 retryable",
     "4xx retryable",
     "429",
@@ -82,7 +85,7 @@ const chat = column({
   "chat caller refused": ["401", "403"],
   "chat unfunded": ["402"],
   "chat waits": ["503"],
-  "chat not sent": ["429", ...neverLeft],
+  "chat not sent": ["402 retryable", "429", ...neverLeft],
   "chat abandoned": [
     "409 retryable",
     "409",

@@ -1,4 +1,4 @@
-import { isKeyOfV2 } from "../kit/deployments.ts";
+import { isKeyOfV2, keyIdOf } from "../kit/deployments.ts";
 import { secretsOfProcess } from "../kit/known-secrets.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
@@ -16,7 +16,7 @@ export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
   readonly baseUrl: string;
   /**
-   * `<key_id>:<secret>`, or an ephemeral token. A browser must only ever hold a token. Null: none is sent, for what some
+   * `<key_id>:<secret>`, a key in one piece (`sk_hedra_…`), or an ephemeral token. A browser must only ever hold a token. Null: none is sent, for what some
    * services show to everybody.
    */
   readonly apiKey: string | null;
@@ -67,16 +67,16 @@ export function settingsOf(options: ClientOptions): Settings {
   if (options.apiKey !== null && (apiKey === "" || /[^\x21-\x7e]/.test(apiKey))) {
     throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.");
   }
-  const isKey = apiKey.includes(":");
-  if (isKey && "document" in globalThis) {
+  const keyId = keyIdOf(apiKey);
+  if (keyId !== null && "document" in globalThis) {
     throw new OptionError(
       "a key must not be used in a browser: mint a token on a server with tokens.create and give that as apiKey.",
     );
   }
   const form = options.credentialForm ?? "bearer";
-  if (form === "key" && !isKey) {
+  if (form === "key" && keyId === null) {
     throw new OptionError(
-      'credentialForm "key" needs an apiKey of the form <key_id>:<secret>; a token is sent as "bearer".',
+      'credentialForm "key" needs a key, such as <key_id>:<secret>, as apiKey; a token is sent as "bearer".',
     );
   }
   const redactor = createRedactor(apiKey);
@@ -85,7 +85,7 @@ export function settingsOf(options: ClientOptions): Settings {
     redactor,
     base,
     authorization: options.apiKey === null ? null : `${form === "key" ? "Key" : "Bearer"} ${apiKey}`,
-    keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : options.apiKey === null ? "none" : "token",
+    keyId: keyId ?? (options.apiKey === null ? "none" : "token"),
     hint: (status) => (status === 401 ? keyHint(apiKey) : status === 404 ? addressHint(base) : null),
     brand: options.brand ?? null,
     timeoutMs: options.timeoutMs ?? 60_000,

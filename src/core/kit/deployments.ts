@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** A deployment of the API that can be named in place of an address. */
 export interface Deployment {
   /** As people know it. */
@@ -6,11 +8,18 @@ export interface Deployment {
   readonly baseUrl: string;
   /** Variables in which its users keep their key, the first that is set counts; `SHOWRUNNER_API_KEY` comes after them. */
   readonly keyVariables: readonly string[];
+  /** What its keys begin with that are one piece, sent as Bearer. */
+  readonly keyPrefix?: string;
 }
 
 /** Known deployments, by name. */
 export const DEPLOYMENTS = {
-  hedra: { title: "Hedra", baseUrl: "https://api.hedra.com/v3", keyVariables: ["HEDRA_API_KEY"] },
+  hedra: {
+    title: "Hedra",
+    baseUrl: "https://api.hedra.com/v3",
+    keyVariables: ["HEDRA_API_KEY"],
+    keyPrefix: "sk_hedra_",
+  },
 } as const satisfies Readonly<Record<string, Deployment>>;
 
 /** A name for `service`, `--service` and `SHOWRUNNER_SERVICE`. */
@@ -85,9 +94,20 @@ function sameAddress(a: string, b: string): boolean {
   return a.replace(/\/+$/, "") === b.replace(/\/+$/, "");
 }
 
-/** Whether a key has the form of the previous API's: v3 keys have a colon. */
+/**
+ * What may be said of a key: the part before its colon, or of a key in one piece its prefix and a few digits of its hash.
+ * Null for a token, and for a key of the previous API, which begins with `sk_` too.
+ */
+export function keyIdOf(apiKey: string): string | null {
+  const colon = apiKey.indexOf(":");
+  if (colon >= 0) return apiKey.slice(0, colon);
+  const prefix = Object.values(DEPLOYMENTS).find(({ keyPrefix }) => apiKey.startsWith(keyPrefix))?.keyPrefix;
+  return prefix === undefined ? null : prefix + createHash("sha256").update(apiKey).digest("hex").slice(0, 8);
+}
+
+/** Whether a key has the form of the previous API's. */
 export function isKeyOfV2(apiKey: string): boolean {
-  return apiKey.startsWith("sk_") && !apiKey.includes(":");
+  return apiKey.startsWith("sk_") && keyIdOf(apiKey) === null;
 }
 
 /** How a missing key is set. */

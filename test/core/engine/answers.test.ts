@@ -202,3 +202,20 @@ test.each(columns)(
   },
   300_000,
 );
+
+test("a 402 that passes is never a want of funds, however long it lasts; once it has passed, the run goes on", async () => {
+  const answer = "402 retryable";
+  const cells = columns.map((column): Cell => ({ ...column, answer }));
+  const found = await Promise.all(cells.map(walk));
+  expect(found).toEqual(cells.map(expected));
+  expect(found.map(({ pause }) => pause)).not.toContain("funds");
+  for (const kind of ["submit", "chat", "upload"] as const) {
+    const { service, show, outDir, client } = await open({ kind, before: "first send", answer });
+    service.fault = { ...service.fault!, times: 3 };
+    const run = await show.run(scenarios[kind].pipeline, {}, { id: "x", outDir });
+    expect(await run.result(), kind).toMatchObject({ status: "succeeded", pause: null });
+    expect([service.jobs.size, service.chats.length]).toEqual(kind === "chat" ? [0, 1] : [1, 0]);
+    await show.close();
+    await client.close();
+  }
+});

@@ -16,6 +16,7 @@ declare const answers: {
   readonly "400 media": AnswerText;
   readonly "401": AnswerText;
   readonly "402": AnswerText;
+  readonly "402 retryable": AnswerText;
   readonly "403": AnswerText;
   readonly "404": AnswerText;
   readonly "410": AnswerText;
@@ -338,7 +339,8 @@ declare class ApiError extends ShowrunnerError implements ServiceError {
   readonly next: string | null;
   constructor(error: ServiceError, context: ApiErrorContext);
 }
-type ServiceErrorCode = "UNKNOWN" | "INVALID_ARGUMENT" | "NOT_FOUND" | "GONE" | "ALREADY_EXISTS" | "ALREADY_IN_PROGRESS" | "UNAUTHORIZED" | "PERMISSION_DENIED" | "INSUFFICIENT_BALANCE" | "MODERATION_FAILED" | "FAILED_PRECONDITION" | "CANCELLED" | "DEADLINE_EXCEEDED" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE" | "INTERNAL" | (string & {});
+declare const CODES: readonly ["UNKNOWN", "INVALID_ARGUMENT", "NOT_FOUND", "GONE", "ALREADY_EXISTS", "ALREADY_IN_PROGRESS", "UNAUTHORIZED", "PERMISSION_DENIED", "INSUFFICIENT_BALANCE", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "INTERNAL"];
+type ServiceErrorCode = (typeof CODES)[number] | (string & {});
 declare const detail: Wire<{
 field: Field<string>;
   message: Field<string>; 
@@ -354,10 +356,11 @@ declare const billing: Wire<{
   reason: Field<string | null>;
 }>;
 type BillingRefusal = z.output<typeof billing>;
-declare const serviceError: Wire<{
-  code: Field<ServiceErrorCode>; 
+declare const wireError: Wire<{
+  code: Field<string | null>; 
+  type: Field<string | null>; 
   message: Field<string>;
-  retryable: Field<boolean>; 
+  retryable: Field<boolean | null>; 
   retryAfterMs: z.ZodPipe<Field<number | null>, z.ZodTransform<number | null, number | null>>;
   param: Field<string | null>;
   details: Field<readonly {
@@ -375,7 +378,10 @@ declare const serviceError: Wire<{
     readonly reason: string | null;
   } | null>;
 }>;
-type ServiceError = z.output<typeof serviceError>;
+type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "retryable"> & {
+  readonly code: ServiceErrorCode;
+  readonly retryable: boolean;
+};
 declare function answerOf(error: unknown): Answer | null;
 declare function isMediaGone({
   status,
@@ -636,27 +642,7 @@ declare const output: Wire<{
   height: Field<number | null>;
   durationMs: Field<number | null>; 
   fps: Field<number | null>;
-  error: Field<{
-    readonly code: ServiceErrorCode;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly retryAfterMs: number | null;
-    readonly param: string | null;
-    readonly details: readonly {
-      readonly field: string;
-      readonly message: string;
-      readonly reason: string | null;
-      readonly allowed: readonly string[] | null;
-    }[] | null;
-    readonly replacedBy: string | null;
-    readonly billing: {
-      readonly balanceMicros: number;
-      readonly requiredMicros: number | null;
-      readonly currency: string;
-      readonly fundingUrl: string;
-      readonly reason: string | null;
-    } | null;
-  } | null>;
+  error: Field<ServiceError | null>;
 }>;
 type Output = z.output<typeof output> & {
   readonly index: number;
@@ -721,27 +707,7 @@ declare const jobResult: z.ZodPipe<Wire<{
     readonly height: number | null;
     readonly durationMs: number | null;
     readonly fps: number | null;
-    readonly error: {
-      readonly code: ServiceErrorCode;
-      readonly message: string;
-      readonly retryable: boolean;
-      readonly retryAfterMs: number | null;
-      readonly param: string | null;
-      readonly details: readonly {
-        readonly field: string;
-        readonly message: string;
-        readonly reason: string | null;
-        readonly allowed: readonly string[] | null;
-      }[] | null;
-      readonly replacedBy: string | null;
-      readonly billing: {
-        readonly balanceMicros: number;
-        readonly requiredMicros: number | null;
-        readonly currency: string;
-        readonly fundingUrl: string;
-        readonly reason: string | null;
-      } | null;
-    } | null;
+    readonly error: ServiceError | null;
   }[]>, z.ZodTransform<readonly Output[], readonly {
     readonly status: OutputStatus;
     readonly assetId: string | null;
@@ -752,52 +718,12 @@ declare const jobResult: z.ZodPipe<Wire<{
     readonly height: number | null;
     readonly durationMs: number | null;
     readonly fps: number | null;
-    readonly error: {
-      readonly code: ServiceErrorCode;
-      readonly message: string;
-      readonly retryable: boolean;
-      readonly retryAfterMs: number | null;
-      readonly param: string | null;
-      readonly details: readonly {
-        readonly field: string;
-        readonly message: string;
-        readonly reason: string | null;
-        readonly allowed: readonly string[] | null;
-      }[] | null;
-      readonly replacedBy: string | null;
-      readonly billing: {
-        readonly balanceMicros: number;
-        readonly requiredMicros: number | null;
-        readonly currency: string;
-        readonly fundingUrl: string;
-        readonly reason: string | null;
-      } | null;
-    } | null;
+    readonly error: ServiceError | null;
   }[]>>;
   metrics: Field<{
     readonly processingTimeMs: number | null;
   } | null>;
-  error: Field<{
-    readonly code: ServiceErrorCode;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly retryAfterMs: number | null;
-    readonly param: string | null;
-    readonly details: readonly {
-      readonly field: string;
-      readonly message: string;
-      readonly reason: string | null;
-      readonly allowed: readonly string[] | null;
-    }[] | null;
-    readonly replacedBy: string | null;
-    readonly billing: {
-      readonly balanceMicros: number;
-      readonly requiredMicros: number | null;
-      readonly currency: string;
-      readonly fundingUrl: string;
-      readonly reason: string | null;
-    } | null;
-  } | null>; 
+  error: Field<ServiceError | null>; 
   logs: Field<readonly {
     readonly id: number;
     readonly timestamp: string | null;
@@ -822,27 +748,7 @@ declare const jobResult: z.ZodPipe<Wire<{
   readonly metrics: {
     readonly processingTimeMs: number | null;
   } | null;
-  readonly error: {
-    readonly code: ServiceErrorCode;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly retryAfterMs: number | null;
-    readonly param: string | null;
-    readonly details: readonly {
-      readonly field: string;
-      readonly message: string;
-      readonly reason: string | null;
-      readonly allowed: readonly string[] | null;
-    }[] | null;
-    readonly replacedBy: string | null;
-    readonly billing: {
-      readonly balanceMicros: number;
-      readonly requiredMicros: number | null;
-      readonly currency: string;
-      readonly fundingUrl: string;
-      readonly reason: string | null;
-    } | null;
-  } | null;
+  readonly error: ServiceError | null;
   readonly logs: readonly {
     readonly id: number;
     readonly timestamp: string | null;
@@ -867,27 +773,7 @@ declare const jobResult: z.ZodPipe<Wire<{
   readonly metrics: {
     readonly processingTimeMs: number | null;
   } | null;
-  readonly error: {
-    readonly code: ServiceErrorCode;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly retryAfterMs: number | null;
-    readonly param: string | null;
-    readonly details: readonly {
-      readonly field: string;
-      readonly message: string;
-      readonly reason: string | null;
-      readonly allowed: readonly string[] | null;
-    }[] | null;
-    readonly replacedBy: string | null;
-    readonly billing: {
-      readonly balanceMicros: number;
-      readonly requiredMicros: number | null;
-      readonly currency: string;
-      readonly fundingUrl: string;
-      readonly reason: string | null;
-    } | null;
-  } | null;
+  readonly error: ServiceError | null;
   readonly logs: readonly {
     readonly id: number;
     readonly timestamp: string | null;
@@ -968,7 +854,7 @@ interface EstimateRequest {
   readonly input: Readonly<Record<string, unknown>>;
 }
 interface ModelQuery extends PageQuery {
-  readonly modality?: "image" | "video" | "audio" | undefined;
+  readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 interface CatalogApi {
   models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
@@ -1054,27 +940,7 @@ type WebhookTest = z.output<typeof webhookTest>;
 type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED" | (string & {});
 declare const redelivery$1: Wire<{
   lastResponseStatus: Field<number | null>;
-  lastError: Field<{
-    readonly code: ServiceErrorCode;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly retryAfterMs: number | null;
-    readonly param: string | null;
-    readonly details: readonly {
-      readonly field: string;
-      readonly message: string;
-      readonly reason: string | null;
-      readonly allowed: readonly string[] | null;
-    }[] | null;
-    readonly replacedBy: string | null;
-    readonly billing: {
-      readonly balanceMicros: number;
-      readonly requiredMicros: number | null;
-      readonly currency: string;
-      readonly fundingUrl: string;
-      readonly reason: string | null;
-    } | null;
-  } | null>;
+  lastError: Field<ServiceError | null>;
   lastAttemptAt: Field<string | null>;
   requestedAt: Field<string | null>;
   status: Field<DeliveryStatus | null>;
@@ -1083,27 +949,7 @@ declare const redelivery$1: Wire<{
 type Redelivery = z.output<typeof redelivery$1>;
 declare const delivery: Wire<{
   lastResponseStatus: Field<number | null>;
-  lastError: Field<{
-    readonly code: ServiceErrorCode;
-    readonly message: string;
-    readonly retryable: boolean;
-    readonly retryAfterMs: number | null;
-    readonly param: string | null;
-    readonly details: readonly {
-      readonly field: string;
-      readonly message: string;
-      readonly reason: string | null;
-      readonly allowed: readonly string[] | null;
-    }[] | null;
-    readonly replacedBy: string | null;
-    readonly billing: {
-      readonly balanceMicros: number;
-      readonly requiredMicros: number | null;
-      readonly currency: string;
-      readonly fundingUrl: string;
-      readonly reason: string | null;
-    } | null;
-  } | null>;
+  lastError: Field<ServiceError | null>;
   lastAttemptAt: Field<string | null>;
   jobId: z.ZodString; 
   jobAccessible: Field<boolean>;
@@ -1115,27 +961,7 @@ declare const delivery: Wire<{
   redeliveryCount: Field<number>;
   redeliveries: Field<readonly {
     readonly lastResponseStatus: number | null;
-    readonly lastError: {
-      readonly code: ServiceErrorCode;
-      readonly message: string;
-      readonly retryable: boolean;
-      readonly retryAfterMs: number | null;
-      readonly param: string | null;
-      readonly details: readonly {
-        readonly field: string;
-        readonly message: string;
-        readonly reason: string | null;
-        readonly allowed: readonly string[] | null;
-      }[] | null;
-      readonly replacedBy: string | null;
-      readonly billing: {
-        readonly balanceMicros: number;
-        readonly requiredMicros: number | null;
-        readonly currency: string;
-        readonly fundingUrl: string;
-        readonly reason: string | null;
-      } | null;
-    } | null;
+    readonly lastError: ServiceError | null;
     readonly lastAttemptAt: string | null;
     readonly requestedAt: string | null;
     readonly status: DeliveryStatus | null;

@@ -1249,6 +1249,7 @@ declare const DEPLOYMENTS: {
     readonly title: "Hedra";
     readonly baseUrl: "https://api.hedra.com/v3";
     readonly keyVariables: readonly ["HEDRA_API_KEY"];
+    readonly keyPrefix: "sk_hedra_";
   };
 };
 type ServiceName = keyof typeof DEPLOYMENTS;

@@ -8,7 +8,7 @@ import { type JobSummary, jobPage } from "./jobs.ts";
 
 const summaryFields = {
   id: z.string(),
-  /** image, video, audio or a kind this version does not know; null when the list does not say. */
+  /** image, video, audio, text or a kind this version does not know; null when the list does not say. */
   modality: text,
   name: text,
   description: text,
@@ -70,7 +70,8 @@ export interface EstimateRequest {
 }
 
 export interface ModelQuery extends PageQuery {
-  readonly modality?: "image" | "video" | "audio" | undefined;
+  /** `text` lists language models. Default: every kind that the service lists. */
+  readonly modality?: "image" | "video" | "audio" | "text" | undefined;
 }
 
 export interface CatalogApi {

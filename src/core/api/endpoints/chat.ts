@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ShowrunnerError } from "../../kit/errors.ts";
-import { ApiError, errorEnvelope } from "../errors/api-error.ts";
+import { ApiError, readEnvelope } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
 import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
 import type { Endpoints } from "../http/endpoints.ts";
 import { type OpenStream, openStream, readStream } from "../stream/stream.ts";
-import { listOf, number, optional, record, text, wire, withDefault } from "../wire.ts";
+import { listOf, number, optional, text, wire, withDefault } from "../wire.ts";
 
 /** A chat-completions request in the common form; unlisted fields are sent as they are. */
 export interface ChatRequest {
@@ -83,7 +83,13 @@ const choice = z.object({
 });
 
 const chunk = z
-  .looseObject({ id: text, model: text, choices: listOf(choice), usage: optional(chatUsage) })
+  .looseObject({
+    id: text,
+    model: text,
+    choices: listOf(choice),
+    usage: optional(chatUsage),
+    error: z.null().optional(),
+  })
   .transform((wire): ChatChunk => {
     const [first] = wire.choices;
     return {
@@ -96,8 +102,6 @@ const chunk = z
       raw: wire,
     };
   });
-
-const failed = z.looseObject({ error: record.refine((error) => error !== null) });
 
 /**
  * One chat completion, piece by piece; `timeoutMs` bounds the silence between pieces. It is paid and has no key, so
@@ -115,7 +119,7 @@ export async function* chatStream(
     for await (const piece of readStream(opened)) {
       if (piece.kind === "retry") continue;
       if (piece.message.data === doneToken) return;
-      yield readChunk(context.redactor.json(piece.message.data), opened);
+      yield readChunk(context.redactor.json(piece.message.data), piece.message.event, opened);
     }
   } catch (cause) {
     options.signal?.throwIfAborted();
@@ -139,10 +143,8 @@ function openChat(context: HttpContext, requested: ChatRequest, options: CallOpt
   });
 }
 
-function readChunk(body: unknown, opened: OpenStream): ChatChunk {
-  if (failed.safeParse(body).success) {
-    const { error, traceId } = decode(errorEnvelope, body, request);
-    throw new ApiError(error, { ...request, status: opened.status, envelope: true, traceId });
-  }
-  return decode(chunk, body, request);
+function readChunk(body: unknown, event: string | undefined, { status }: OpenStream): ChatChunk {
+  const failure = readEnvelope(body, status) ?? (event === "error" ? readEnvelope({ error: body }, status) : null);
+  if (failure === null) return decode(chunk, body, request);
+  throw new ApiError(failure.error, { ...request, status, envelope: true, traceId: failure.traceId });
 }

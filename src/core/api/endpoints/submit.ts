@@ -138,7 +138,8 @@ function judge(
   if (!(error instanceof ApiError)) return { unknown: "sent" in error && error.sent, error, mayRepeat: true };
   const { status } = error;
   const unknown = !ownRefusals.has(verdictOf("submit", answerOf(error)!));
-  return { unknown, error, mayRepeat: status === 408 || status === 429 || status >= 500 };
+  const mayRepeat = status === 408 || status === 429 || status >= 500 || (status === 402 && error.retryable);
+  return { unknown, error, mayRepeat };
 }
 
 /** Answers to a first send that prove that the service created no job. */

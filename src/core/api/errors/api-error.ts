@@ -3,9 +3,9 @@ import type { Answer } from "../../answers/index.ts";
 import { ShowrunnerError } from "../../kit/errors.ts";
 import { transportFailure } from "../http/transport-failure.ts";
 import {
-  anyOf,
   arrayOf,
   currency,
+  type Field,
   listOf,
   micros,
   number,
@@ -84,25 +84,15 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   }
 }
 
+const CODES = [
+  ...(["UNKNOWN", "INVALID_ARGUMENT", "NOT_FOUND", "GONE", "ALREADY_EXISTS", "ALREADY_IN_PROGRESS"] as const),
+  ...(["UNAUTHORIZED", "PERMISSION_DENIED", "INSUFFICIENT_BALANCE", "MODERATION_FAILED"] as const),
+  ...(["FAILED_PRECONDITION", "CANCELLED", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "UNAVAILABLE"] as const),
+  "INTERNAL",
+] as const;
+
 /** The codes that the description lists. A service may send others; they arrive as plain strings. */
-export type ServiceErrorCode =
-  | "UNKNOWN"
-  | "INVALID_ARGUMENT"
-  | "NOT_FOUND"
-  | "GONE"
-  | "ALREADY_EXISTS"
-  | "ALREADY_IN_PROGRESS"
-  | "UNAUTHORIZED"
-  | "PERMISSION_DENIED"
-  | "INSUFFICIENT_BALANCE"
-  | "MODERATION_FAILED"
-  | "FAILED_PRECONDITION"
-  | "CANCELLED"
-  | "DEADLINE_EXCEEDED"
-  | "RESOURCE_EXHAUSTED"
-  | "UNAVAILABLE"
-  | "INTERNAL"
-  | (string & {});
+export type ServiceErrorCode = (typeof CODES)[number] | (string & {});
 
 const detail = wire({
   /** Dotted path with list positions in brackets, such as `input.images[0]`. */
@@ -136,12 +126,14 @@ const billing = wire({
 /** Why the wallet refused. Amounts in micro-dollars. */
 export type BillingRefusal = z.output<typeof billing>;
 
-export const serviceError = wire(
+const wireError = wire(
   {
-    code: anyOf<ServiceErrorCode>(),
+    code: text,
+    /** Beside the code, or in its place, in errors in the form that clients of chat models know. */
+    type: text,
     /** Fixed per condition and made for people; match on `code`. */
     message: withDefault(z.string(), ""),
-    retryable: withDefault(z.boolean(), false),
+    retryable: optional(z.boolean()),
     /** Milliseconds to wait before the same request may succeed, or null. */
     retryAfterMs: number.transform((seconds) => (seconds === null ? null : Math.max(0, seconds * 1000))),
     param: text,
@@ -151,12 +143,39 @@ export const serviceError = wire(
     billing: optional(billing),
   },
   { retryAfterMs: "retry_after" },
-);
+).refine(({ code, type }) => code !== null || type !== null, { message: "no code and no type" });
 
 /** The error object of envelopes, failed jobs and failed outputs, with absent fields filled by their defaults. */
-export type ServiceError = z.output<typeof serviceError>;
+export type ServiceError = Omit<z.output<typeof wireError>, "code" | "type" | "retryable"> & {
+  readonly code: ServiceErrorCode;
+  readonly retryable: boolean;
+};
 
-export const errorEnvelope = wire({ error: serviceError, traceId: text });
+export const serviceError: Field<ServiceError> = wireError.transform((error) => named(error, null));
+const errorEnvelope = wire({ error: wireError, traceId: text });
+
+/** What an answer with this status says in the service's envelope; null where its body is none. */
+export function readEnvelope(
+  body: unknown,
+  status: number,
+): { readonly error: ServiceError; readonly traceId: string | null } | null {
+  const parsed = errorEnvelope.safeParse(body);
+  return parsed.success ? { error: named(parsed.data.error, status), traceId: parsed.data.traceId } : null;
+}
+
+const CODE_OF_STATUS: Readonly<Record<number, ServiceErrorCode>> = {
+  ...{ 400: "INVALID_ARGUMENT", 401: "UNAUTHORIZED", 402: "INSUFFICIENT_BALANCE", 403: "PERMISSION_DENIED" },
+  ...{ 404: "NOT_FOUND", 410: "GONE", 422: "MODERATION_FAILED", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL" },
+  ...{ 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED" },
+};
+
+/** Under the codes of v3. Those of the other form are in lower case, and may be none of v3; then the status tells. */
+function named({ type, ...error }: z.output<typeof wireError>, status: number | null): ServiceError {
+  const name = (error.code ?? type ?? "").toUpperCase();
+  const isOwn = error.code === name;
+  const code = isOwn || CODES.some((known) => known === name) ? name : (CODE_OF_STATUS[status ?? 0] ?? name);
+  return { ...error, code, retryable: error.retryable ?? (!isOwn && (status === 429 || status === 503)) };
+}
 
 /** Which row of the table of answers an error of the client is; null for what is no answer to a request. */
 export function answerOf(error: unknown): Answer | null {
@@ -177,8 +196,9 @@ function withEnvelope(error: ApiError): Answer {
   switch (status) {
     case 400:
       return isMediaGone(error) ? "400 media" : "400";
-    case 401:
     case 402:
+      return retryable ? "402 retryable" : "402";
+    case 401:
     case 403:
     case 404:
     case 410:

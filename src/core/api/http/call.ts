@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
 import { redactUrls } from "../../kit/clean-text.ts";
 import { sleep } from "../clock.ts";
-import { ApiError, errorEnvelope } from "../errors/api-error.ts";
+import { ApiError, readEnvelope } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
 import type { BaseUrl, Settings } from "../options.ts";
 import type { Priority } from "../pace/fair-queue.ts";
@@ -153,7 +153,7 @@ export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): bo
   if (repeat === "never" || error instanceof UploadError) return false;
   if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
   if (error.status === 429) return true;
-  if (repeat === "unless-done") return error.status === 503 && error.envelope && error.retryable;
+  if (repeat === "unless-done") return [402, 503].includes(error.status) && error.envelope && error.retryable;
   return error.retryable || (!error.envelope && error.status === 408);
 }
 
@@ -210,11 +210,13 @@ export function answerError(
     location: location === null ? null : redactUrls(location),
     hint: hint(answer.status),
   };
-  const parsed = errorEnvelope.safeParse(answer.body);
-  if (parsed.success) {
-    const { error, traceId } = parsed.data;
+  const own = readEnvelope(answer.body, answer.status);
+  if (own !== null) {
+    const { error, traceId } = own;
+    const shouldRetry = headerText(answer.headers, "x-should-retry");
+    const retryable = shouldRetry === "true" || (error.retryable && shouldRetry !== "false");
     return new ApiError(
-      { ...error, retryAfterMs: headerWaitMs ?? error.retryAfterMs },
+      { ...error, retryable, retryAfterMs: headerWaitMs ?? error.retryAfterMs },
       { ...came, envelope: true, traceId: traceId ?? traceHeader },
     );
   }

@@ -141,7 +141,9 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat refused":
       return done(failed(known));
     case "chat unfunded":
-      return done(...retryOrPause(judged, context, [failed(known)]).events);
+      return done(
+        ...retryOrPause(judged, context, [failed({ ...known, code: ownText("INSUFFICIENT_BALANCE") })]).events,
+      );
     case "chat caller refused":
       return retryOrPause(judged, context, [failed({ ...known, code: ownText("ACCOUNT_REFUSED"), retryable: true })]);
     case "chat not sent":
